@@ -15,7 +15,7 @@ from lib.viewtally import Viewtally, sanitized
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "platforms"))
 from platformworld import Standins, World           # noqa: E402
-from sealing import put_in                          # noqa: E402
+from sealing import insert_accounts                          # noqa: E402
 
 SIDES = [{"dark": False, "phone": False}, {"dark": True, "phone": True}][:1 if sanitized() else 2]
 # api, name, state, failures, last error, minutes since the last good reading (None: never)
@@ -32,7 +32,7 @@ class Stage:
         world.configure(refresh={"source": "none"}, server={"listen": f"127.0.0.1:{port}", "base_url": f"http://127.0.0.1:{port}/v1"})
         instance.import_lines([author("Mara"), author("Noor")])
         self.insert_accounts()
-        standins.tell("tiktok", "account", id=World.account_id("tiktok", 1), name="Noor's films")
+        standins.command("tiktok", "account", id=World.account_id("tiktok", 1), name="Noor's films")
         instance.start()
         self.base = f"http://127.0.0.1:{port}"
 
@@ -40,7 +40,7 @@ class Stage:
         now = self.instance.clock.wall_ms
         path = self.instance.settings["store"]["path"]
         accounts = [(bytes.fromhex(uid("Mara").replace("-", "")), state[0], f"account-{n}", {"access_token": "a", "expires_in": 864_000}) for n, state in enumerate(STATES)]
-        put_in(path, self.instance.settings["secrets"]["key_file"], accounts, now)
+        insert_accounts(path, self.instance.settings["secrets"]["key_file"], accounts, now)
         with contextlib.closing(sqlite3.connect(path)) as database, database:
             for n, (_, name, state, failures, error, minutes) in enumerate(STATES):
                 database.execute("UPDATE platform_credentials SET account_name = ?, state = ?, failures = ?, last_error = ?, last_error_at = ?, last_ok_at = ? WHERE account_id = ?",

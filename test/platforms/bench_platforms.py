@@ -1,8 +1,8 @@
-"""Speed and memory of reading, parsing and applying posts, with all stand-ins on the same machine.
+"""Measures speed and memory of reading, parsing and applying posts, with all stand-ins on the same machine.
 
     make bench-platforms [BENCH="--posts 50000"]
 
-The release binary over TLS, as in earnest. Goal: 50,000 posts a minute, and memory that does not grow with the accounts.
+Uses the release binary and TLS, as in production. Goal: 50,000 posts per minute, and memory that does not grow with the number of accounts.
 """
 import argparse
 import os
@@ -19,18 +19,18 @@ from lib.viewtally import ROOT, Viewtally                           # noqa: E402
 from platformworld import PLATFORMS, Standins, World                # noqa: E402
 
 
-def spend(pid):
-    """CPU seconds that a process has used."""
+def cpu_seconds(pid):
+    """Returns the CPU seconds of a process."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def high_water(pid):
-    """Peak memory of a process in KiB."""
+def peak_kib(pid):
+    """Returns the peak memory of a process in KiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1])
-    return 0            # the process has just ended
+    return 0            # the process has exited
 
 
 def measure(directory, authors, videos, bulk):
@@ -42,22 +42,22 @@ def measure(directory, authors, videos, bulk):
         instance = Viewtally(directory / "viewtally")
         world = World(instance, standins)
         world.configure(platforms={"ca_file": authority.ca, "deadline_s": 600, "connect_timeout_ms": 20_000, "timeout_ms": 30_000}, **{name: {"in_flight": 32} for name in PLATFORMS})
-        standins.tell("pinterest", "set", bulk_granted=bulk)
+        standins.command("pinterest", "set", bulk_granted=bulk)
         for name in standins.names():
-            standins.tell(name, "set", logging=False)
+            standins.command(name, "set", logging=False)
         posted = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 2 * 86_400))
         world.add(authors=authors, videos=videos, posted_at=posted, login=lambda number: "instagram" if number % 2 else "facebook")
-        before = sum(map(spend, standins.pids))
+        before = sum(map(cpu_seconds, standins.pids))
         begun = time.monotonic()
         process = instance.background("refresh")
         most = [0]
 
         def ended():
-            most.append(high_water(process.pid))
+            most.append(peak_kib(process.pid))
             done = os.wait4(process.pid, os.WNOHANG)
             return done if done[0] else None
 
-        # Not ru_maxrss: a child process starts with the value of this program.
+        # ru_maxrss would start with the value of this program, because a child process inherits it.
         _, status, usage = wait.until(ended, "the refresh to end", seconds=600)
         seconds = time.monotonic() - begun
         said = process.output.read_text()
@@ -65,7 +65,7 @@ def measure(directory, authors, videos, bulk):
         world.expect_truth()
         assert standins.violations() == []
         return {"posts": authors * videos * len(PLATFORMS), "accounts": authors * len(PLATFORMS), "seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime,
-                "kib": max(most), "standins": sum(map(spend, standins.pids)) - before, "calls": sum(standins.calls().values())}
+                "kib": max(most), "standins": sum(map(cpu_seconds, standins.pids)) - before, "calls": sum(standins.calls().values())}
     finally:
         standins.close()
 

@@ -13,7 +13,7 @@ def standin_processes():
 
 @pytest.fixture
 def standins(standin_processes, clock):
-    """All five, with the clock of the tested program. At the end none may have recorded an undocumented request."""
+    """All five stand-ins, with the clock of the tested program. Asserts at the end that they recorded no undocumented request."""
     standin_processes.begin(clock)
     yield standin_processes
     assert standin_processes.violations() == []

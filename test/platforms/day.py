@@ -1,9 +1,8 @@
-"""A simulated day: an hourly refresh of all five platforms with random faults, and at its end not one count that
-nobody can account for.
+"""A simulated day: hourly refreshes of all five platforms with random faults. At the end every wrong count must have a recorded reason.
 
     make test-day [DAY="--authors 2000 --videos 5 --hours 24 --seed 1"]
 
-Each post is on all five, so 2,000 authors with 5 videos are 50,000 posts.
+Each video has a post on all five platforms, so 2,000 authors with 5 videos have 50,000 posts.
 """
 import argparse
 import collections
@@ -42,9 +41,9 @@ class Day:
         self.names = self.world.add(authors=authors, videos=videos, posted_at="2026-07-08T08:00:00Z", login=lambda n: "instagram" if n % 2 else "facebook")
         self.world_videos = videos
         self.ids = {platform: self.world.ids(platform) for platform in PLATFORMS}
-        self.away, self.revoked = collections.defaultdict(list), set()
+        self.hidden_posts, self.revoked = collections.defaultdict(list), set()
         for name in self.standins.names():
-            self.standins.many(name, [{"op": "seed", "seed": seed}])
+            self.standins.commands(name, [{"op": "seed", "seed": seed}])
         self.outcomes, self.seconds = collections.Counter(), []
 
     def close(self):
@@ -52,8 +51,8 @@ class Day:
 
     # -- faults -------------------------------------------------------------------------------------------
 
-    def trouble(self):
-        """Sets the faults of this hour: some calls of each platform, sometimes a whole platform."""
+    def set_faults(self):
+        """Sets the faults of an hour: for some calls of each platform, sometimes for a whole platform."""
         for platform in PLATFORMS:
             self.fault(platform, "error", name=self.random.choice(ERRORS[platform]), route=READ[platform], probability=0.02)
             self.fault(platform, self.random.choice(WIRE), route=READ[platform], probability=0.02)
@@ -62,140 +61,140 @@ class Day:
                 self.fault(platform, kind, route=f"{platform}.op", probability=0.02, **more)
             if platform in TOKEN and self.random.random() < 0.3:
                 self.fault(platform, "error", route=TOKEN[platform], probability=0.1, name={"tiktok": "server_error", "pinterest": "server_error"}.get(platform, "2"))
-            self.posts_that_come_and_go(platform)
+            self.hide_and_restore_posts(platform)
         if self.random.random() < 0.3:
             down = self.random.choice(PLATFORMS)
-            self.standins.tell(down, "clear")
+            self.standins.command(down, "clear")
             self.fault(down, "error", route=f"{down}.*", name=ERRORS[down][0])
         if self.random.random() < 0.3:
             self.fault(self.random.choice(PLATFORMS), "silent", times=2)
-        self.tokens_that_end()
+        self.expire_tokens()
 
     def fault(self, platform, kind, **values):
         self.standins.fault(platform, kind, **values)
 
-    def posts_that_come_and_go(self, platform):
-        operations = [{"op": "post", "id": id, "state": "public", "hidden": []} for id in self.away.pop(platform, [])]
+    def hide_and_restore_posts(self, platform):
+        operations = [{"op": "post", "id": id, "state": "public", "hidden": []} for id in self.hidden_posts.pop(platform, [])]
         chosen = self.random.sample(self.ids[platform], max(1, len(self.ids[platform]) // 200))
         for id in chosen:
             state = self.random.choice(["deleted", "hidden"])
             change = {"state": "deleted"} if state == "deleted" else {"hidden": [self.random.choice(COUNTS[:3])]}
             operations.append({"op": "post", "id": id, **change})
-        self.away[platform] = chosen
-        self.standins.many(platform, operations)
+        self.hidden_posts[platform] = chosen
+        self.standins.commands(platform, operations)
 
-    def tokens_that_end(self):
+    def expire_tokens(self):
         for platform in ("tiktok", "pinterest"):
             for name in self.random.sample(self.names, max(1, len(self.names) // 100)):
-                self.standins.tell(platform, "token", account=self.world.accounts[name, platform], what="expire")
+                self.standins.command(platform, "token", account=self.world.accounts[name, platform], what="expire")
         if self.random.random() < 0.3:
             name, platform = self.random.choice(self.names), self.random.choice(("tiktok", "instagram", "facebook", "pinterest"))
             self.revoked.add((name, platform))
-            self.standins.tell(platform, "token", account=self.world.accounts[name, platform], what="revoke")
+            self.standins.command(platform, "token", account=self.world.accounts[name, platform], what="revoke")
 
     # -- a run and its invariants ----------------------------------------------------------------------
 
-    def hour(self, hour, trouble=True):
+    def hour(self, hour, set_faults=True):
         self.standins.clear()
         for name in self.standins.names():
-            self.standins.many(name, [{"op": "grow", "seed": hour, "most": 500}, {"op": "forget"}])
-        # Retries wait for seconds, so only in every sixth hour.
+            self.standins.commands(name, [{"op": "grow", "seed": hour, "most": 500}, {"op": "forget"}])
+        # Retries wait for seconds, so they are enabled only in every sixth hour.
         self.world.configure(platforms={"retry_percent": 10 if hour % 6 == 0 else 0})
-        if trouble:
-            self.trouble()
-        begun = time.monotonic()
+        if set_faults:
+            self.set_faults()
+        start = time.monotonic()
         finished = self.world.refresh(status=None, timeout=600)
-        self.seconds.append(time.monotonic() - begun)
+        self.seconds.append(time.monotonic() - start)
         self.outcomes[finished.out.partition(" in ")[0]] += 1
-        self.keep_books()
+        self.check_counters()
         self.clock.advance(HOUR)
         return finished
 
-    def keep_books(self):
-        """Checks the run's counters: each live post is counted exactly once."""
+    def check_counters(self):
+        """Checks the counters of the run: each live post is counted exactly once."""
         rows = self.world.rows("SELECT platform, name, value FROM refresh_counts WHERE source = 2 AND run_id = (SELECT max(id) FROM refresh_runs)")
-        self.books = {platform: collections.Counter() for platform in PLATFORMS}
+        self.counters = {platform: collections.Counter() for platform in PLATFORMS}
         for platform, name, value in rows:
             if platform in range(len(PLATFORMS)):
-                self.books[PLATFORMS[platform]][name] += value
-        marked = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE state <> 0")}
-        for platform, book in self.books.items():
-            settled = sum(book[name] for name in ("read", "no_data", "missing", "permanent", "unread", "not_due"))
-            # Posts of an unusable account are not part of a run.
-            out = sum(self.world.accounts[name, platform] in marked for name in self.names)
-            least = len(self.ids[platform]) - self.world_videos * out
-            assert least <= settled <= len(self.ids[platform]), f"{platform}: {settled} of {len(self.ids[platform])} posts: {dict(book)}"
-            assert book["accepted"] <= book["read"]
+                self.counters[PLATFORMS[platform]][name] += value
+        unusable = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE state <> 0")}
+        for platform, platform_counters in self.counters.items():
+            counted = sum(platform_counters[name] for name in ("read", "no_data", "missing", "permanent", "unread", "not_due"))
+            # A run does not count the posts of an account that must be reconnected.
+            unusable_count = sum(self.world.accounts[name, platform] in unusable for name in self.names)
+            minimum = len(self.ids[platform]) - self.world_videos * unusable_count
+            assert minimum <= counted <= len(self.ids[platform]), f"{platform}: {counted} of {len(self.ids[platform])} posts: {dict(platform_counters)}"
+            assert platform_counters["accepted"] <= platform_counters["read"]
 
     def check(self):
-        """Checks that every count is the stand-in's current one, or the last one that it returned with a recorded failure since.
+        """Checks that every count is the current one of the stand-in, or an older one with a recorded reason.
         Returns the number of differences by reason."""
-        have = self.world.counts()
-        marked = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE state <> 0")}
+        stored = self.world.counts()
+        unusable = {account for account, in self.world.rows("SELECT account_id FROM platform_credentials WHERE state <> 0")}
         reasons, equal, views = collections.Counter(), 0, collections.Counter()
         for platform in PLATFORMS:
-            truth, told = self.standins.tell(platform, "truth"), self.standins.tell(platform, "served")
-            asked = {id for record in self.standins.log(platform) for id in record["ids"]}
-            unread = 0                                          # posts that the run must have counted as unread or missing
+            expected_counts, sent = self.standins.command(platform, "truth"), self.standins.command(platform, "served")
+            requested = {id for record in self.standins.log(platform) for id in record["ids"]}
+            unread = 0                                          # posts that the run must have counted as unread, missing or without data
             for id in self.ids[platform]:
-                found, true, served = have[platform][id], truth[id], told["served"].get(id, {})
-                views["have"] += found["views"] or 0
-                views["truth"] += true.get("views", 0)
-                differing = [name for name in COUNTS if found[name] != true.get(name)]
+                found, expected, served = stored[platform][id], expected_counts[id], sent["served"].get(id, {})
+                views["stored"] += found["views"] or 0
+                views["expected"] += expected.get("views", 0)
+                differing = [name for name in COUNTS if found[name] != expected.get(name)]
                 if not differing:
                     equal += 1
                     continue
                 account = self.world.accounts[self.world.posts[platform][id][0], platform]
-                if account in marked:
-                    reason = "has to sign in again"
-                elif id in told["failed"]:
-                    reason, unread = f"failed: {told['failed'][id]}", unread + 1
-                elif not true or all(name not in true for name in differing):
-                    reason = "cannot be had: deleted, or a count is hidden"
-                elif id not in asked:
-                    reason, unread = "not asked: the platform was down", unread + 1
+                if account in unusable:
+                    reason = "reconnect required"
+                elif id in sent["failed"]:
+                    reason, unread = f"failed: {sent['failed'][id]}", unread + 1
+                elif not expected or all(name not in expected for name in differing):
+                    reason = "deleted, or a count is hidden"
+                elif id not in requested:
+                    reason, unread = "not requested: the platform was down", unread + 1
                 elif any(found[name] != value and not (name == "views" and found[name] > value) for name, value in served.items()):
-                    # In flight for longer than a call may take: counted as unread.
-                    reason, unread = "told too late", unread + 1
+                    # The response arrived after the timeout of the call, so the post is counted as unread.
+                    reason, unread = "response after the timeout", unread + 1
                 else:
-                    raise AssertionError(f"{platform} {id}: {found}, and there it is {true}; told: {served}")
+                    raise AssertionError(f"{platform} {id}: stored {found}, expected {expected}, last served {served}")
                 reasons[f"{platform}: {reason}"] += 1
-            book = self.books[platform]
-            assert unread <= book["unread"] + book["missing"] + book["no_data"] + book["not_due"], f"{platform}: {unread} unread; {dict(book)}"
+            platform_counters = self.counters[platform]
+            assert unread <= platform_counters["unread"] + platform_counters["missing"] + platform_counters["no_data"] + platform_counters["not_due"], f"{platform}: {unread} unread; {dict(platform_counters)}"
         total = self.world.rows("SELECT sum(views) FROM videos")[0][0]
-        assert total == views["have"], "what the API sums up"
+        assert total == views["stored"], "the sum over videos must equal the sum over posts"
         return {"posts": sum(len(ids) for ids in self.ids.values()), "equal": equal, "views": dict(views), "differ": dict(reasons)}
 
-    def calm(self):
-        """Without faults: checks that everything readable was read."""
+    def check_without_faults(self):
+        """Runs without faults and checks that all readable counts are current."""
         for platform in PLATFORMS:
-            self.standins.many(platform, [{"op": "post", "id": id, "state": "public", "hidden": []} for id in self.away.pop(platform, [])])
+            self.standins.commands(platform, [{"op": "post", "id": id, "state": "public", "hidden": []} for id in self.hidden_posts.pop(platform, [])])
         self.clock.advance(HOUR)         # closes open circuits
-        # A platform that was down when a login ended, or a canceled call, has not reported it yet.
-        self.hour(98, trouble=False)
+        # If the platform was down or the call was canceled, a revoked token has not been detected yet.
+        self.hour(98, set_faults=False)
         for name, platform in self.revoked:
-            assert self.world.credential(name, platform)["state"] == 1, f"{name} has to sign in again at {platform}"
+            assert self.world.credential(name, platform)["state"] == 1, f"{name} must reconnect {platform}"
         accounts = {account: key for key, account in self.world.accounts.items()}
         for account, error in self.world.rows("SELECT account_id, last_error FROM platform_credentials WHERE state <> 0"):
-            # Only these must reconnect, and accounts whose refresh response was lost on a slow machine.
+            # Only revoked accounts must reconnect, and those whose refresh response was lost on a slow machine.
             assert accounts[account] in self.revoked or "lost" in error, (accounts[account], error)
             self.world.connect(*accounts[account])
-        self.hour(99, trouble=False)
+        self.hour(99, set_faults=False)
         self.world.expect_truth()
 
 
-def whole_day(directory, authors, videos, hours, seed, apart=False, timeout_ms=1000, deadline_s=10, say=lambda text: None):
+def simulate_day(directory, authors, videos, hours, seed, apart=False, timeout_ms=1000, deadline_s=10, report=lambda text: None):
     day = Day(pathlib.Path(directory), authors, videos, seed, apart, timeout_ms, deadline_s)
     try:
         for hour in range(hours):
             finished = day.hour(hour)
-            say(f"{hour:2d}  {day.seconds[-1]:6.1f} s  {finished.out.splitlines()[0] if finished.out else finished}")
+            report(f"{hour:2d}  {day.seconds[-1]:6.1f} s  {finished.out.splitlines()[0] if finished.out else finished}")
         result = day.check()
         faults = collections.Counter()
         for name in day.standins.names():
-            for what, count in day.standins.tell(name, "hits").items():
+            for what, count in day.standins.command(name, "hits").items():
                 faults[what.partition(" ")[2]] += count
-        day.calm()
+        day.check_without_faults()
         day.world.expect_clean()
         result.update(outcomes=dict(day.outcomes), seconds=round(sum(day.seconds), 1), faults=dict(faults.most_common()))
         return result
@@ -211,7 +210,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        result = whole_day(directory, options.authors, options.videos, options.hours, options.seed, apart=True, timeout_ms=5000, deadline_s=50, say=lambda text: print(text, flush=True))
+        result = simulate_day(directory, options.authors, options.videos, options.hours, options.seed, apart=True, timeout_ms=5000, deadline_s=50, report=lambda text: print(text, flush=True))
     print(json.dumps(result, indent=1))
 
 

@@ -1,4 +1,4 @@
-"""The stand-ins of the platforms, and authors with posts on all of them."""
+"""Starts the stand-ins of the platforms and creates authors with accounts and posts on them."""
 import http.client
 import json
 import pathlib
@@ -14,15 +14,15 @@ from lib import wait
 from lib.clock import to_ms
 from lib.lines import author, uid
 from lib.viewtally import sanitized
-from sealing import put_in
+from sealing import insert_accounts
 
 HERE = pathlib.Path(__file__).resolve().parent
-PLATFORMS = ("tiktok", "instagram", "youtube", "facebook", "pinterest")         # in the order of their numbers in the database
+PLATFORMS = ("tiktok", "instagram", "youtube", "facebook", "pinterest")         # ordered by their number in the database
 APIS = ("tiktok", "instagram", "instagram-facebook", "youtube", "facebook", "pinterest")
 COUNTS = ("views", "likes", "comments", "shares", "saves")
 MARK = "LeAkMaRk"             # part of every token, code and client secret of the stand-ins
 NO_COMMANDS = False
-FEW = 4                     # more accounts than this are inserted in bulk
+FEW = 4                     # more accounts than this are inserted directly into the database
 POSTED = "2026-07-09T08:00:00Z"
 # Available counts by platform (platforms page, section 0.1).
 MEASURABLE = {"tiktok": COUNTS[:4], "instagram": COUNTS, "youtube": COUNTS[:3], "facebook": COUNTS[:4], "pinterest": ("views", "likes", "comments", "saves")}
@@ -34,13 +34,13 @@ def some(cases, few):
 
 
 def origin_key(host):
-    """Section and key of the configuration for a stand-in's host: ("tiktok", "consent_origin") for "tiktok_auth"."""
+    """Returns the configuration section and key for a host of a stand-in: ("tiktok", "consent_origin") for "tiktok_auth"."""
     section, _, role = host.partition("_")
     return {"google": "youtube"}.get(section, section), {"auth": "consent_origin", "oauth": "token_origin"}.get(role, "api_origin")
 
 
 class Standins:
-    """The processes: one for all platforms or, with `apart`, one for each."""
+    """The processes of the stand-ins: one for all platforms or, with `apart`, one for each."""
 
     def __init__(self, clock=None, apart=False, tls=None, only="tiktok,youtube,meta,pinterest"):
         groups = only.split(",") if apart else [only]
@@ -52,9 +52,9 @@ class Standins:
             process = subprocess.Popen(words, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self._processes.append(process)
         for group, process in zip(groups, self._processes):
-            said = json.loads(process.stdout.readline())
-            self.origins.update(said["origins"])
-            address = urllib.parse.urlsplit(said["control"])
+            result = json.loads(process.stdout.readline())
+            self.origins.update(result["origins"])
+            address = urllib.parse.urlsplit(result["control"])
             for name in group.split(","):
                 self._group_of[name] = group
             self._control[group] = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
@@ -73,29 +73,29 @@ class Standins:
             connection.close()
 
     def begin(self, clock):
-        """Resets all stand-ins; their time is that of `clock`."""
+        """Resets all stand-ins and sets their clock."""
         for group in set(self._group_of.values()):
-            self._ask(group, [{"op": "begin", "clock": clock.path}])
+            self._send(group, [{"op": "begin", "clock": clock.path}])
 
     @property
     def pids(self):
         return [process.pid for process in self._processes]
 
-    def many(self, of, operations):
-        """Sends [{op: …}, …] to one stand-in; returns the responses."""
+    def commands(self, of, operations):
+        """Sends a list of commands {op: …} to one stand-in. Returns the results."""
         name = "meta" if of in ("instagram", "facebook", "instagram-facebook") else of
-        return self._ask(self._group_of[name], [{**operation, "of": of if of != "instagram-facebook" else "meta"} for operation in operations])
+        return self._send(self._group_of[name], [{**operation, "of": of if of != "instagram-facebook" else "meta"} for operation in operations])
 
-    def _ask(self, group, operations):
+    def _send(self, group, operations):
         connection = self._control[group]
         connection.request("POST", "/_ctl", json.dumps(operations))
-        answer = connection.getresponse()
-        said = json.loads(answer.read())
-        assert answer.status == 200, said
-        return said
+        response = connection.getresponse()
+        result = json.loads(response.read())
+        assert response.status == 200, result
+        return result
 
-    def tell(self, of, op, **values):
-        return self.many(of, [{"op": op, **values}])[0]
+    def command(self, of, op, **values):
+        return self.commands(of, [{"op": op, **values}])[0]
 
     def names(self):
         return list(self._group_of)
@@ -103,42 +103,42 @@ class Standins:
     # -- shortcuts ---------------------------------------------------------------------------------
 
     def fault(self, of, kind, **values):
-        self.tell(of, "fault", kind=kind, **values)
+        self.command(of, "fault", kind=kind, **values)
 
     def clear(self):
         for name in self.names():
-            self.tell(name, "clear")
+            self.command(name, "clear")
 
     def calls(self, of=None):
-        """{route: count} since the last forget()."""
+        """Returns {route: number of calls since the last forget()}."""
         made = {}
         for name in [of] if of else self.names():
-            made.update(self.tell(name, "calls"))
+            made.update(self.command(name, "calls"))
         return made
 
     def count(self, of, route):
-        """The number of calls of a route; a trailing star matches any suffix."""
+        """Returns the number of calls of a route; a trailing star matches any suffix."""
         return sum(count for name, count in self.calls(of).items() if name == route or (route.endswith("*") and name.startswith(route[:-1])))
 
     def wait_for(self, of, route, count=1):
-        """Waits until the route has been called that often."""
+        """Waits until the route has been called `count` times."""
         wait.until(lambda: self.count(of, route) >= count, f"{count} calls of {route}")
 
     def forget(self):
         for name in self.names():
-            self.tell(name, "forget")
+            self.command(name, "forget")
 
     def log(self, of):
-        return self.tell(of, "log")
+        return self.command(of, "log")
 
     def violations(self):
-        return [violation for name in self.names() for violation in self.tell(name, "violations")]
+        return [violation for name in self.names() for violation in self.command(name, "violations")]
 
     def apps(self):
-        """The configuration sections with our app at each platform."""
+        """Returns the configuration sections with the credentials of our app at each platform."""
         made = {}
         for name in self.names():
-            app = self.tell(name, "app")
+            app = self.command(name, "app")
             if name == "meta":
                 made["facebook"] = {"client_id": app["client_id"], "client_secret": app["client_secret"]}
                 made["instagram"] = {"client_id": app["instagram_client_id"], "client_secret": app["instagram_client_secret"]}
@@ -149,18 +149,18 @@ class Standins:
         return made
 
     def request(self, host, method, target, body=None, headers=None):
-        """Sends one request; returns (status, headers, body)."""
+        """Sends one request. Returns (status, headers, body)."""
         address = urllib.parse.urlsplit(self.origins[host])
         connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
         connection.request(method, target, body, headers or {})
-        answer = connection.getresponse()
-        made = answer.status, answer.headers, answer.read()
+        response = connection.getresponse()
+        made = response.status, response.headers, response.read()
         connection.close()
         return made
 
 
 def post_id(platform, number):
-    """An id in the format of the platform."""
+    """Returns a post id in the format of the platform."""
     if platform == "tiktok":
         return str(7_077_642_457_847_000_000 + number)
     if platform == "youtube":
@@ -174,7 +174,7 @@ def post_id(platform, number):
 
 
 class World:
-    """Authors with an account and posts on each platform, all of them imported into viewtally."""
+    """Authors with an account and posts on each platform, imported into an installation."""
 
     def __init__(self, instance, standins, key_file=None):
         self.instance, self.standins = instance, standins
@@ -187,7 +187,7 @@ class World:
     # -- setup -------------------------------------------------------------------------------------------------
 
     def configure(self, **sections):
-        """Configures the stand-ins as origins, without rate limits; then applies changes."""
+        """Configures the stand-ins as origins, without rate limits, then applies `sections`."""
         if "secrets" in self.instance.settings:
             self.instance.configure(sections)
             return
@@ -200,7 +200,7 @@ class World:
         for name in ("tiktok", "pinterest"):
             config.setdefault(name, {})["calls_per_minute"] = 1_000_000
             if name in self.standins.names():
-                self.standins.tell(name, "limit", most=0)
+                self.standins.command(name, "limit", most=0)
         self.instance.configure(config)
         self.instance.configure(sections)
         if NO_COMMANDS:
@@ -210,8 +210,8 @@ class World:
             self.instance.run("secrets", "init")
 
     def add(self, authors=1, videos=1, platforms=PLATFORMS, login="facebook", posted_at=POSTED, kind="reel", names=None, connect=True, by_key=False):
-        """Creates authors with videos on all of `platforms`. Returns their names. `login`: Instagram's, or a function of the author's number."""
-        lines, told, made = [], defaultdict(list), []
+        """Creates authors with videos on all of `platforms`. Returns their names. `login`: the Instagram login, or a function of the author's number."""
+        lines, commands_of, made = [], defaultdict(list), []
         posted = to_ms(posted_at)
         for _ in range(authors):
             self._numbers += 1
@@ -234,10 +234,10 @@ class World:
             for platform in platforms:
                 account = self.account_id(platform, self._numbers)
                 self.accounts[name, platform] = account
-                told[platform].append({"op": "account", "id": account, "login": of if platform == "instagram" else "", "name": f"{name}"})
-                told[platform].append({"op": "posts", "account": account, "posts": posts_of[platform]})
-        for platform, operations in told.items():
-            self.standins.many(platform, operations)
+                commands_of[platform].append({"op": "account", "id": account, "login": of if platform == "instagram" else "", "name": f"{name}"})
+                commands_of[platform].append({"op": "posts", "account": account, "posts": posts_of[platform]})
+        for platform, operations in commands_of.items():
+            self.standins.commands(platform, operations)
         self.instance.import_lines(lines)
         if connect:
             if authors > FEW or NO_COMMANDS:
@@ -249,13 +249,13 @@ class World:
         return made
 
     def connect_many(self, names, platforms):
-        """Does what connect() does, for many accounts without a command for each."""
+        """Like connect() for many accounts, without a command for each."""
         accounts = []
         for platform in platforms:
             ids = [self.accounts[name, platform] for name in names]
-            tokens = self.standins.many(platform, [{"op": "connect", "account": id} for id in ids])
-            accounts += [(uuid.UUID(uid(name)).bytes, self.api(name, platform), id, given) for name, id, given in zip(names, ids, tokens)]
-        put_in(self.instance.settings["store"]["path"], self.instance.settings["secrets"]["key_file"], accounts, self.instance.clock.wall_ms if self.instance.clock else time.time_ns() // 1_000_000)
+            tokens = self.standins.commands(platform, [{"op": "connect", "account": id} for id in ids])
+            accounts += [(uuid.UUID(uid(name)).bytes, self.api(name, platform), id, tokens_of_account) for name, id, tokens_of_account in zip(names, ids, tokens)]
+        insert_accounts(self.instance.settings["store"]["path"], self.instance.settings["secrets"]["key_file"], accounts, self.instance.clock.wall_ms if self.instance.clock else time.time_ns() // 1_000_000)
 
     @staticmethod
     def account_id(platform, number):
@@ -266,9 +266,9 @@ class World:
         return "instagram-facebook" if platform == "instagram" and self.logins[name] == "facebook" else platform
 
     def connect(self, name, platform, status=0, **changes):
-        """Imports tokens of the stand-in by command."""
+        """Connects an account with tokens of the stand-in by `platform connect`."""
         account = self.accounts[name, platform]
-        tokens = {**self.standins.tell(platform, "connect", account=account), **changes}
+        tokens = {**self.standins.command(platform, "connect", account=account), **changes}
         words = ["platform", "connect", "--author", uid(name), "--platform", self.api(name, platform), "--account", account]
         return self.instance.run(*words, stdin=json.dumps(tokens), status=status)
 
@@ -277,23 +277,23 @@ class World:
     def refresh(self, status=0, timeout=120):
         """Runs `viewtally refresh` and returns its result. Checks its output for tokens."""
         finished = self.instance.run("refresh", status=status, timeout=timeout)
-        assert MARK not in finished.out and MARK not in finished.err, "a secret was told"
+        assert MARK not in finished.out and MARK not in finished.err, "the output contains a secret"
         return finished
 
     def expect_clean(self):
-        """Checks that no request was wrong, and that database, logs and output contain no secret."""
+        """Checks that every request was documented, and that the database and files contain no secret."""
         violations = self.standins.violations()
         assert violations == [], violations[:20]
         self.expect_no_secret()
 
     def expect_no_secret(self):
         mark = MARK.encode()
-        kept = [path for path in self.instance.directory.iterdir() if path.is_file() and path.name not in ("config.ini", "secrets.key")]
-        for path in kept:
-            assert mark not in path.read_bytes(), f"a secret stands in {path.name}"
+        files = [path for path in self.instance.directory.iterdir() if path.is_file() and path.name not in ("config.ini", "secrets.key")]
+        for path in files:
+            assert mark not in path.read_bytes(), f"{path.name} contains a secret"
         database = sqlite3.connect(self.instance.settings["store"]["path"])
         for line in database.iterdump():
-            assert MARK not in line, f"a secret stands in the database: {line[:60]}"
+            assert MARK not in line, f"the database contains a secret: {line[:60]}"
         database.close()
 
     # -- state of the database -----------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ class World:
             database.close()
 
     def counts(self):
-        """{platform: {post id: {count: value, "at": ms of its newest reading or None}}}; None for unknown counts."""
+        """Returns {platform: {post id: {count: value, "at": ms of its newest reading or None}}}; unknown counts are None."""
         made = {platform: {} for platform in PLATFORMS}
         for packed, in self.rows("SELECT posts FROM videos"):
             for platform, id, at, counts in unpack_posts(packed):
@@ -320,7 +320,7 @@ class World:
         return [id for id, (of, _) in self.posts[platform].items() if name in (None, of)]
 
     def credential(self, name, platform):
-        """The row of the account as a dictionary."""
+        """Returns the row of the account as a dictionary, or None."""
         database = sqlite3.connect(self.instance.settings["store"]["path"])
         database.row_factory = sqlite3.Row
         try:
@@ -330,21 +330,21 @@ class World:
             database.close()
 
     def expect_truth(self, platforms=PLATFORMS, at=None):
-        """Checks that every available count equals that of the stand-in and was read at `at`, and all others are unknown."""
-        have = self.counts()
+        """Checks that every readable count equals that of the stand-in, that all others are unknown, and that they were read at `at`."""
+        stored = self.counts()
         for platform in platforms:
-            truth = self.standins.tell(platform, "truth")
+            current_counts = self.standins.command(platform, "truth")
             for id in self.posts[platform]:
-                found, true = have[platform][id], truth[id]
+                found, current = stored[platform][id], current_counts[id]
                 for name in COUNTS:
-                    wanted = true.get(name)
-                    assert found[name] == wanted, f"{platform} {id}: {name} is {found[name]}, and there it is {wanted}"
+                    expected = current.get(name)
+                    assert found[name] == expected, f"{platform} {id}: {name} is {found[name]}, expected {expected}"
                 if at is not None:
                     assert found["at"] == at, f"{platform} {id}: read at {found['at']}, not at {at}"
 
 
 def unpack_posts(packed):
-    """src/store/pack.h: version 1, count, then platform, posted_at, updated_at, five counts plus one, post_id, url."""
+    """Decodes the format of src/store/pack.h: version 1, count, then platform, posted_at, updated_at, five counts plus one, post_id, url."""
     at = 0
 
     def number():

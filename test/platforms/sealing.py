@@ -1,4 +1,4 @@
-"""Creates thousands of accounts directly in the database, as src/vault/seal.h and schema/005 define; `platform connect` would take minutes."""
+"""Inserts thousands of accounts into the database with sealed tokens (src/vault/seal.h); `platform connect` would take minutes."""
 import ctypes
 import ctypes.util
 import os
@@ -23,17 +23,17 @@ class Sealer:
 
     def seal(self, author_row, api, account, column, text):
         plain = text.encode()
-        place = b"viewtally token\0" + struct.pack(">qBB", author_row, APIS.index(api), column) + account.encode()
+        associated_data = b"viewtally token\0" + struct.pack(">qBB", author_row, APIS.index(api), column) + account.encode()
         nonce = os.urandom(24)
         out = ctypes.create_string_buffer(len(plain) + 16)
         length = ctypes.c_ulonglong()
         self._sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(
-            out, ctypes.byref(length), plain, ctypes.c_ulonglong(len(plain)), place, ctypes.c_ulonglong(len(place)), None, nonce, self._key)
+            out, ctypes.byref(length), plain, ctypes.c_ulonglong(len(plain)), associated_data, ctypes.c_ulonglong(len(associated_data)), None, nonce, self._key)
         return self._id + nonce + out.raw[:length.value]
 
 
-def put_in(database_path, key_file, accounts, now_ms):
-    """`accounts`: (author's UUID, api, account id, tokens as `platform connect` takes them)."""
+def insert_accounts(database_path, key_file, accounts, now_ms):
+    """`accounts`: [(author's UUID, api, account id, tokens in the format of `platform connect`), …]"""
     sealer = Sealer(key_file)
     database = sqlite3.connect(database_path, isolation_level=None)
     database.execute("BEGIN IMMEDIATE")
@@ -42,12 +42,12 @@ def put_in(database_path, key_file, accounts, now_ms):
         row = rows[uuid]
         refresh = tokens.get("refresh_token")
 
-        def end(name):
+        def expiry(name):
             return now_ms + tokens[name] * 1000 if tokens.get(name) else None
 
         database.execute("INSERT INTO platform_credentials (author_id, api, account_id, scopes, access_sealed, refresh_sealed, access_expires_at, "
                          "refresh_expires_at, obtained_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                          [row, APIS.index(api), account, tokens.get("scope", ""), sealer.seal(row, api, account, ACCESS, tokens["access_token"]),
-                          sealer.seal(row, api, account, REFRESH, refresh) if refresh else None, end("expires_in"), end("refresh_expires_in"), now_ms])
+                          sealer.seal(row, api, account, REFRESH, refresh) if refresh else None, expiry("expires_in"), expiry("refresh_expires_in"), now_ms])
     database.execute("COMMIT")
     database.close()

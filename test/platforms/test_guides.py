@@ -25,7 +25,7 @@ def section(text, name):
 
 @pytest.fixture(scope="module")
 def keys():
-    """{section: names} of all configuration keys."""
+    """Returns {section: names} of all configuration keys."""
     made = configparser.ConfigParser(interpolation=None, delimiters=("=",), comment_prefixes=("#", ";"), strict=False)
     made.read_string((ROOT / "config.example.ini").read_text(encoding="utf-8"))
     return {name: set(made[name]) for name in made.sections()}
@@ -41,7 +41,7 @@ def test_guide_has_all_sections(platform):
 
 @pytest.mark.parametrize("path", sorted(GUIDES.glob("*.md")), ids=lambda path: path.name)
 def test_links_keys_and_outcomes_of_guides_exist(path, keys):
-    """Links, configuration keys, and outcomes in the tables of errors."""
+    """Each link, configuration key and outcome in a guide exists."""
     text = path.read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#]+)\)", text):
         assert (path.parent / link).exists(), link
@@ -57,7 +57,7 @@ def test_links_keys_and_outcomes_of_guides_exist(path, keys):
 
 
 def test_guides_list_requested_permissions_and_redirect_addresses(linking):  # noqa: F811
-    """The permissions that linking requests, each with a text for the review."""
+    """Each guide lists exactly the permissions that linking requests, each with a text for the review."""
     browser = linking.browser()
     for platform in LINKED:
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(linking.begin(browser, platform)).query))

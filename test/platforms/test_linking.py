@@ -17,12 +17,12 @@ LINKED = ("tiktok", "instagram", "youtube", "facebook", "pinterest")
 
 @pytest.fixture
 def linking(viewtally, standins):
-    """A server whose pages link accounts at the stand-ins, with the authors Mara and Noor."""
+    """A server with the authors Mara and Noor, whose accounts are linked at the stand-ins."""
     world = World(viewtally, standins)
     world.configure(refresh={"source": "none"})
     viewtally.import_lines([author("Mara"), author("Noor")])
-    made = Linking(world)
-    yield made
+    result = Linking(world)
+    yield result
     viewtally.stop()
     world.expect_no_secret()
 
@@ -39,19 +39,19 @@ class Linking:
         self.instance.start()
 
     def account(self, platform, number, **more):
-        """An account at the platform whose owner will consent."""
+        """Creates an account at the platform. Returns its id."""
         id = World.account_id(platform, number)
         login = {"login": "instagram"} if platform == "instagram" else {}
-        self.standins.tell(platform, "account", id=id, name=f"{platform} {number}", **login, **more)
+        self.standins.command(platform, "account", id=id, name=f"{platform} {number}", **login, **more)
         return id
 
     def browser(self, name="Mara"):
-        made = Browser(self.instance.client())
-        made.cookies["viewtally-session"] = session_cookie(self.instance, uid(name))
-        return made
+        result = Browser(self.instance.client())
+        result.cookies["viewtally-session"] = session_cookie(self.instance, uid(name))
+        return result
 
     def begin(self, browser, platform):
-        """Presses the button; returns the URL of the consent page."""
+        """Submits the form that links an account. Returns the URL of the consent page."""
         page = browser.get("/platforms")
         form = next(form for form in page.forms if form.fields.get("platform") == platform)
         answer = browser.post("/platforms", form.fields)
@@ -59,10 +59,10 @@ class Linking:
         return answer.headers["Location"]
 
     def consent(self, platform, address):
-        """Consents; returns the path of the callback."""
+        """Consents on the consent page. Returns the path of the callback."""
         url = urllib.parse.urlsplit(address)
-        if platform in ("instagram", "facebook"):               # one stand-in serves both
-            self.standins.tell(platform, "set", consent=World.account_id(platform, 1))
+        if platform in ("instagram", "facebook"):               # they share a stand-in
+            self.standins.command(platform, "set", consent=World.account_id(platform, 1))
         host = next(name for name, origin in self.standins.origins.items() if origin == f"{url.scheme}://{url.netloc}" and name.endswith("auth"))
         status, headers, _ = self.standins.request(host, "GET", f"{url.path}?{url.query}")
         assert status == 302, status
@@ -83,7 +83,7 @@ class Linking:
         return self.world.rows("SELECT max(created_at) FROM platform_links")[0][0]
 
 
-def refused(page, words, status=400):
+def assert_rejected(page, words, status=400):
     assert page.status == status and words in page.text, page
     return page
 
@@ -105,7 +105,7 @@ def test_refresh_reads_the_linked_account(linking):
     world = linking.world
     browser = linking.browser()
     linking.link(browser, "tiktok")
-    world.standins.tell("tiktok", "posts", account=World.account_id("tiktok", 1), posts=[["7077642457847000001", "reel", 1_783_584_000_000, 77, 7, 3, 2, 1]])
+    world.standins.command("tiktok", "posts", account=World.account_id("tiktok", 1), posts=[["7077642457847000001", "reel", 1_783_584_000_000, 77, 7, 3, 2, 1]])
     world.instance.import_lines([{"type": "video", "id": uid("v"), "author_id": uid("Mara"), "title": "v",
                                   "posts": [{"platform": "tiktok", "post_id": "7077642457847000001", "posted_at": "2026-07-09T08:00:00Z"}]}])
     world.instance.configure({"refresh": {"source": "platforms"}})
@@ -115,7 +115,7 @@ def test_refresh_reads_the_linked_account(linking):
 
 
 def test_consent_page_gets_state_redirect_uri_and_pkce(linking):
-    """State, redirect URI, PKCE if the platform supports it, and no other data."""
+    """The URL has state, redirect URI, PKCE if the platform supports it, and no secret."""
     browser = linking.browser()
     states = set()
     for platform in LINKED:
@@ -133,12 +133,12 @@ def test_consent_page_gets_state_redirect_uri_and_pkce(linking):
 
 def test_denied_consent_links_nothing(linking):
     browser = linking.browser()
-    linking.standins.tell("tiktok", "set", consent="access_denied")
+    linking.standins.command("tiktok", "set", consent="access_denied")
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
-    refused(browser.get(back), "You did not allow this service to read your numbers at TikTok.", 200)
-    refused(browser.get(back), "was already used")
-    linking.standins.tell("tiktok", "set", consent="server_error")
-    refused(linking.link(browser, "tiktok"), "TikTok refused access.")
+    assert_rejected(browser.get(back), "You did not allow this service to read your numbers at TikTok.", 200)
+    assert_rejected(browser.get(back), "was already used")
+    linking.standins.command("tiktok", "set", consent="server_error")
+    assert_rejected(linking.link(browser, "tiktok"), "TikTok assert_rejected access.")
     assert linking.rows() == [] and linking.links() == 0
     assert linking.standins.count("tiktok", "tiktok.token.*") == 0
 
@@ -147,29 +147,29 @@ def test_callback_works_once(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     assert browser.get(back).url == "/platforms"
-    refused(browser.get(back), "was already used")
+    assert_rejected(browser.get(back), "was already used")
     assert linking.standins.count("tiktok", "tiktok.token.authorization_code") == 1
 
 
 def test_callback_in_another_session_is_rejected(linking):
-    """Login CSRF: a callback URL from an attacker must not link the attacker's account to the person who opens it."""
-    mara, noor, elsewhere = linking.browser("Mara"), linking.browser("Noor"), linking.browser("Mara")
-    for victim in (noor, elsewhere):
+    """Login CSRF: a callback URL from an attacker must not link the attacker's account to the author who opens it."""
+    mara, noor, other_session = linking.browser("Mara"), linking.browser("Noor"), linking.browser("Mara")
+    for victim in (noor, other_session):
         back = linking.consent("youtube", linking.begin(mara, "youtube"))
-        refused(victim.get(back), "was not requested in this browser")
-        refused(mara.get(back), "was already used")
-    nobody = Browser(linking.instance.client())
+        assert_rejected(victim.get(back), "was not requested in this browser")
+        assert_rejected(mara.get(back), "was already used")
+    signed_out = Browser(linking.instance.client())
     back = linking.consent("youtube", linking.begin(mara, "youtube"))
-    refused(nobody.get(back), "You are no longer signed in here.", 403)
-    assert mara.get(back).url == "/platforms"                   # the linking of its owner still works
+    assert_rejected(signed_out.get(back), "You are no longer signed in here.", 403)
+    assert mara.get(back).url == "/platforms"                   # linking in the right session still works
     assert [row[2] for row in linking.rows()] == [World.account_id("youtube", 1)]
 
 
 def test_callback_of_another_platform_is_rejected(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
-    refused(browser.get(back.replace("/tiktok", "/pinterest")), "was not requested in this browser")
-    refused(browser.get(back), "was already used")
+    assert_rejected(browser.get(back.replace("/tiktok", "/pinterest")), "was not requested in this browser")
+    assert_rejected(browser.get(back), "was already used")
     assert linking.rows() == [] and linking.standins.count("pinterest", "pinterest.token.*") == 0
 
 
@@ -177,7 +177,7 @@ def test_linking_expires_after_ten_minutes(linking, clock):
     browser = linking.browser()
     late = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     clock.set_wall(linking.began_at() + 10 * MINUTE + 1)
-    refused(browser.get(late), "This took longer than ten minutes.")
+    assert_rejected(browser.get(late), "This took longer than ten minutes.")
     for _ in range(3):
         linking.begin(browser, "tiktok")
     assert linking.links() == 3
@@ -189,7 +189,7 @@ def test_linking_expires_after_ten_minutes(linking, clock):
 def test_malformed_callback_is_rejected(linking):
     browser, unknown = linking.browser(), "state=" + "A" * 43
     for query in ("", "?code=x", "?state=x&code=y", f"?{unknown}&{unknown}", "?state=%ff&code=x", f"?{unknown}", f"?{unknown}&code=x", f"?{unknown}&error=access_denied"):
-        refused(browser.get("/platforms/callback/tiktok" + query), "Nothing was changed.")
+        assert_rejected(browser.get("/platforms/callback/tiktok" + query), "Nothing was changed.")
     assert linking.standins.count("tiktok", "tiktok.*") == 0
 
 
@@ -199,24 +199,24 @@ def test_unknown_and_unconfigured_platforms_are_not_found(linking):
         assert browser.get(f"/platforms/callback/{name}?state=x&code=y").status == 404
     form = browser.get("/platforms").forms[-1].fields
     for name in ("myspace", "instagram-facebook", ""):
-        refused(browser.post("/platforms", {**form, "platform": name}), "does not connect accounts of that platform")
-    refused(browser.post("/platforms", {**form, "token": "x"}), "This form did not come from a page of this site", 403)
+        assert_rejected(browser.post("/platforms", {**form, "platform": name}), "does not connect accounts of that platform")
+    assert_rejected(browser.post("/platforms", {**form, "token": "x"}), "This form did not come from a page of this site", 403)
     assert linking.links() == 0
 
 
 def test_invalid_code_is_reported(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
-    refused(browser.get(re.sub(r"code=[^&]*", "code=forged", back)), "TikTok did not confirm that it was you")
+    assert_rejected(browser.get(re.sub(r"code=[^&]*", "code=forged", back)), "TikTok did not confirm that it was you")
     state = linking.consent("tiktok", linking.begin(browser, "tiktok")).split("state=")[1].split("&")[0]
-    refused(browser.get(f"/platforms/callback/tiktok?state={state}"), "did not confirm that you allowed access")
+    assert_rejected(browser.get(f"/platforms/callback/tiktok?state={state}"), "did not confirm that you allowed access")
     assert linking.rows() == []
 
 
 def test_wrong_app_secret_is_reported_as_error_of_the_service(linking):
     linking.world.configure(refresh={"source": "none"}, tiktok={"client_secret": "wrong"})
     linking.restart()
-    refused(linking.link(linking.browser(), "tiktok"), "tell the people who run this service", 502)
+    assert_rejected(linking.link(linking.browser(), "tiktok"), "tell the people who run this service", 502)
     assert linking.rows() == []
 
 
@@ -226,7 +226,7 @@ def test_failing_platform_is_reported(linking):
     browser = linking.browser()
     for kind in ("html", "garbage", "truncated", "reset", "silent", "oversized", "redirect"):
         linking.standins.fault("tiktok", kind, route="tiktok.token.*")
-        page = refused(linking.link(browser, "tiktok"), "Nothing was changed.", 502)
+        page = assert_rejected(linking.link(browser, "tiktok"), "Nothing was changed.", 502)
         assert page.headers["Content-Security-Policy"]
         assert linking.rows() == []
         linking.standins.clear()
@@ -234,24 +234,24 @@ def test_failing_platform_is_reported(linking):
 
 
 def test_shutdown_cancels_a_call_in_flight(linking):
-    """The client gets no response, and the server ends within drain_ms."""
+    """The client gets no response, and the server stops within drain_ms."""
     linking.world.configure(refresh={"source": "none"}, server={"drain_ms": 200}, platforms={"timeout_ms": 60000})
     linking.restart()
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     linking.standins.fault("tiktok", "silent", route="tiktok.token.*")
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(browser.get, back)
+        request = pool.submit(browser.get, back)
         linking.standins.wait_for("tiktok", "tiktok.token.authorization_code")
         linking.instance.stop()
         with pytest.raises(Exception):
-            asked.result()
+            request.result()
     assert linking.rows() == []
 
 
 def test_account_of_another_author_is_rejected(linking):
     linking.link(linking.browser("Mara"), "pinterest")
-    page = refused(linking.link(linking.browser("Noor"), "pinterest"), "already connected by another author", 409)
+    page = assert_rejected(linking.link(linking.browser("Noor"), "pinterest"), "already connected by another author", 409)
     assert "pinterest 1" in page.text
     assert [row[2] for row in linking.rows()] == [World.account_id("pinterest", 1)]
 
@@ -288,27 +288,27 @@ def test_facebook_links_pages_and_their_instagram_accounts(linking):
     """All accounts of the Facebook login are linked and can be disconnected one by one."""
     standins = linking.standins
     for number in range(2, 5):
-        standins.tell("facebook", "account", id=World.account_id("facebook", number), name="facebook 1")
-    standins.tell("instagram", "account", id=World.account_id("instagram", 9), name="facebook 1", login="facebook")
+        standins.command("facebook", "account", id=World.account_id("facebook", number), name="facebook 1")
+    standins.command("instagram", "account", id=World.account_id("instagram", 9), name="facebook 1", login="facebook")
     browser = linking.browser()
     page = linking.link(browser, "facebook")
     assert page.url == "/platforms" and page.text.count("Instagram (Facebook login)") == 1
-    assert [row[1] for row in linking.rows()] == [2, 4, 4, 4, 4, 4]          # the Instagram account has a page of its own
+    assert [row[1] for row in linking.rows()] == [2, 4, 4, 4, 4, 4]          # the Instagram account belongs to a page, which is linked too
     row = linking.world.rows("SELECT id FROM platform_credentials WHERE api = 2")[0][0]
     browser.send(browser.get(f"/platforms/accounts/{row}"), f"/platforms/accounts/{row}")
     assert [row[1] for row in linking.rows()] == [4, 4, 4, 4, 4]
 
 
 def test_linking_of_an_author_signed_in_by_a_proxy(linking):
-    """The linking is bound to the browser that started it, although there is no session."""
+    """Without a session the linking is bound to the browser that started it."""
     linking.world.configure(refresh={"source": "none"}, account={"auth_header": "X-Remote-User"}, server={"trusted_proxies": "127.0.0.1"})
     linking.restart()
     mine, other = (Browser(linking.instance.client(), headers={"X-Remote-User": uid("Mara")}) for _ in range(2))
     other.get("/platforms")
     back = linking.consent("tiktok", linking.begin(mine, "tiktok"))
-    refused(other.get(back), "was not requested in this browser")
+    assert_rejected(other.get(back), "was not requested in this browser")
     noor = linking.consent("tiktok", linking.begin(mine, "tiktok"))
-    refused(mine.get(noor, headers={"X-Remote-User": uid("Noor")}), "was not requested in this browser")
+    assert_rejected(mine.get(noor, headers={"X-Remote-User": uid("Noor")}), "was not requested in this browser")
     assert linking.link(mine, "tiktok").url == "/platforms"
 
 
@@ -321,7 +321,7 @@ def test_disconnecting_deletes_the_tokens(linking):
     assert noor.get(path).status == 404 and mara.get("/platforms/accounts/0").status == 404 and mara.get("/platforms/accounts/-1").status == 404
     other = noor.get("/platforms").forms[-1].fields
     noor.post(path, other)
-    assert linking.world.rows("SELECT id FROM platform_credentials") == [(row,)]      # not hers
+    assert linking.world.rows("SELECT id FROM platform_credentials") == [(row,)]      # the account of another author stays
     page = mara.get(path)
     assert "Disconnect tiktok 1 , TikTok?" in page.text, page
     assert mara.post(path, {}).status == 403
@@ -356,10 +356,10 @@ def test_without_platforms_the_page_is_not_found(make_viewtally, clock):
     assert "have not set up any platform yet" in page.text and 'href="/platforms"' not in page.body
 
 
-# ---- what the author allowed ----
+# ---- permissions ----
 
 def press(linking, browser, platform, button):
-    """Presses a button of /platforms; returns the URL of the consent page."""
+    """Presses a button of /platforms. Returns the URL of the consent page."""
     form = next(form for form in browser.get("/platforms").forms if form.fields.get("platform") == platform and button in form.labels)
     answer = browser.post("/platforms", form.fields)
     assert answer.status == 303, answer
@@ -373,13 +373,13 @@ def press(linking, browser, platform, button):
 ])
 def test_declined_permissions_are_listed_and_requested_again(linking, platform, declined, words, request_again):
     browser = linking.browser()
-    linking.standins.tell(platform, "set", declines=[declined])
+    linking.standins.command(platform, "set", declines=[declined])
     page = linking.link(browser, platform)
     assert "You did not allow this service to:" in page.text and words in page.text, page
     listed = json.loads(linking.instance.run("platform", "list", "--json").out)
     assert [row["missing_permissions"] for row in listed] == [[declined]]
     assert f"not granted: {declined}" in linking.instance.run("platform", "list").out
-    linking.standins.tell(platform, "set", declines=[])
+    linking.standins.command(platform, "set", declines=[])
     title = {"facebook": "Facebook", "instagram": "Instagram"}[platform]
     again = press(linking, browser, platform, f"Allow what is missing at {title}")
     assert request_again in again
@@ -395,10 +395,10 @@ def test_first_request_does_not_force_the_consent_page(linking):
 
 
 def test_another_account_can_be_selected(linking):
-    """Otherwise TikTok would authorize the previous account without showing its page."""
+    """The button forces the consent page; without it TikTok authorizes the previous account again."""
     second, browser = linking.account("tiktok", 2), linking.browser()
     linking.link(browser, "tiktok")
-    linking.standins.tell("tiktok", "set", consent=second)
+    linking.standins.command("tiktok", "set", consent=second)
     browser.get(linking.consent("tiktok", press(linking, browser, "tiktok", "Connect another TikTok account")))
     assert {row[2] for row in linking.rows()} == {World.account_id("tiktok", 1), second}
 
@@ -406,50 +406,50 @@ def test_another_account_can_be_selected(linking):
 def test_pages_of_a_portfolio_are_found(linking):
     standins = linking.standins
     owned, client = (linking.account("facebook", number) for number in (2, 3))
-    standins.tell("facebook", "account", id=World.account_id("instagram", 9), name="facebook 2", login="facebook")
-    standins.tell("facebook", "set", portfolios={"Press": {"owned": [owned, World.account_id("instagram", 9)]}, "Agency": {"client": [client]}})
+    standins.command("facebook", "account", id=World.account_id("instagram", 9), name="facebook 2", login="facebook")
+    standins.command("facebook", "set", portfolios={"Press": {"owned": [owned, World.account_id("instagram", 9)]}, "Agency": {"client": [client]}})
     linking.link(linking.browser(), "facebook")
     assert {row[2] for row in linking.rows()} == {World.account_id("facebook", 1), owned, client, World.account_id("instagram", 9), "10" + World.account_id("instagram", 9)}
 
 
 def test_without_the_portfolio_permission_the_other_pages_are_linked(linking):
     owned = linking.account("facebook", 2)
-    linking.standins.tell("facebook", "set", portfolios={"Press": {"owned": [owned]}}, declines=["business_management"])
+    linking.standins.command("facebook", "set", portfolios={"Press": {"owned": [owned]}}, declines=["business_management"])
     linking.link(linking.browser(), "facebook")
     assert {row[2] for row in linking.rows()} == {World.account_id("facebook", 1)}
     assert linking.standins.count("facebook", "facebook.me.businesses") == 0
 
 
 def test_config_id_replaces_the_scopes(linking):
-    """For an app with Facebook Login for Business."""
+    """Apps with Facebook Login for Business use config_id."""
     linking.world.configure(refresh={"source": "none"}, facebook={"config_id": "4711"})
     linking.restart()
-    linking.standins.tell("facebook", "set", configuration="4711")
+    linking.standins.command("facebook", "set", configuration="4711")
     page = linking.link(linking.browser(), "facebook")
     assert page.url == "/platforms" and "You did not allow" not in page.text, page
 
 
 def test_instagram_me_below_data_is_accepted(linking):
-    linking.standins.tell("instagram", "set", me_in_data=True)
+    linking.standins.command("instagram", "set", me_in_data=True)
     assert "instagram 1" in linking.link(linking.browser(), "instagram").text
 
 
 def test_personal_pinterest_account_is_shown_as_such(linking):
-    """Its pins are neither missing nor 0: Pinterest rejects analytics of personal accounts."""
+    """Pinterest rejects analytics of personal accounts; their pins are neither missing nor 0."""
     world, id = linking.world, World.account_id("pinterest", 1)
-    linking.standins.tell("pinterest", "account_set", account=id, kind="PINNER")
+    linking.standins.command("pinterest", "account_set", account=id, kind="PINNER")
     browser = linking.browser()
     page = linking.link(browser, "pinterest")
     assert "This is a personal account." in page.text and "views, likes, comments and saves stay empty" in page.text, page
     assert "personal account: no analytics" in linking.instance.run("platform", "list").out
-    linking.standins.tell("pinterest", "posts", account=id, posts=[["813744226420795884", "reel", 1_783_584_000_000, 77, 7, 3, 2, 1]])
+    linking.standins.command("pinterest", "posts", account=id, posts=[["813744226420795884", "reel", 1_783_584_000_000, 77, 7, 3, 2, 1]])
     world.instance.import_lines([{"type": "video", "id": uid("v"), "author_id": uid("Mara"), "title": "v",
                                   "posts": [{"platform": "pinterest", "post_id": "813744226420795884", "posted_at": "2026-07-09T08:00:00Z"}]}])
     world.instance.configure({"refresh": {"source": "platforms"}})
     world.refresh()
     assert world.rows("SELECT misses, missed_since FROM platform_posts") in ([], [(0, None)])
     assert "shows none of your videos" not in browser.get("/platforms").text
-    linking.standins.tell("pinterest", "account_set", account=id, kind="BUSINESS")
+    linking.standins.command("pinterest", "account_set", account=id, kind="BUSINESS")
     assert "personal account" not in linking.link(browser, "pinterest").text
     world.refresh()
     assert world.counts()["pinterest"]["813744226420795884"]["views"] == 77

@@ -15,7 +15,7 @@ def probe(world, name, platform, *more, status=0):
 
 
 def stored(world):
-    """All that a probe must leave alone."""
+    """Returns all data that a probe must not change."""
     return (world.rows("SELECT * FROM platform_credentials ORDER BY id"), world.rows("SELECT * FROM platform_posts ORDER BY 1, 2"),
             world.rows("SELECT * FROM platform_limits ORDER BY 1, 2"), world.counts(), world.rows("SELECT count(*) FROM events"))
 
@@ -25,7 +25,7 @@ def test_probe_sends_every_form_and_stores_nothing(world, standins, login):
     [name] = world.add(login=login)
     world.refresh()
     for platform in PLATFORMS:
-        standins.tell(platform, "grow", seed=4)
+        standins.command(platform, "grow", seed=4)
     before = stored(world)
     for platform in PLATFORMS:
         standins.forget()
@@ -41,7 +41,7 @@ def test_probe_sends_every_form_and_stores_nothing(world, standins, login):
 
 def test_probe_sends_both_kinds_of_pinterest_metrics(world, standins):
     [name] = world.add(platforms=("pinterest",))
-    standins.tell("pinterest", "set", mixing=False, bulk_granted=True)
+    standins.command("pinterest", "set", mixing=False, bulk_granted=True)
     said = probe(world, name, "pinterest").out
     assert "form 0, both kinds of metrics" in said and "combined_fails" in said and "the call is repeated with one kind of metrics" in said
     assert "VIDEO_MRC_VIEW  number" in said and "TOTAL_REACTIONS  number" in said
@@ -64,7 +64,7 @@ def test_probe_does_not_print_the_api_key(world, standins):
 
 def test_probe_prints_what_a_refresh_would_change(world, standins):
     [name] = world.add(platforms=("tiktok",), videos=2)
-    standins.tell("tiktok", "post", id=world.ids("tiktok")[0], state="deleted")
+    standins.command("tiktok", "post", id=world.ids("tiktok")[0], state="deleted")
     said = probe(world, name, "tiktok").out
     assert f"{world.ids('tiktok')[0]}: counted as not found once more" in said
     standins.fault("tiktok", "error", name="scope_not_authorized", route="tiktok.query")
@@ -77,9 +77,9 @@ def test_probe_prints_what_a_refresh_would_change(world, standins):
 
 
 def test_expired_token_is_refreshed_and_stored(world, standins):
-    """The platform accepts the old refresh token once only."""
+    """The new tokens must be stored, because the platform accepts the old refresh token only once."""
     [name] = world.add(platforms=("tiktok",))
-    standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
+    standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
     said = probe(world, name, "tiktok").out
     assert "except tokens that had to be refreshed" in said and "read as   ok" in said
     assert world.credential(name, "tiktok")["version"] == 2
@@ -108,10 +108,10 @@ def test_recorded_responses_are_anonymized_samples(world, standins, tmp_path):
             assert "\n> " in head and body
             assert world.accounts[name, platform] not in text and MARK not in text
             assert not any(id in text for id in world.ids(platform)), text
-            assert name not in text and standins.tell(platform, "state") is not None
+            assert name not in text and standins.command(platform, "state") is not None
         again = probe(world, name, platform, "--record", prefix).out
-        assert "File exists" in again and "Recorded 0 of" in again          # nothing is overwritten
-    # The unit test that reads our samples takes them as they are.
+        assert "File exists" in again and "Recorded 0 of" in again          # files are not overwritten
+    # The unit test of our samples accepts the recorded files.
     samples = tmp_path / "test/data/platforms"
     samples.mkdir(parents=True)
     for file in tmp_path.glob("*-0*"):

@@ -22,7 +22,7 @@ def test_status_without_configured_platforms(viewtally):
 
 def test_status_after_a_run(world, clock, standins):
     names = world.add(authors=2, videos=2, login=lambda number: "instagram" if number % 2 else "facebook")
-    standins.tell("tiktok", "token", account=world.accounts[names[0], "tiktok"], what="revoke")
+    standins.command("tiktok", "token", account=world.accounts[names[0], "tiktok"], what="revoke")
     world.refresh(status=None)
     said, apis = by_api(world)
     assert [apis[api]["accounts_connected"] for api in apis] == [1, 1, 1, 2, 2, 2] and apis["tiktok"]["accounts_reconnect_required"] == 1

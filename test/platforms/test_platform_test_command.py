@@ -1,71 +1,71 @@
-"""`viewtally platform test`: one question to a platform, and what it says in words."""
+"""`viewtally platform test`: sends one request to a platform and explains the response."""
 import pytest
 
 from platformworld import PLATFORMS
 
-FINE, SIGN_IN = 0, 1
+CONNECTED, RECONNECT_REQUIRED = 0, 1
 
 
-def number(world, name, platform):
+def account_number(world, name, platform):
     return str(world.credential(name, platform)["id"])
 
 
-def ask(world, name, platform, status):
-    return world.instance.run("platform", "test", number(world, name, platform), status=status)
+def run_test(world, name, platform, status):
+    return world.instance.run("platform", "test", account_number(world, name, platform), status=status)
 
 
 @pytest.mark.parametrize("login", ["facebook", "instagram"])
 def test_shows_counts_of_every_platform(world, login):
     [name] = world.add(login=login)
     for platform in PLATFORMS:
-        said = ask(world, name, platform, 0).out
+        said = run_test(world, name, platform, 0).out
         assert "accepts the tokens" in said and "views 1000" in said and world.ids(platform)[0] in said, said
 
 
 def test_tests_the_token_without_a_post(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
-        assert "has no current post on this platform" in ask(world, name, platform, 0).out
+        assert "has no current post on this platform" in run_test(world, name, platform, 0).out
 
 
-def test_old_token_is_refreshed_first(world, standins):
+def test_expired_token_is_refreshed_first(world, standins):
     [name] = world.add(platforms=("tiktok",))
-    standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
-    assert "which were refreshed" in ask(world, name, "tiktok", 0).out
+    standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
+    assert "which were refreshed" in run_test(world, name, "tiktok", 0).out
     assert standins.calls("tiktok") == {"tiktok.query": 2, "tiktok.token.refresh_token": 1}
     assert world.credential(name, "tiktok")["version"] == 2
 
 
-def test_names_the_person_who_must_act(world, standins):
+def test_error_names_account_or_app_as_cause(world, standins):
     [name] = world.add(platforms=("tiktok",))
-    assert "number of an account" in world.instance.run("platform", "test", "x", status=2).err
+    assert "account_number of an account" in world.instance.run("platform", "test", "x", status=2).err
     assert "no account" in world.instance.run("platform", "test", "99", status=1).err
-    standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
-    said = ask(world, name, "tiktok", 1).err
+    standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
+    said = run_test(world, name, "tiktok", 1).err
     assert "reconnect required" in said and "invalid_grant" in said
-    # It marks nothing: a run does, which sees more than one account.
-    assert world.credential(name, "tiktok")["state"] == FINE
+    # The command does not change the state: only a run can tell a rejected account from a rejected app.
+    assert world.credential(name, "tiktok")["state"] == CONNECTED
     world.configure(tiktok={"client_secret": "wrong"})
-    assert "rejected your app" in ask(world, name, "tiktok", 2).err
+    assert "rejected your app" in run_test(world, name, "tiktok", 2).err
 
 
 def test_unreachable_platform_is_reported(world, standins):
     [name] = world.add(platforms=("tiktok", "youtube"))
     standins.fault("tiktok", "error", name="internal_error")
-    assert "did not return a result" in ask(world, name, "tiktok", 3).err
+    assert "did not return a result" in run_test(world, name, "tiktok", 3).err
     world.configure(youtube={"api_origin": "http://127.0.0.1:1"})
-    assert "could not be reached" in ask(world, name, "youtube", 3).err
+    assert "could not be reached" in run_test(world, name, "youtube", 3).err
 
 
 def test_recovered_account_is_connected_again(world, standins):
     [name] = world.add(platforms=("tiktok",))
-    standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
+    standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
     world.refresh(status=None)
-    assert world.credential(name, "tiktok")["state"] == SIGN_IN
+    assert world.credential(name, "tiktok")["state"] == RECONNECT_REQUIRED
     assert "reconnect required" in world.instance.run("platform", "list").out
-    ask(world, name, "tiktok", 1)
+    run_test(world, name, "tiktok", 1)
     world.connect(name, "tiktok")
-    assert world.credential(name, "tiktok")["state"] == FINE
-    assert ask(world, name, "tiktok", 0).out.count("\n") == 1
+    assert world.credential(name, "tiktok")["state"] == CONNECTED
+    assert run_test(world, name, "tiktok", 0).out.count("\n") == 1
     row = world.credential(name, "tiktok")
-    assert row["state"] == FINE and row["last_ok_at"] and row["failures"] == 0
+    assert row["state"] == CONNECTED and row["last_ok_at"] and row["failures"] == 0

@@ -19,7 +19,7 @@ BROKEN = [{"kind": "truncated"}, {"kind": "cut_json"}, {"kind": "garbage"}, {"ki
           {"kind": "raw", "status": 200, "body": "{}", "headers": {"Content-Encoding": "gzip"}}]
 
 
-def ask_once(world):
+def disable_retries(world):
     world.configure(platforms={"retry_percent": 0, "timeout_ms": 20_000}, pinterest={"bulk": "off"}, youtube={"api_key": None},
                     tiktok={"in_flight": 1}, instagram={"in_flight": 1})
 
@@ -27,20 +27,20 @@ def ask_once(world):
 @pytest.mark.parametrize("platform", ROUTE)
 def test_17_malformed_responses_store_nothing(world, clock, standins, platform):
     """One author per kind of malformed response. Valid responses in between keep the circuit closed."""
-    ask_once(world)
+    disable_retries(world)
     names = world.add(authors=2 * len(BROKEN), platforms=(platform,), login="instagram")
     bad, good = names[::2], names[1::2]
     for name, fault in zip(bad, BROKEN):
-        standins.tell(platform, "fault", route=ROUTE[platform], account=world.accounts[name, platform], **fault)
+        standins.command(platform, "fault", route=ROUTE[platform], account=world.accounts[name, platform], **fault)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     finished = world.refresh(status=None)
     after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     assert sanitized() or after == before or after < 64 * 1024, f"{after} KiB of memory"
-    have = world.counts()[platform]
+    stored = world.counts()[platform]
     for name, fault in zip(bad, BROKEN):
-        assert have[world.ids(platform, name)[0]]["views"] is None, fault
+        assert stored[world.ids(platform, name)[0]]["views"] is None, fault
         assert world.credential(name, platform)["state"] == 0, fault
-    read = [have[world.ids(platform, name)[0]]["at"] == clock.wall_ms for name in good]
+    read = [stored[world.ids(platform, name)[0]]["at"] == clock.wall_ms for name in good]
     assert sum(read) >= len(good) // 2, finished
     standins.clear()
     clock.advance(2 * HOUR)
@@ -49,19 +49,19 @@ def test_17_malformed_responses_store_nothing(world, clock, standins, platform):
 
 
 def test_17_unrequested_ids_and_duplicate_keys_are_ignored(world, clock, standins):
-    ask_once(world)
+    disable_retries(world)
     names = world.add(authors=6, platforms=("tiktok",))
     ids = [world.ids("tiktok", name)[0] for name in names]
     video = '{"id":"%s","view_count":%d,"like_count":1,"comment_count":1,"share_count":1}'
     whole = '{"data":{"videos":[%s]},"error":{"code":"ok","message":"","log_id":"x"}}'
-    bodies = [whole % (video % (ids[0], 5) + "," + video % (ids[1], 7)),                # an id of another author
+    bodies = [whole % (video % (ids[0], 5) + "," + video % (ids[1], 7)),                # the id of another author's post
               whole % (video % (ids[1], 5) + "," + video % (ids[1], 6)),                # the same id twice
               whole % (video % ("1", 5))]
     for name, body in zip(names, bodies):
         standins.fault("tiktok", "raw", route="tiktok.query", account=world.accounts[name, "tiktok"], status=200, body=body)
     world.refresh(status=None)
-    have = world.counts()["tiktok"]
-    assert [have[id]["views"] for id in ids] == [None, None, None, 1000, 1000, 1000]
+    stored = world.counts()["tiktok"]
+    assert [stored[id]["views"] for id in ids] == [None, None, None, 1000, 1000, 1000]
 
 
 NUMBERS = ["-1", "1e3", '"12 "', "18446744073709551616", "9007199254740992", "null", "true", '"0x10"', "1.5", '""', "[]", "{}", '"-1"', "-0.0", '"1e3"']
@@ -69,17 +69,17 @@ NUMBERS = ["-1", "1e3", '"12 "', "18446744073709551616", "9007199254740992", "nu
 
 @pytest.mark.parametrize("platform", ["tiktok", "instagram", "youtube", "pinterest"])
 def test_18_invalid_counts_are_not_stored(world, clock, standins, platform):
-    """The count is unknown, or the response is rejected: nothing is stored in either case."""
-    ask_once(world)
+    """Whether the count is unknown or the response is rejected, nothing is stored."""
+    disable_retries(world)
     names = world.add(authors=2 * len(NUMBERS), platforms=(platform,), login="instagram")
     for name, raw in zip(names[::2], NUMBERS):
         standins.fault(platform, "edit", route=ROUTE[platform], account=world.accounts[name, platform], count=FIELD[platform], raw=raw)
     world.refresh(status=None)
-    have = world.counts()[platform]
+    stored = world.counts()[platform]
     for name, raw in zip(names[::2], NUMBERS):
-        found = have[world.ids(platform, name)[0]]
+        found = stored[world.ids(platform, name)[0]]
         assert (found["views"], found["at"]) == (None, None), raw
-    assert sum(have[world.ids(platform, name)[0]]["at"] == clock.wall_ms for name in names[1::2]) >= len(NUMBERS) // 2
+    assert sum(stored[world.ids(platform, name)[0]]["at"] == clock.wall_ms for name in names[1::2]) >= len(NUMBERS) // 2
 
 
 @pytest.mark.parametrize("raw, value", [("20.0", 20), ("9007199254740991", 9007199254740991), ("0", 0)])
@@ -111,11 +111,11 @@ UNKNOWN = {"tiktok": ({"data": {}, "error": {"code": "brand_new", "message": "of
 
 @pytest.mark.parametrize("platform", UNKNOWN)
 def test_unknown_error_is_logged_once_a_day(world, clock, standins, platform):
-    """The log has a sample without tokens; this holds across runs, and no account is affected."""
+    """The log shows the response without tokens once a day, also across runs, and no account changes its state."""
     body, code = UNKNOWN[platform]
     world.configure(platforms={"retry_percent": 0}, pinterest={"bulk": "off"})
     world.add(authors=2, platforms=(platform,))
-    standins.fault(platform, "raw", status=403, body=json.dumps(body), **{"route": "tiktok.query"} if platform == "tiktok" else {})   # not of the token endpoint
+    standins.fault(platform, "raw", status=403, body=json.dumps(body), **{"route": "tiktok.query"} if platform == "tiktok" else {})   # not at the token endpoint
     logs = []
     for _ in range(3):
         logs.append(world.refresh(status=None).err)

@@ -1,6 +1,6 @@
-"""Reading the platforms' stand-ins: counts arrive, unknown counts are not 0, and a failing platform does not affect the others.
+"""Counts are read from all stand-ins, unknown counts are not 0, and a failing platform does not affect the others.
 
-The numbers of scenarios are those of the table of stand-in scenarios.
+The numbers in test names are those of the table of stand-in scenarios.
 """
 
 import pytest
@@ -15,10 +15,10 @@ POSTED_LONG_AGO = "2026-06-12T08:00:00Z"
 READS = {"tiktok": "tiktok.query", "instagram": "instagram.*", "youtube": "youtube.batch", "facebook": "facebook.batch", "pinterest": "pinterest.pin"}
 
 
-def stamps(world, name):
-    """The distinct times at which the posts of an author were read."""
-    have = world.counts()
-    return {have[platform][id]["at"] for platform in PLATFORMS for id in world.ids(platform, name)}
+def read_times(world, name):
+    """Returns the distinct times at which the posts of an author were read."""
+    stored = world.counts()
+    return {stored[platform][id]["at"] for platform in PLATFORMS for id in world.ids(platform, name)}
 
 
 def test_1_all_five_platforms_are_read(world, clock, standins):
@@ -26,7 +26,7 @@ def test_1_all_five_platforms_are_read(world, clock, standins):
     world.refresh()
     world.expect_truth(at=clock.wall_ms)
     for name in names:
-        assert stamps(world, name) == {clock.wall_ms}, "all readings of an author are of one instant"
+        assert read_times(world, name) == {clock.wall_ms}, "all readings of an author stored the same time"
     calls = standins.calls()
     assert (calls["tiktok.query"], calls["youtube.batch"], calls["facebook.batch"]) == (2, 1, 2)
     assert (calls["instagram.insights"], calls["instagram.batch"]) == (3, 1)
@@ -34,7 +34,7 @@ def test_1_all_five_platforms_are_read(world, clock, standins):
     # An hour later: higher counts, and the request forms are remembered.
     standins.forget()
     for of in standins.names():
-        standins.tell(of, "grow", seed=1)
+        standins.command(of, "grow", seed=1)
     clock.advance(HOUR)
     world.refresh()
     world.expect_truth(at=clock.wall_ms)
@@ -48,7 +48,7 @@ def test_2_failing_platform_does_not_affect_others(world, clock, standins, faili
     world.refresh()
     before, first = world.counts()[failing], clock.wall_ms
     for of in standins.names():
-        standins.tell(of, "grow", seed=2)
+        standins.command(of, "grow", seed=2)
     clock.advance(HOUR)
     standins.forget()
     name = {"tiktok": "internal_error", "youtube": "backendError", "pinterest": "server_error"}.get(failing, "2")
@@ -71,7 +71,7 @@ def test_3_unresponsive_platform_does_not_affect_others(world, clock, standins, 
     world.configure(platforms={"timeout_ms": 400, "connect_timeout_ms": 300, "retry_percent": 0})
     world.add(videos=2)
     standins.fault("pinterest", kind)
-    world.refresh(status=None)                      # ends by timeouts long before the deadline
+    world.refresh(status=None)                      # timeouts end the run long before the deadline
     world.expect_truth([platform for platform in PLATFORMS if platform != "pinterest"], at=clock.wall_ms)
     assert all(post["at"] is None and post["views"] is None for post in world.counts()["pinterest"].values())
 
@@ -88,36 +88,36 @@ def test_2_failed_call_is_retried(world, clock, standins):
 def test_4_missing_post_is_not_counted_as_zero(world, clock, standins):
     [name] = world.add(videos=3, platforms=("tiktok", "youtube"))
     world.refresh()
-    gone = world.ids("tiktok")[0], world.ids("youtube")[0]
-    before = world.post("tiktok", gone[0]), world.post("youtube", gone[1])
-    standins.tell("tiktok", "post", id=gone[0], state="deleted")
-    standins.tell("youtube", "post", id=gone[1], state="deleted")
+    deleted = world.ids("tiktok")[0], world.ids("youtube")[0]
+    before = world.post("tiktok", deleted[0]), world.post("youtube", deleted[1])
+    standins.command("tiktok", "post", id=deleted[0], state="deleted")
+    standins.command("youtube", "post", id=deleted[1], state="deleted")
 
-    def hour_later(hours=1):
+    def refresh_after(hours=1):
         clock.advance(hours * HOUR)
         for of in ("tiktok", "youtube"):
-            standins.many(of, [{"op": "forget"}, {"op": "grow", "seed": hours}])
+            standins.commands(of, [{"op": "forget"}, {"op": "grow", "seed": hours}])
         world.refresh(status=None)
 
-    def asked_for(platform, id):
+    def was_requested(platform, id):
         return any(id in record["ids"] for record in standins.log(platform) if record["route"] in READS.values())
 
     for _ in range(3):
-        hour_later()
-        assert (world.post("tiktok", gone[0]), world.post("youtube", gone[1])) == before
-        assert asked_for("tiktok", gone[0]) and asked_for("youtube", gone[1])
-    hour_later(24)                                              # missing for a day and more than three times
-    hour_later()
-    assert not asked_for("tiktok", gone[0]) and not asked_for("youtube", gone[1]), "asked for once a day only"
-    assert (world.post("tiktok", gone[0]), world.post("youtube", gone[1])) == before
+        refresh_after()
+        assert (world.post("tiktok", deleted[0]), world.post("youtube", deleted[1])) == before
+        assert was_requested("tiktok", deleted[0]) and was_requested("youtube", deleted[1])
+    refresh_after(24)                                              # now missing for a day and in more than three runs
+    refresh_after()
+    assert not was_requested("tiktok", deleted[0]) and not was_requested("youtube", deleted[1]), "missing posts must be requested once a day only"
+    assert (world.post("tiktok", deleted[0]), world.post("youtube", deleted[1])) == before
     for platform in ("tiktok", "youtube"):
         assert all(world.post(platform, id)["at"] == clock.wall_ms for id in world.ids(platform)[1:])
     # The post is public again.
-    standins.tell("tiktok", "post", id=gone[0], state="public")
-    hour_later(24)
-    assert world.post("tiktok", gone[0])["at"] == clock.wall_ms
-    hour_later()
-    assert world.post("tiktok", gone[0])["at"] == clock.wall_ms, "asked for every hour again"
+    standins.command("tiktok", "post", id=deleted[0], state="public")
+    refresh_after(24)
+    assert world.post("tiktok", deleted[0])["at"] == clock.wall_ms
+    refresh_after()
+    assert world.post("tiktok", deleted[0])["at"] == clock.wall_ms, "the post must be requested hourly again"
 
 
 def test_4_all_posts_missing_is_recorded_for_the_account(world, clock, standins):
@@ -125,15 +125,15 @@ def test_4_all_posts_missing_is_recorded_for_the_account(world, clock, standins)
     world.refresh()
     before = world.counts()["tiktok"]
     for id in world.ids("tiktok"):
-        standins.tell("tiktok", "post", id=id, state="private")
+        standins.command("tiktok", "post", id=id, state="private")
     for hours in (1, 1, 24, 1):
         clock.advance(hours * HOUR)
         standins.forget()
         world.refresh(status=None)
-        assert standins.count("tiktok", "tiktok.query") == 1, "the account is asked on"
+        assert standins.count("tiktok", "tiktok.query") == 1, "the account must still be read"
     assert world.counts()["tiktok"] == before
     for id in world.ids("tiktok"):
-        standins.tell("tiktok", "post", id=id, state="public")
+        standins.command("tiktok", "post", id=id, state="public")
     clock.advance(HOUR)
     world.refresh()
     world.expect_truth(("tiktok",), at=clock.wall_ms)
@@ -143,12 +143,12 @@ def test_4_all_posts_missing_is_detected_with_one_post_per_call(world, clock, st
     world.add(videos=3, platforms=("instagram",), login="instagram")
     error = "SELECT last_error FROM platform_credentials"
     world.refresh()
-    standins.tell("instagram", "post", id=world.ids("instagram")[0], state="deleted")
+    standins.command("instagram", "post", id=world.ids("instagram")[0], state="deleted")
     clock.advance(HOUR)
     world.refresh(status=None)
-    assert world.rows(error) == [(None,)], "one post of three says nothing about the account"
+    assert world.rows(error) == [(None,)], "one missing post of three is no error of the account"
     for id in world.ids("instagram"):
-        standins.tell("instagram", "post", id=id, state="deleted")
+        standins.command("instagram", "post", id=id, state="deleted")
     clock.advance(HOUR)
     world.refresh(status=None)
     assert world.rows(error) == [("missing all",)]
@@ -169,17 +169,17 @@ def test_5_hidden_counts_are_unknown_not_zero(world, clock, standins):
     world.add(videos=2)
     hidden = {"tiktok": ["comments"], "youtube": ["likes", "comments"], "instagram": ["saves"], "facebook": ["likes"], "pinterest": ["saves"]}
     for platform, names in hidden.items():
-        standins.tell(platform, "post", id=world.ids(platform)[0], hidden=names)
-    standins.tell("youtube", "set", as_integers=True)
+        standins.command(platform, "post", id=world.ids(platform)[0], hidden=names)
+    standins.command("youtube", "set", as_integers=True)
     world.refresh()
     for platform, names in hidden.items():
-        if platform != "facebook":                              # the insights of a Reel still have the likes
+        if platform != "facebook":                              # the likes of a Reel are also in its insights
             assert [world.post(platform, world.ids(platform)[0])[name] for name in names] == [None] * len(names)
     first = {platform: world.post(platform, world.ids(platform)[1]) for platform in PLATFORMS}
-    # Hidden from now on: the previous counts are kept.
+    # Counts that are hidden later keep their last value.
     for platform, names in hidden.items():
-        standins.tell(platform, "grow", seed=3) if platform != "facebook" else None
-        standins.tell(platform, "post", id=world.ids(platform)[1], hidden=names)
+        standins.command(platform, "grow", seed=3) if platform != "facebook" else None
+        standins.command(platform, "post", id=world.ids(platform)[1], hidden=names)
     clock.advance(HOUR)
     world.refresh()
     for platform, names in hidden.items():
@@ -194,8 +194,8 @@ def test_5_reading_without_views_keeps_the_time_of_the_last_views(world, clock, 
     [id] = world.ids("tiktok")
     world.refresh()
     first = world.post("tiktok", id)
-    standins.tell("tiktok", "grow", seed=4, most=1000)
-    standins.tell("tiktok", "post", id=id, hidden=["views"], likes=777)
+    standins.command("tiktok", "grow", seed=4, most=1000)
+    standins.command("tiktok", "post", id=id, hidden=["views"], likes=777)
     clock.advance(HOUR)
     world.refresh(status=None)
     now = world.post("tiktok", id)
@@ -206,12 +206,12 @@ def test_19_falling_counts_are_stored(world, clock, standins):
     world.add()
     world.refresh()
     for platform in PLATFORMS:
-        standins.tell(platform, "post", id=world.ids(platform)[0], views=900, likes=50, comments=5)
+        standins.command(platform, "post", id=world.ids(platform)[0], views=900, likes=50, comments=5)
     clock.advance(HOUR)
     world.refresh()
     for platform in PLATFORMS:
         now = world.post(platform, world.ids(platform)[0])
-        assert (now["views"], now["likes"], now["comments"], now["at"]) == (1000, 50, 5, clock.wall_ms), "views never fall, the others do"
+        assert (now["views"], now["likes"], now["comments"], now["at"]) == (1000, 50, 5, clock.wall_ms), "views never fall, other counts may"
 
 
 def test_20_post_that_turns_30_days_old_during_the_run(world, clock, standins):
@@ -231,7 +231,7 @@ def test_20_response_after_30_days_is_dropped(world, clock, standins):
     process = world.instance.background("refresh")
     standins.wait_for("tiktok", "tiktok.query")
     clock.advance(11)
-    assert process.wait(60) == 0, "done: it is no reading that had to be refused"
+    assert process.wait(60) == 0, "dropping the response must not count as a rejected reading"
     assert world.post("tiktok", world.ids("tiktok")[0])["at"] is None
 
 
@@ -242,14 +242,14 @@ def test_21_publish_id_is_resolved(world, clock, standins):
     [name] = {name for name, _ in world.posts["tiktok"].values()}
     world.instance.import_lines([{"type": "video", "id": uid("early"), "author_id": uid(name), "title": "early",
                                   "posts": [{"platform": "tiktok", "post_id": publish, "posted_at": "2026-07-10T11:00:00Z"}]}])
-    standins.tell("tiktok", "scopes", account=world.accounts[name, "tiktok"], scopes=["user.info.basic", "video.list", "video.publish"])
-    standins.tell("tiktok", "posts", account=world.accounts[name, "tiktok"], posts=[["7099999999999999999", "video", clock.wall_ms, 55, 5, 4, 3, 2]])
-    standins.tell("tiktok", "post", id="7099999999999999999", state="processing", publish_id=publish)
+    standins.command("tiktok", "scopes", account=world.accounts[name, "tiktok"], scopes=["user.info.basic", "video.list", "video.publish"])
+    standins.command("tiktok", "posts", account=world.accounts[name, "tiktok"], posts=[["7099999999999999999", "video", clock.wall_ms, 55, 5, 4, 3, 2]])
+    standins.command("tiktok", "post", id="7099999999999999999", state="processing", publish_id=publish)
     world.refresh()
     assert publish not in [id for record in standins.log("tiktok") if record["route"] == "tiktok.query" for id in record["ids"]]
     assert standins.count("tiktok", "tiktok.publish_status") == 1
     assert world.post("tiktok", publish)["views"] is None and world.post("tiktok", ids[0])["views"] == 1000
-    standins.tell("tiktok", "post", id="7099999999999999999", state="public", publish_id=publish)
+    standins.command("tiktok", "post", id="7099999999999999999", state="public", publish_id=publish)
     for _ in range(2):
         clock.advance(HOUR)
         world.refresh()
@@ -257,11 +257,11 @@ def test_21_publish_id_is_resolved(world, clock, standins):
     standins.forget()
     clock.advance(HOUR)
     world.refresh()
-    assert standins.calls("tiktok") == {"tiktok.query": 1}, "what it is called is remembered"
+    assert standins.calls("tiktok") == {"tiktok.query": 1}, "the resolved id must be stored"
 
 
 def test_calls_use_verified_tls(viewtally, clock, tmp_path):
-    """Real TLS; a platform with an untrusted certificate receives no request."""
+    """A platform with an untrusted certificate receives no request."""
     authority = Authority(tmp_path / "ca")
     standins = Standins(clock, tls=authority.issue("standin", "IP:127.0.0.1"), only="tiktok,youtube")
     try:

@@ -8,98 +8,98 @@ PERMISSIONS = {"pages_read_engagement", "pages_read_user_content", "read_insight
 
 
 def page(world, videos=3, kind="reel"):
-    """(author, account id, post ids) of one page."""
+    """Creates a page with posts. Returns (author, account id, post ids)."""
     [name] = world.add(videos=videos, platforms=("facebook",), kind=kind)
     return name, world.accounts[name, "facebook"], world.ids("facebook")
 
 
-def grant(standins, account, *missing):
-    standins.tell("facebook", "scopes", account=account, scopes=sorted(PERMISSIONS - set(missing)))
+def grant_all_except(standins, account, *missing):
+    standins.command("facebook", "scopes", account=account, scopes=sorted(PERMISSIONS - set(missing)))
 
 
 def test_insights_are_used_without_permission_for_user_content(world, clock, standins):
     """F1: the fields of the object are rejected; views, likes, comments and shares of a Reel come from its insights."""
     name, account, ids = page(world)
-    grant(standins, account, "pages_read_user_content")
+    grant_all_except(standins, account, "pages_read_user_content")
     world.refresh()
-    have, truth = world.counts()["facebook"], standins.tell("facebook", "truth")
+    stored, truth = world.counts()["facebook"], standins.command("facebook", "truth")
     for id in ids:
-        assert have[id] == {**truth[id], "saves": None, "at": clock.wall_ms}
+        assert stored[id] == {**truth[id], "saves": None, "at": clock.wall_ms}
     credential = world.credential(name, "facebook")
     assert (credential["state"], credential["failures"]) == (0, 0)
 
 
 def test_object_counts_are_used_without_permission_for_insights(world, clock, standins):
     name, account, ids = page(world)
-    grant(standins, account, "read_insights")
+    grant_all_except(standins, account, "read_insights")
     world.refresh()
-    have, truth = world.counts()["facebook"], standins.tell("facebook", "truth")
+    stored, truth = world.counts()["facebook"], standins.command("facebook", "truth")
     for id in ids:
-        assert (have[id]["views"], have[id]["likes"], have[id]["comments"]) == (None, truth[id]["likes"], truth[id]["comments"])
+        assert (stored[id]["views"], stored[id]["likes"], stored[id]["comments"]) == (None, truth[id]["likes"], truth[id]["comments"])
     credential = world.credential(name, "facebook")
     assert (credential["state"], credential["last_error"]) == (0, "insights none")
     # After the permission is granted, views are read by the original definition of a view.
-    grant(standins, account)
+    grant_all_except(standins, account)
     clock.advance(HOUR)
     world.refresh()
     world.expect_truth(("facebook",), at=clock.wall_ms)
     assert world.credential(name, "facebook")["failures"] == 0
 
 
-@pytest.mark.parametrize("answered_as", ["10.gone", "100.gone", "100.33"])
-def test_deleted_post_is_missing_and_its_page_stays_connected(world, clock, standins, answered_as):
-    """F3: every form of the response, together with existing posts."""
+@pytest.mark.parametrize("error_name", ["10.gone", "100.gone", "100.33"])
+def test_deleted_post_is_missing_and_its_page_stays_connected(world, clock, standins, error_name):
+    """F3: in every form of the error, in a batch with existing posts."""
     name, account, ids = page(world)
-    standins.tell("meta", "set", deleted_as=answered_as)
-    standins.tell("facebook", "post", id=ids[1], state="deleted")
+    standins.command("meta", "set", deleted_as=error_name)
+    standins.command("facebook", "post", id=ids[1], state="deleted")
     world.refresh(status=None)
     assert [world.post("facebook", id)["at"] for id in ids] == [clock.wall_ms, None, clock.wall_ms]
     assert world.rows("SELECT misses FROM platform_posts WHERE post_id = ?", ids[1]) == [(1,)]
     credential = world.credential(name, "facebook")
     assert (credential["state"], credential["failures"]) == (0, 0)
-    standins.tell("meta", "set", deleted_as="10.gone")
+    standins.command("meta", "set", deleted_as="10.gone")
 
 
 @pytest.mark.parametrize("videos", [1, 3])
-@pytest.mark.parametrize("answered_as", ["10.gone", "100.gone"])
-def test_page_itself_is_requested_if_all_posts_are_deleted(world, clock, standins, answered_as, videos):
-    """F3: no post is returned, so the page itself is requested, and returned."""
+@pytest.mark.parametrize("error_name", ["10.gone", "100.gone"])
+def test_page_itself_is_requested_if_all_posts_are_deleted(world, clock, standins, error_name, videos):
+    """F3: if the batch returns no post, the page itself is requested; it exists, so the posts are missing."""
     name, account, ids = page(world, videos)
-    standins.tell("meta", "set", deleted_as=answered_as)
+    standins.command("meta", "set", deleted_as=error_name)
     for id in ids:
-        standins.tell("facebook", "post", id=id, state="deleted")
+        standins.command("facebook", "post", id=id, state="deleted")
     world.refresh(status=None)
     assert world.rows("SELECT misses FROM platform_posts ORDER BY 1") == [(1,)] * videos
     credential = world.credential(name, "facebook")
     assert (credential["state"], credential["last_error"]) == (0, None)
     assert [account in record["ids"] for record in standins.log("facebook") if record["route"] == "facebook.batch"] == [False, True]
-    standins.tell("meta", "set", deleted_as="10.gone")
+    standins.command("meta", "set", deleted_as="10.gone")
 
 
 def test_full_batch_leaves_room_for_the_page(world, clock, standins):
     """25 posts are 50 operations, the maximum of a batch."""
     name, account, ids = page(world, 25)
     for id in ids:
-        standins.tell("facebook", "post", id=id, state="deleted")
+        standins.command("facebook", "post", id=id, state="deleted")
     world.refresh(status=None)
     assert world.rows("SELECT count(*) FROM platform_posts WHERE misses = 1") == [(25,)]
     assert world.credential(name, "facebook")["state"] == 0
 
 
 def test_lost_grant_is_distinguished_from_deleted_posts(world, clock, standins):
-    """F3: the same error for every post and for the page: the grant is lost, and no post counts as missing."""
+    """F3: if the page returns the same error as every post, the grant_all_except is lost and no post counts as missing."""
     name, account, ids = page(world)
-    grant(standins, account, "pages_read_engagement")
+    grant_all_except(standins, account, "pages_read_engagement")
     world.refresh(status=None)
     assert world.credential(name, "facebook")["state"] == 1
     assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
 
 
 def test_timed_out_page_request_decides_nothing(world, clock, standins):
-    """A timed-out request for the page proves neither deleted posts nor a lost grant."""
+    """A timed-out request for the page proves neither deleted posts nor a lost grant_all_except."""
     world.configure(platforms={"retry_percent": 0})
     name, account, [id] = page(world, 1)
-    standins.tell("facebook", "post", id=id, state="deleted")
+    standins.command("facebook", "post", id=id, state="deleted")
     standins.fault("facebook", "null", route="facebook.op", id=account)
     world.refresh(status=None)
     assert world.credential(name, "facebook")["state"] == 0
@@ -107,27 +107,27 @@ def test_timed_out_page_request_decides_nothing(world, clock, standins):
 
 
 def test_views_of_a_reel_include_replays(world, clock, standins):
-    """F5: a Reel that was read by plays without replays keeps that definition, so that its curve does not jump."""
+    """F5: a Reel whose views were first read without replays keeps that definition, so that its curve does not jump."""
     name, account, ids = page(world, 2)
-    standins.tell("meta", "set", replays=20, dead_metrics=["fb_reels_total_plays"])
-    standins.tell("facebook", "post", id=ids[1], state="deleted")
+    standins.command("meta", "set", replays=20, dead_metrics=["fb_reels_total_plays"])
+    standins.command("facebook", "post", id=ids[1], state="deleted")
     world.refresh(status=None)
     assert world.post("facebook", ids[0])["views"] == 800
-    standins.tell("meta", "set", dead_metrics=[])
-    standins.tell("facebook", "post", id=ids[1], state="public")
+    standins.command("meta", "set", dead_metrics=[])
+    standins.command("facebook", "post", id=ids[1], state="public")
     clock.advance(25 * HOUR)
     world.refresh(status=None)
     assert [world.post("facebook", id)["views"] for id in ids] == [800, 1001]
     assert dict(world.rows("SELECT post_id, views_source FROM platform_posts")) == {ids[0]: 1, ids[1]: 5}
-    standins.tell("meta", "set", replays=0)
+    standins.command("meta", "set", replays=0)
 
 
 def test_reel_with_composite_id_is_read_by_video_id(world, clock, standins):
-    """F11: the insights of the composite id are 0."""
+    """F11: the insights of the composite id are always 0."""
     name, account, [id] = page(world, 1)
     composite = f"{account}_77"
-    standins.tell("facebook", "post", id=id, post_id=composite)
-    world.instance.import_lines([{"type": "video", "id": uid("a composite one"), "author_id": uid(name),
+    standins.command("facebook", "post", id=id, post_id=composite)
+    world.instance.import_lines([{"type": "video", "id": uid("composite"), "author_id": uid(name),
                                   "posts": [{"platform": "facebook", "post_id": composite, "posted_at": "2026-07-08T08:00:00Z"}]}])
     world.refresh(status=None)
     assert world.post("facebook", composite)["views"] == 1000
@@ -135,26 +135,26 @@ def test_reel_with_composite_id_is_read_by_video_id(world, clock, standins):
     standins.forget()
     clock.advance(HOUR)
     world.refresh(status=None)
-    assert standins.count("facebook", "facebook.batch") == 1, "what it is about is asked once"
+    assert standins.count("facebook", "facebook.batch") == 1, "the video id must be resolved only once"
 
 
-@pytest.mark.parametrize("videos, whole", [(8, False), (1, True)])
-def test_too_large_batch_is_halved(world, clock, standins, videos, whole):
+@pytest.mark.parametrize("videos, fails_for_single_post", [(8, False), (1, True)])
+def test_too_large_batch_is_halved(world, clock, standins, videos, fails_for_single_post):
     """F12: a single post whose response is too large is not read, but does not count as missing."""
     world.configure(platforms={"retry_percent": 0})
     name, account, ids = page(world, videos)
-    standins.fault("facebook", "error", name="1.reduce", route="facebook.batch", **({} if whole else {"times": 1}))
+    standins.fault("facebook", "error", name="1.reduce", route="facebook.batch", **({} if fails_for_single_post else {"times": 1}))
     world.refresh(status=None)
     sizes = [len(record["ids"]) for record in standins.log("facebook") if record["route"] == "facebook.batch"]
-    assert sizes == ([1] if whole else [8, 4, 4])
-    assert [world.post("facebook", id)["at"] for id in ids] == [None if whole else clock.wall_ms] * videos
+    assert sizes == ([1] if fails_for_single_post else [8, 4, 4])
+    assert [world.post("facebook", id)["at"] for id in ids] == [None if fails_for_single_post else clock.wall_ms] * videos
     assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
 
 
 def test_wait_time_is_read_from_batch_operations(world, clock, standins):
     """F4: Meta sends the minutes in the headers of each operation, not in those of the response."""
     name, account, ids = page(world, 30)
-    standins.tell("meta", "set", regain_minutes=7)
+    standins.command("meta", "set", regain_minutes=7)
     world.refresh(status=None)
-    assert standins.count("facebook", "facebook.batch") == 1, "the second batch waits longer than the run lasts"
-    standins.tell("meta", "set", regain_minutes=0)
+    assert standins.count("facebook", "facebook.batch") == 1, "the second batch would stored to wait until after the deadline"
+    standins.command("meta", "set", regain_minutes=0)

@@ -16,7 +16,7 @@ def test_12_failed_operations_do_not_affect_the_batch(world, clock, standins):
         ids = world.ids(platform)
         for id, fault in zip(ids, [{"kind": "null"}, {"kind": "error", "name": "100.33"}, {"kind": "error", "name": "2"}, {"kind": "raw", "body": "oops", "status": 200},
                                    {"kind": "error", "name": "10.viewers"}]):
-            standins.tell(platform, "fault", route=f"{platform}.op", id=id, **fault)
+            standins.command(platform, "fault", route=f"{platform}.op", id=id, **fault)
     world.refresh(status=None)
     for platform in BOTH:
         ids = world.ids(platform)
@@ -33,7 +33,7 @@ def test_12_timed_out_operation_is_retried(world, clock, standins):
     world.refresh()
     world.expect_truth(("instagram",), at=clock.wall_ms)
     batches = [record["ids"] for record in standins.log("instagram")]
-    assert len(batches) == 2 and batches[1] == [world.ids("instagram")[1]], "only that one"
+    assert len(batches) == 2 and batches[1] == [world.ids("instagram")[1]], "only the failed post must be requested again"
 
 
 @pytest.mark.parametrize("error, calls, state", [("190.460", 1, 1), ("2", 1, 0)])
@@ -43,15 +43,15 @@ def test_12_failed_batch_is_handled_by_its_error(world, clock, standins, error, 
     account = world.accounts[names[0], "instagram"]
     standins.fault("instagram", "error", name=error, account=account)
     world.refresh(status=None)
-    mine = [record for record in standins.log("instagram") if record["account"] == account]
+    calls_of_account = [record for record in standins.log("instagram") if record["account"] == account]
     if state:
-        assert len(mine) == calls, "a dead token stops the account after one call"
+        assert len(calls_of_account) == calls, "an invalid token must end the calls of the account"
     assert world.credential(names[0], "instagram")["state"] == state
     assert world.post("instagram", world.ids("instagram", names[1])[0])["at"] == clock.wall_ms
 
 
-BAD_BATCHES = {"too few": "[]", "not a list": '{"data":[]}', "no JSON": "<html>", "a number": "[1]", "a body that is no text": '[{"code":200,"body":{"data":[]}}]',
-               "a body that is no JSON": '[{"code":200,"body":"{"}]', "too many": json.dumps([{"code": 200, "body": '{"data":[]}'}] * 9)}
+BAD_BATCHES = {"too few": "[]", "not a list": '{"data":[]}', "not JSON": "<html>", "a number": "[1]", "a body that is not a string": '[{"code":200,"body":{"data":[]}}]',
+               "a body that is not JSON": '[{"code":200,"body":"{"}]', "too many": json.dumps([{"code": 200, "body": '{"data":[]}'}] * 9)}
 
 
 def test_12_malformed_batch_response_is_retried(world, clock, standins):
@@ -69,12 +69,12 @@ def test_12_malformed_batch_response_is_retried(world, clock, standins):
 
 
 @pytest.mark.parametrize("login", ["instagram", "facebook"])
-def test_13_removed_metric_is_left_out(world, clock, standins, login):
+def test_13_removed_metric_is_omitted(world, clock, standins, login):
     world.add(videos=2, platforms=("instagram",), login=login)
-    standins.tell("meta", "set", dead_metrics=["saved"])
+    standins.command("meta", "set", dead_metrics=["saved"])
     world.refresh()
     for id in world.ids("instagram"):
-        found, true = world.post("instagram", id), standins.tell("instagram", "truth")[id]
+        found, true = world.post("instagram", id), standins.command("instagram", "truth")[id]
         assert (found["views"], found["likes"], found["comments"]) == (true["views"], true["likes"], true["comments"])
         assert found["at"] == clock.wall_ms and found["saves"] is None
     extra = standins.count("instagram", "instagram.*")
@@ -84,16 +84,16 @@ def test_13_removed_metric_is_left_out(world, clock, standins, login):
     world.refresh()
     plain = 1 if login == "facebook" else 2
     assert standins.count("instagram", "instagram.*") == plain < extra
-    # After a day the metric is requested again, and works.
-    standins.tell("meta", "set", dead_metrics=[])
+    # After a day the metric is requested again.
+    standins.command("meta", "set", dead_metrics=[])
     clock.advance(25 * HOUR)
     world.refresh()
     world.expect_truth(("instagram",), at=clock.wall_ms)
 
 
-def test_13_removed_metric_of_facebook_is_left_out(world, clock, standins):
+def test_13_removed_metric_of_facebook_is_omitted(world, clock, standins):
     world.add(videos=2, platforms=("facebook",))
-    standins.tell("meta", "set", dead_metrics=["post_video_social_actions"])
+    standins.command("meta", "set", dead_metrics=["post_video_social_actions"])
     world.refresh()
     for id in world.ids("facebook"):
         found = world.post("facebook", id)
@@ -107,14 +107,14 @@ def test_13_removed_metric_of_facebook_is_left_out(world, clock, standins):
 def test_14_missing_data_is_not_zero(world, clock, standins):
     world.add(videos=3, platforms=BOTH)
     for platform in BOTH:
-        standins.tell(platform, "post", id=world.ids(platform)[0], state="processing")
+        standins.command(platform, "post", id=world.ids(platform)[0], state="processing")
     standins.fault("instagram", "raw", route="instagram.op", id=world.ids("instagram")[1], status=200, body='{"paging":{}}')
     world.refresh(status=None)
     assert world.post("instagram", world.ids("instagram")[0])["views"] is None
-    assert world.post("instagram", world.ids("instagram")[1])["views"] is None, "no key `data`: not what is documented"
+    assert world.post("instagram", world.ids("instagram")[1])["views"] is None, "the response has no `data`, so the count is unknown"
     assert world.post("instagram", world.ids("instagram")[2])["at"] == clock.wall_ms
     for platform in BOTH:
-        standins.tell(platform, "post", id=world.ids(platform)[0], state="public")
+        standins.command(platform, "post", id=world.ids(platform)[0], state="public")
     standins.clear()
     clock.advance(HOUR)
     world.refresh(status=None)
@@ -124,21 +124,21 @@ def test_14_missing_data_is_not_zero(world, clock, standins):
 @pytest.mark.parametrize("form, shares", [("upper", 4), ("lower", 4), ("number", None)])
 def test_15_shares_are_read_in_every_form(world, clock, standins, form, shares):
     world.add(platforms=("facebook",))
-    standins.tell("meta", "set", social_actions=form)
+    standins.command("meta", "set", social_actions=form)
     world.refresh()
     found = world.post("facebook", world.ids("facebook")[0])
     assert (found["shares"], found["comments"], found["views"], found["at"]) == (shares, 10, 1000, clock.wall_ms)
 
 
 def test_15_post_keeps_its_definition_of_a_view(world, clock, standins):
-    """A post keeps the metric of its first views, because other metrics count something else."""
+    """A post keeps the metric of its first views, because other metrics define a view differently."""
     world.add(platforms=("facebook",), kind="video")
     [id] = world.ids("facebook")
     world.refresh()
     first = world.post("facebook", id)
     assert first["views"] == 1000
-    standins.tell("meta", "set", dead_metrics=["total_video_views"])
-    standins.tell("facebook", "post", id=id, views=5000)
+    standins.command("meta", "set", dead_metrics=["total_video_views"])
+    standins.command("facebook", "post", id=id, views=5000)
     clock.advance(HOUR)
     world.refresh(status=None)
     now = world.post("facebook", id)
@@ -147,24 +147,24 @@ def test_15_post_keeps_its_definition_of_a_view(world, clock, standins):
 
 def test_posts_older_than_the_business_account_never_have_counts(world, clock, standins):
     world.add(videos=2, platforms=("instagram",))
-    standins.tell("instagram", "post", id=world.ids("instagram")[0], state="early")
+    standins.command("instagram", "post", id=world.ids("instagram")[0], state="early")
     world.refresh(status=None)
     assert world.post("instagram", world.ids("instagram")[1])["at"] == clock.wall_ms
     standins.forget()
     clock.advance(HOUR)
     world.refresh(status=None)
-    assert all(world.ids("instagram")[0] not in record["ids"] for record in standins.log("instagram")), "it will never have numbers"
+    assert all(world.ids("instagram")[0] not in record["ids"] for record in standins.log("instagram")), "the post must not be requested again"
 
 
 def test_16_pins_are_read_in_bulk(world, clock, standins):
-    standins.tell("pinterest", "set", bulk_granted=True, fractions=True)
+    standins.command("pinterest", "set", bulk_granted=True, fractions=True)
     world.add(videos=120, platforms=("pinterest",))
     world.refresh()
     world.expect_truth(("pinterest",), at=clock.wall_ms)
     assert standins.calls("pinterest") == {"pinterest.bulk": 2}
-    # Without the grant: one pin per call.
-    standins.tell("pinterest", "set", bulk_granted=False, fractions=False)
-    standins.tell("pinterest", "grow", seed=5)
+    # Without the permission pins are requested one per call.
+    standins.command("pinterest", "set", bulk_granted=False, fractions=False)
+    standins.command("pinterest", "grow", seed=5)
     standins.forget()
     clock.advance(HOUR)
     world.refresh()
@@ -173,7 +173,7 @@ def test_16_pins_are_read_in_bulk(world, clock, standins):
 
 
 def test_16_failed_bulk_call_is_retried_pin_by_pin(world, clock, standins):
-    """The grant turns out to be missing while another account's bulk call waits for its retry: none of its pins counts as missing."""
+    """While one bulk call waits for its retry, another one is rejected for lack of permission. No pin counts as missing."""
     world.configure(pinterest={"in_flight": 2})
     names = world.add(authors=2, videos=5, platforms=("pinterest",))
     standins.fault("pinterest", "error", name="server_error", route="pinterest.bulk", account=world.accounts[names[0], "pinterest"], times=1)
@@ -185,13 +185,13 @@ def test_16_failed_bulk_call_is_retried_pin_by_pin(world, clock, standins):
 def test_16_pinterest_responses_as_observed(world, clock, standins):
     world.add(videos=3, platforms=("pinterest",))
     first = world.ids("pinterest")[0]
-    standins.tell("pinterest", "set", rate_text="unlimited; yes", mixing=False, data_status="PROCESSING")
-    standins.tell("pinterest", "post", id=first, hidden=["likes", "comments"])         # lifetime_metrics: {}
+    standins.command("pinterest", "set", rate_text="unlimited; yes", mixing=False, data_status="PROCESSING")
+    standins.command("pinterest", "post", id=first, hidden=["likes", "comments"])         # gives "lifetime_metrics": {}
     world.refresh(status=None)
     now = world.post("pinterest", first)
     assert (now["views"], now["likes"], now["comments"], now["saves"], now["at"]) == (1000, None, None, 2, clock.wall_ms)
-    standins.tell("pinterest", "post", id=first, state="deleted")
-    standins.tell("pinterest", "grow", seed=6)
+    standins.command("pinterest", "post", id=first, state="deleted")
+    standins.command("pinterest", "grow", seed=6)
     clock.advance(HOUR)
     world.refresh(status=None)
     assert world.post("pinterest", first) == now
@@ -200,40 +200,40 @@ def test_16_pinterest_responses_as_observed(world, clock, standins):
 
 # ---- period and lifetime metrics of Pinterest ----
 
-def of_pinterest(world):
+def pinterest_status(world):
     return {api["api"]: api for api in json.loads(world.instance.run("platform", "status", "--json", status=None).out)["apis"]}["pinterest"]
 
 
-def mixed(standins):
+def combined_flags(standins):
     return [record["mixed"] for record in standins.log("pinterest") if "mixed" in record]
 
 
 @pytest.mark.parametrize("bulk", [False, True])
-def test_metrics_are_combined_only_if_the_app_may(world, clock, standins, bulk):
-    standins.tell("pinterest", "set", bulk_granted=bulk, mixing=True)
+def test_metrics_are_combined_if_pinterest_accepts_it(world, clock, standins, bulk):
+    standins.command("pinterest", "set", bulk_granted=bulk, mixing=True)
     world.add(authors=3, videos=3, platforms=("pinterest",))
     world.refresh()
     world.expect_truth(("pinterest",), at=clock.wall_ms)
-    status = of_pinterest(world)
+    status = pinterest_status(world)
     assert status["combined_metrics"] is True and status["combined_metrics_until"]
     assert "period and lifetime metrics in one request until" in world.instance.run("platform", "status", status=None).out
     standins.forget()
     clock.advance(HOUR)
     world.refresh()
-    assert all(mixed(standins))
+    assert all(combined_flags(standins))
 
 
 @pytest.mark.parametrize("mixing", [False, "silent"])
 @pytest.mark.parametrize("bulk", [False, True])
 def test_metrics_are_requested_separately_if_combining_fails(world, clock, standins, bulk, mixing):
-    """One check a day; views, saves, reactions and comments are all read, by separate requests."""
-    standins.tell("pinterest", "set", bulk_granted=bulk, mixing=mixing)
+    """Combining is tried once a day. Separate requests read views, saves, reactions and comments."""
+    standins.command("pinterest", "set", bulk_granted=bulk, mixing=mixing)
     world.add(authors=3, videos=3, platforms=("pinterest",), posted_at="2026-07-04T09:00:00Z")
-    if bulk:                                        # a pin that is missing if only these metrics are requested
-        standins.tell("pinterest", "post", id=world.ids("pinterest")[-1], hidden=["likes", "comments"])
+    if bulk:                                        # bulk responses omit this pin if only these metrics are requested
+        standins.command("pinterest", "post", id=world.ids("pinterest")[-1], hidden=["likes", "comments"])
     world.refresh(status=None)
-    assert mixed(standins).index(True) == 0 and mixed(standins).count(True) == 1
-    status = of_pinterest(world)
+    assert combined_flags(standins).index(True) == 0 and combined_flags(standins).count(True) == 1
+    status = pinterest_status(world)
     assert status["combined_metrics"] is False
     assert "period and lifetime metrics in separate requests until" in world.instance.run("platform", "status", status=None).out
     standins.forget()
@@ -241,17 +241,17 @@ def test_metrics_are_requested_separately_if_combining_fails(world, clock, stand
         clock.advance(HOUR)
         world.refresh(status=None)
         assert world.rows("SELECT coalesce(sum(misses), 0) FROM platform_posts") == [(0,)]
-    assert not any(mixed(standins)) and mixed(standins)
+    assert not any(combined_flags(standins)) and combined_flags(standins)
     for id in world.ids("pinterest"):
         post = world.post("pinterest", id)
-        truth = standins.tell("pinterest", "truth")[id]
+        truth = standins.command("pinterest", "truth")[id]
         assert {name: post[name] for name in ("views", "saves", "likes", "comments")} == {name: truth.get(name) for name in ("views", "saves", "likes", "comments")}
     standins.forget()
-    standins.tell("pinterest", "set", mixing=True)
+    standins.command("pinterest", "set", mixing=True)
     clock.set_wall(to_ms(status["combined_metrics_until"]) + 1000)
     world.refresh(status=None)
-    assert all(mixed(standins)), "checked again after a day"
-    assert of_pinterest(world)["combined_metrics"] is True
+    assert all(combined_flags(standins)), "the check must be repeated after a day"
+    assert pinterest_status(world)["combined_metrics"] is True
 
 
 def test_inconclusive_checks_end_after_three_calls(world, clock, standins):
@@ -259,7 +259,7 @@ def test_inconclusive_checks_end_after_three_calls(world, clock, standins):
     world.configure(pinterest={"bulk": "off"})
     world.add(authors=6, platforms=("pinterest",))
     for id in world.ids("pinterest"):
-        standins.tell("pinterest", "post", id=id, hidden=["views", "saves", "likes", "comments"])
+        standins.command("pinterest", "post", id=id, hidden=["views", "saves", "likes", "comments"])
     world.refresh(status=None)
-    assert mixed(standins) == [True] * 3 + [False] * 3
-    assert of_pinterest(world)["combined_metrics"] is None
+    assert combined_flags(standins) == [True] * 3 + [False] * 3
+    assert pinterest_status(world)["combined_metrics"] is None

@@ -14,8 +14,8 @@ HOUR = 3_600_000
 
 
 def test_9_limit_longer_than_the_run_ends_the_calls(world, clock, standins):
-    """TikTok's window is a minute, the run has less: no more calls until the next run."""
-    clock.set_monotonic(10_000_000)                 # does not advance: a run that waited would never end
+    """TikTok's window of a minute exceeds the deadline of the run, so there are no more calls until the next run."""
+    clock.set_monotonic(10_000_000)                 # does not advance, so a run that waits would never end
     world.configure(platforms={"deadline_s": 12, "retry_percent": 100})
     world.add(authors=3, platforms=("tiktok", "youtube"))
     standins.fault("tiktok", "error", name="rate_limit_exceeded")
@@ -44,26 +44,26 @@ def test_9_wait_time_of_pinterest_is_respected(world, clock, standins):
     standins.fault("pinterest", "error", name="rate", account=account, headers={"x-ratelimit-reset": "1", "x-ratelimit-limit": '60, 100;w=1;name="a"'}, times=1)
     world.refresh()
     world.expect_truth(("pinterest",), at=clock.wall_ms)
-    mine = [record["began"] for record in standins.log("pinterest") if record["account"] == account]
-    assert len(mine) == 2 and mine[1] - mine[0] >= 1.0
+    starts = [record["began"] for record in standins.log("pinterest") if record["account"] == account]
+    assert len(starts) == 2 and starts[1] - starts[0] >= 1.0
 
 
-@pytest.mark.parametrize("code, of_app", some([("4", True), ("80001", False), ("17", False), ("32", False), ("613", False)], 2))
-def test_9_throttling_by_meta_pauses_app_or_account(world, clock, standins, code, of_app):
+@pytest.mark.parametrize("code, is_app_limit", some([("4", True), ("80001", False), ("17", False), ("32", False), ("613", False)], 2))
+def test_9_throttling_by_meta_pauses_app_or_account(world, clock, standins, code, is_app_limit):
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0}, facebook={"in_flight": 1})
     names = world.add(authors=4, platforms=("facebook",))
     standins.fault("facebook", "error", name=code, times=1)
     world.refresh(status=None)
     calls = list(standins.log("facebook"))
     throttled = calls[0]["account"]
-    asked = {record["account"] for record in calls}
+    accounts_called = {record["account"] for record in calls}
     assert [record["account"] for record in calls].count(throttled) == 1
-    assert len(asked) == (1 if of_app else 4), "an app's limit stops all of them, an account's only that"
+    assert len(accounts_called) == (1 if is_app_limit else 4), "a limit of the app must pause all accounts, that of an account only itself"
     assert all(world.credential(name, "facebook")["state"] == 0 for name in names)
 
 
 def test_9_wait_time_of_meta_outlives_the_run(world, clock, standins):
-    """80002 with estimated_time_to_regain_access: the account is paused, across runs too."""
+    """Error 80002 with estimated_time_to_regain_access pauses the account, also across runs."""
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0})
     names = world.add(authors=2, platforms=("instagram",))
     account = world.accounts[names[0], "instagram"]
@@ -87,11 +87,11 @@ QUOTA_DAYS = [("2026-07-10T12:00:00Z", "2026-07-11T07:00:00Z"),         # summer
 def test_10_quota_of_youtube_resets_at_midnight_in_los_angeles(world, clock, standins, noon, midnight):
     clock.set_wall(noon)
     world.add(platforms=("youtube", "pinterest"), posted_at=noon)
-    standins.tell("youtube", "set", units={"batch": 0, "list": 0})
+    standins.command("youtube", "set", units={"batch": 0, "list": 0})
     clock.advance(1000)
     world.refresh(status=None)
-    assert standins.calls("youtube") == {"youtube.batch": 1, "youtube.list": 1}, "each quota is found spent by one call"
-    standins.tell("youtube", "set", units={"batch": 10_000, "list": 10_000})
+    assert standins.calls("youtube") == {"youtube.batch": 1, "youtube.list": 1}, "one call must suffice to detect each spent quota"
+    standins.command("youtube", "set", units={"batch": 10_000, "list": 10_000})
     standins.forget()
     for when in (to_ms(noon) + 60_000, to_ms(midnight) - 60_000):
         clock.set_wall(when)
@@ -108,7 +108,7 @@ def test_other_method_is_used_when_one_quota_is_spent(world, clock, standins, fo
     """videos.list replaces videos:batchGetStats until midnight, across runs; if both quotas are spent, there are no calls."""
     clock.set_wall("2026-07-10T12:00:00Z")
     world.add(videos=3, platforms=("youtube",), posted_at="2026-07-10T11:00:00Z")
-    standins.tell("youtube", "set", units={"batch": 0, "list": 10_000 if form == "batch" else 1}, daily_as=daily_as)
+    standins.command("youtube", "set", units={"batch": 0, "list": 10_000 if form == "batch" else 1}, daily_as=daily_as)
     world.refresh(status=None)
     assert standins.count("youtube", "youtube.batch") == 1
     world.expect_truth(("youtube",), at=clock.wall_ms)
@@ -117,7 +117,7 @@ def test_other_method_is_used_when_one_quota_is_spent(world, clock, standins, fo
     read_at = clock.wall_ms
     clock.advance(HOUR)
     world.refresh(status=None)
-    assert standins.count("youtube", "youtube.batch") == 1, "the spent method is not asked again before midnight"
+    assert standins.count("youtube", "youtube.batch") == 1, "the spent method must not be called before midnight"
     world.expect_truth(("youtube",), at=clock.wall_ms if form == "batch" else read_at)
     calls = standins.count("youtube", "youtube.list")
     status = {api["api"]: api for api in json.loads(world.instance.run("platform", "status", "--json", status=None).out)["apis"]}["youtube"]
@@ -125,7 +125,7 @@ def test_other_method_is_used_when_one_quota_is_spent(world, clock, standins, fo
     clock.advance(HOUR)
     world.refresh(status=None)
     assert standins.count("youtube", "youtube.list") == calls + (form == "batch")
-    standins.tell("youtube", "set", units={"batch": 10_000, "list": 10_000})
+    standins.command("youtube", "set", units={"batch": 10_000, "list": 10_000})
     clock.set_wall("2026-07-11T07:00:01Z")
     world.refresh(status=None)
     assert standins.count("youtube", "youtube.batch") == 2
@@ -142,11 +142,11 @@ def test_10_units_are_counted_across_runs(world, clock, standins):
         world.refresh(status=None)
         clock.advance(HOUR)
     assert 5 <= standins.count("youtube", "youtube.batch") <= 12 and standins.count("youtube", "youtube.list") <= 12
-    assert all(post["views"] for post in world.counts()["youtube"].values()), "each was asked for once at least"
+    assert all(post["views"] for post in world.counts()["youtube"].values()), "each post must be read at least once"
 
 
 def test_10_circuit_opens_if_a_platform_is_down(world, clock, standins):
-    """Forty accounts, all with status 500: the circuit opens after twenty calls."""
+    """All calls fail with status 500, so the circuit opens after twenty."""
     world.configure(platforms={"retry_percent": 0}, facebook={"in_flight": 1})
     world.add(authors=40, platforms=("facebook",))
     standins.fault("facebook", "error", name="2")
@@ -173,8 +173,8 @@ def test_23_stops_with_calls_in_flight(world, clock, standins):
     with world.instance as server:
         standins.wait_for("facebook", "facebook.batch", 40)
         server.signal(signal.SIGTERM)
-        server.wait_stopped()                       # within a tenth of the timeout
-    wait.until(lambda: standins.tell("facebook", "state")["in_flight"] == 0, "the calls to be over")
+        server.wait_stopped()                       # takes at most a tenth of the timeout
+    wait.until(lambda: standins.command("facebook", "state")["in_flight"] == 0, "the calls to end")
     assert world.rows("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL") == [(0,)]
 
 
@@ -194,10 +194,10 @@ def test_3_the_deadline_ends_a_run(world, clock, standins):
 
 
 def test_9_account_close_to_its_limit_is_paused(world, clock, standins):
-    """Meta reports a usage of 97 percent: the account is paused, another one continues."""
+    """An account is paused if Meta reports a usage of 97 percent; another account continues."""
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0})
     names = world.add(authors=2, videos=60, platforms=("instagram",))
-    standins.tell("meta", "account_set", account=world.accounts[names[0], "instagram"], usage_percent=97)
+    standins.command("meta", "account_set", account=world.accounts[names[0], "instagram"], usage_percent=97)
     world.refresh(status=None)
     calls = [record["account"] for record in standins.log("instagram")]
     assert [calls.count(world.accounts[name, "instagram"]) for name in names] == [1, 2]
@@ -206,12 +206,12 @@ def test_9_account_close_to_its_limit_is_paused(world, clock, standins):
 def test_23_server_refreshes_on_schedule(world, clock, standins):
     world.add(authors=2, videos=2)
     with world.instance as server:
-        wait.until(lambda: all(post["at"] for posts in world.counts().values() for post in posts.values()), "all to be read")
+        wait.until(lambda: all(post["at"] for posts in world.counts().values() for post in posts.values()), "all posts to be read")
         world.expect_truth(at=clock.wall_ms)
         wait.until(lambda: scrape(server).get("viewtally_refresh_runs_total", result="succeeded"), "the run to be counted")
         metrics = scrape(server)
         for platform in PLATFORMS:
-            asked = sum(standins.calls(platform).values()) if platform not in ("instagram", "facebook") else standins.count(platform, f"{platform}.*")
-            assert metrics.get("viewtally_platform_calls_total", platform=platform) == asked > 0, platform
+            accounts_called = sum(standins.calls(platform).values()) if platform not in ("instagram", "facebook") else standins.count(platform, f"{platform}.*")
+            assert metrics.get("viewtally_platform_calls_total", platform=platform) == accounts_called > 0, platform
             assert metrics.get("viewtally_platform_posts_total", platform=platform, result="read") == 4
             assert metrics.get("viewtally_platform_call_outcomes_total", platform=platform, outcome="ok") > 0

@@ -1,5 +1,4 @@
-"""Meta, beyond the numbered scenarios: several kinds of posts on one page, batches for Instagram logins, tokens that refresh
-themselves."""
+"""Meta scenarios without a number: several kinds of posts on a page, batches with Instagram Login, refreshing Instagram tokens."""
 from lib.lines import uid
 
 HOUR = 3_600_000
@@ -7,30 +6,30 @@ DAY = 24 * HOUR
 
 
 def test_each_kind_of_post_on_a_page_is_read_in_its_form(world, clock, standins):
-    """The kind of a post is determined once; then each post is requested in its own form, without changing that of the account."""
+    """The kind of each post is determined once. Then the post is requested in the form of its kind; the form of the account stays."""
     world.add(videos=5, platforms=("facebook",))
     reel, classic, early, *_ = ids = world.ids("facebook")
-    standins.tell("facebook", "post", id=classic, kind="video")
-    standins.tell("facebook", "post", id=early, state="processing")         # a Reel without insights yet
+    standins.command("facebook", "post", id=classic, kind="video")
+    standins.command("facebook", "post", id=early, state="processing")         # a Reel without insights yet
     world.refresh()
-    have = world.counts()["facebook"]
-    assert have[reel]["shares"] == 4 and have[classic]["shares"] is None, "a classic video tells no shares"
-    assert all(have[id]["at"] == clock.wall_ms and have[id]["views"] >= 1000 for id in ids)
+    stored = world.counts()["facebook"]
+    assert stored[reel]["shares"] == 4 and stored[classic]["shares"] is None, "a classic video has no shares metric"
+    assert all(stored[id]["at"] == clock.wall_ms and stored[id]["views"] >= 1000 for id in ids)
     first = standins.count("facebook", "facebook.*")
     assert first > 1
     sources = dict(world.rows("SELECT post_id, views_source FROM platform_posts"))
     assert (sources[reel], sources[classic], sources[early]) == (5, 2, 3)
     name = world.posts["facebook"][reel][0]
-    assert world.credential(name, "facebook")["tier"] == 0, "it is posts that want another form, not the account"
-    standins.tell("facebook", "post", id=early, state="public")
-    standins.tell("facebook", "grow", seed=3)
+    assert world.credential(name, "facebook")["tier"] == 0, "the request form of the account must stay"
+    standins.command("facebook", "post", id=early, state="public")
+    standins.command("facebook", "grow", seed=3)
     standins.forget()
     clock.advance(HOUR)
     world.refresh()
-    assert standins.count("facebook", "facebook.*") == 1, "no second call for what is known"
-    have, truth = world.counts()["facebook"], standins.tell("facebook", "truth")
+    assert standins.count("facebook", "facebook.*") == 1, "known kinds must not cause a second call"
+    stored, truth = world.counts()["facebook"], standins.command("facebook", "truth")
     for id in ids:
-        assert have[id]["views"] == truth[id]["views"] and have[id]["at"] == clock.wall_ms
+        assert stored[id]["views"] == truth[id]["views"] and stored[id]["at"] == clock.wall_ms
     assert dict(world.rows("SELECT post_id, views_source FROM platform_posts")) == sources
 
 
@@ -39,7 +38,7 @@ def test_page_posts_are_read_by_media_views(world, clock, standins):
     [name] = world.add(platforms=("facebook",))
     [id] = world.ids("facebook")
     page_post = f"{world.accounts[name, 'facebook']}_77"
-    standins.tell("facebook", "post", id=id, kind="video", post_id=page_post, shares=0)
+    standins.command("facebook", "post", id=id, kind="video", post_id=page_post, shares=0)
     world.instance.import_lines([{"type": "video", "id": uid("of a page post"), "author_id": uid(name),
                                   "posts": [{"platform": "facebook", "post_id": page_post, "posted_at": "2026-07-08T08:00:00Z"}]}])
     world.refresh(status=None)
@@ -56,8 +55,8 @@ def test_batches_at_graph_instagram_com_are_optional(world, clock, standins):
     assert standins.calls("instagram") == {"instagram.insights": 60}
     world.expect_truth(("instagram",), at=clock.wall_ms)
     world.configure(instagram={"batch": "on"})
-    standins.tell("meta", "set", instagram_batch=True)
-    standins.tell("instagram", "grow", seed=4)
+    standins.command("meta", "set", instagram_batch=True)
+    standins.command("instagram", "grow", seed=4)
     standins.forget()
     clock.advance(HOUR)
     world.refresh()
@@ -71,16 +70,16 @@ def test_error_of_one_post_kind_does_not_change_the_account(world, clock, standi
     odd = world.ids("instagram")[1]
     standins.fault("instagram", "error", name="100.type", route="instagram.insights", id=odd, times=1)
     world.refresh()
-    have, truth = world.counts()["instagram"], standins.tell("instagram", "truth")
+    stored, truth = world.counts()["instagram"], standins.command("instagram", "truth")
     for id in world.ids("instagram"):
         for count in ("likes", "comments", "shares", "saves"):
-            assert have[id][count] == truth[id][count], (id, count)
-        assert have[id]["views"] == (None if id == odd else truth[id]["views"]), "the stand-in named the views"
+            assert stored[id][count] == truth[id][count], (id, count)
+        assert stored[id]["views"] == (None if id == odd else truth[id]["views"]), "the error named the metric of the views"
     assert world.credential(world.posts["instagram"][odd][0], "instagram")["dropped"] == ""
 
 
 def test_instagram_token_is_refreshed_in_its_second_half(world, clock, standins):
-    """Tokens are valid for sixty days and refreshed in the second half, not before."""
+    """Tokens are valid for sixty days and refreshed in the second half of that time."""
     [name] = world.add(platforms=("instagram",), login="instagram", posted_at="2026-07-09T08:00:00Z")
     world.refresh()
     assert standins.count("instagram", "instagram.token.*") == 0

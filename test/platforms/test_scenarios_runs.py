@@ -1,11 +1,11 @@
-"""What a run reads if it cannot read everything."""
+"""Which posts a run reads if it cannot read all."""
 from lib.clock import to_ms
 
 HOUR = 3_600_000
 
 
 def counted(finished, platform, name):
-    """A counter of `viewtally refresh`'s report."""
+    """Returns a counter from the report of `viewtally refresh`."""
     for line in finished.out.splitlines():
         words = line.split()
         if words[:3] == ["platforms", platform, name]:
@@ -22,7 +22,7 @@ def test_older_posts_are_read_less_often_if_the_quota_is_small(world, clock, sta
     for hour in range(12):
         finished = world.refresh()
         assert "every 6 hours" in finished.err
-        if hour > 3:                # before that, some posts were never read and are due at once
+        if hour > 3:                # in the first hours some posts have never been read and are due immediately
             assert counted(finished, "youtube", "not_due") >= 20, finished.out
             assert counted(finished, "youtube", "unread") == 0, finished.out
         for id, post in world.counts()["youtube"].items():
@@ -34,7 +34,7 @@ def test_older_posts_are_read_less_often_if_the_quota_is_small(world, clock, sta
 
 
 def test_next_run_continues_where_the_deadline_ended_this_one(world, clock, standins):
-    """TikTok needs a second for each of twenty accounts, and the run has ten: the next run starts where this one ended. Pinterest is read in both."""
+    """TikTok takes a second for each of twenty accounts, but the run ends after ten: the next run starts there. Pinterest is read in both."""
     world.configure(platforms={"deadline_s": 10}, tiktok={"in_flight": 1})
     names = world.add(authors=20, platforms=("tiktok", "pinterest"), posted_at="2026-07-10T09:00:00Z")
     standins.fault("tiktok", "slow", latency_ms=1000)

@@ -8,25 +8,25 @@ from lib.lines import uid
 from platformworld import MARK, PLATFORMS, some
 
 HOUR = 3_600_000
-FINE, SIGN_IN = 0, 1
+CONNECTED, RECONNECT_REQUIRED = 0, 1
 READ = {"tiktok": "tiktok.query", "youtube": "youtube.batch", "pinterest": "pinterest.pin"}
 
 
-def by_token(world):
-    """YouTube without an API key: uses every author's own token."""
+def use_author_tokens(world):
+    """Removes YouTube's API key, so that calls use the tokens of the authors."""
     world.configure(youtube={"api_key": None})
 
 
 @pytest.mark.parametrize("platform", READ)
 def test_6_expired_token_is_refreshed_and_the_call_repeated(world, clock, standins, platform):
-    by_token(world)
+    use_author_tokens(world)
     world.configure(pinterest={"bulk": "off"})
     [name] = world.add(platforms=(platform,))
-    standins.tell(platform, "token", account=world.accounts[name, platform], what="expire")
+    standins.command(platform, "token", account=world.accounts[name, platform], what="expire")
     world.refresh()
     world.expect_truth((platform,), at=clock.wall_ms)
     assert standins.calls(platform) == {READ[platform]: 2, f"{platform}.token.refresh_token": 1}
-    assert world.credential(name, platform)["state"] == FINE
+    assert world.credential(name, platform)["state"] == CONNECTED
 
 
 def test_6_expiring_token_is_refreshed_before_use(world, clock, standins):
@@ -40,19 +40,19 @@ def test_6_expiring_token_is_refreshed_before_use(world, clock, standins):
 
 def test_7_many_calls_share_one_refresh(world, clock, standins):
     [name] = world.add(platforms=("tiktok",), videos=61)
-    before = standins.tell("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]]
-    standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
+    before = standins.command("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]]
+    standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
     world.refresh()
     world.expect_truth(("tiktok",), at=clock.wall_ms)
     assert standins.calls("tiktok") == {"tiktok.query": 4 + 1, "tiktok.token.refresh_token": 1}
-    assert standins.tell("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]] != before
+    assert standins.command("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]] != before
 
 
 def test_7_new_tokens_are_committed_before_use(world, clock, standins):
-    """Killed during the first call with the new token: the next run uses that token without a refresh."""
+    """The process is killed during the first call with the new token. The next run uses that token without a refresh."""
     [name] = world.add(platforms=("tiktok",))
     account = world.accounts[name, "tiktok"]
-    standins.tell("tiktok", "token", account=account, what="expire")
+    standins.command("tiktok", "token", account=account, what="expire")
     standins.fault("tiktok", "silent", route="tiktok.query", skip=1)    # the call after the refresh
     process = world.instance.background("refresh")
     standins.wait_for("tiktok", "tiktok.query", 2)
@@ -65,25 +65,25 @@ def test_7_new_tokens_are_committed_before_use(world, clock, standins):
     world.refresh(status=None)
     assert standins.calls("tiktok") == {"tiktok.query": 1}
     world.expect_truth(("tiktok",), at=clock.wall_ms)
-    assert world.credential(name, "tiktok")["state"] == FINE
+    assert world.credential(name, "tiktok")["state"] == CONNECTED
 
 
 def test_7_lost_refresh_response_requires_reconnecting(world, clock, standins):
-    """The platform rotated the token but its response was lost: after one retry the author must reconnect, with the reason."""
+    """The platform rotates the token but its response is lost. After one retry the author must reconnect and sees the reason."""
     world.configure(platforms={"timeout_ms": 300})
     [name, other] = world.add(authors=2, platforms=("tiktok",))
     for one in (name, other):
-        standins.tell("tiktok", "token", account=world.accounts[one, "tiktok"], what="expire")
+        standins.command("tiktok", "token", account=world.accounts[one, "tiktok"], what="expire")
     standins.fault("tiktok", "silent", route="tiktok.token.*", account=world.accounts[name, "tiktok"], after=True, times=1)
     world.refresh(status=None)
     for _ in range(2):
-        if world.credential(name, "tiktok")["state"] == FINE:
+        if world.credential(name, "tiktok")["state"] == CONNECTED:
             clock.advance(HOUR)
             world.refresh(status=None)
     row = world.credential(name, "tiktok")
-    assert row["state"] == SIGN_IN and "lost" in row["last_error"], row
-    assert standins.tell("tiktok", "calls")["tiktok.token.refresh_token"] >= 3
-    assert world.credential(other, "tiktok")["state"] == FINE
+    assert row["state"] == RECONNECT_REQUIRED and "lost" in row["last_error"], row
+    assert standins.command("tiktok", "calls")["tiktok.token.refresh_token"] >= 3
+    assert world.credential(other, "tiktok")["state"] == CONNECTED
     # Reconnecting repairs it.
     world.connect(name, "tiktok")
     clock.advance(HOUR)
@@ -92,39 +92,39 @@ def test_7_lost_refresh_response_requires_reconnecting(world, clock, standins):
 
 
 def test_7_lost_refresh_request_is_repeated(world, clock, standins):
-    """The request was lost, not the response: the old refresh token still works."""
+    """The request is lost, not the response, so the old refresh token still works."""
     world.configure(platforms={"timeout_ms": 300})
     [name] = world.add(platforms=("tiktok",))
-    standins.tell("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
+    standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
     standins.fault("tiktok", "silent", route="tiktok.token.*", times=1)
     world.refresh(status=None)
     clock.advance(HOUR)
     world.refresh(status=None)
-    assert world.credential(name, "tiktok")["state"] == FINE
+    assert world.credential(name, "tiktok")["state"] == CONNECTED
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
-REFUSALS = [("tiktok", "invalid_grant", SIGN_IN), ("tiktok", "invalid_client", FINE), ("tiktok", "server_error", FINE),
-            ("youtube", "invalid_grant", SIGN_IN), ("youtube", "invalid_client", FINE),
-            ("pinterest", "invalid_grant", SIGN_IN), ("pinterest", "invalid_client", FINE), ("pinterest", "server_error", FINE)]
+REJECTIONS = [("tiktok", "invalid_grant", RECONNECT_REQUIRED), ("tiktok", "invalid_client", CONNECTED), ("tiktok", "server_error", CONNECTED),
+            ("youtube", "invalid_grant", RECONNECT_REQUIRED), ("youtube", "invalid_client", CONNECTED),
+            ("pinterest", "invalid_grant", RECONNECT_REQUIRED), ("pinterest", "invalid_client", CONNECTED), ("pinterest", "server_error", CONNECTED)]
 
 
-@pytest.mark.parametrize("platform, error, state", some(REFUSALS, 3), ids=[f"{row[0]}-{row[1]}" for row in some(REFUSALS, 3)])
-def test_8_rejected_refresh_concerns_account_or_app(world, clock, standins, platform, error, state):
-    by_token(world)
+@pytest.mark.parametrize("platform, error, state", some(REJECTIONS, 3), ids=[f"{row[0]}-{row[1]}" for row in some(REJECTIONS, 3)])
+def test_8_rejected_refresh_is_attributed_to_account_or_app(world, clock, standins, platform, error, state):
+    use_author_tokens(world)
     world.configure(platforms={"retry_percent": 0})
     names = world.add(authors=3, platforms=(platform,))
-    standins.tell(platform, "token", account=world.accounts[names[0], platform], what="expire")
-    account = {"account": world.accounts[names[0], platform]} if state == SIGN_IN else {}
+    standins.command(platform, "token", account=world.accounts[names[0], platform], what="expire")
+    account = {"account": world.accounts[names[0], platform]} if state == RECONNECT_REQUIRED else {}
     standins.fault(platform, "error", route=f"{platform}.token.*", name=error, **account)
     finished = world.refresh(status=None)
     row = world.credential(names[0], platform)
     assert row["state"] == state, (row, finished)
-    assert [world.credential(name, platform)["state"] for name in names[1:]] == [FINE, FINE]
-    if state == SIGN_IN:
+    assert [world.credential(name, platform)["state"] for name in names[1:]] == [CONNECTED, CONNECTED]
+    if state == RECONNECT_REQUIRED:
         assert row["last_error"].startswith("reconnect ")
     refreshes = standins.count(platform, f"{platform}.token.*")
-    if state == SIGN_IN:                                                # not used again until the author reconnects
+    if state == RECONNECT_REQUIRED:                                                # not used again until the author reconnects
         standins.forget()
         clock.advance(HOUR // 2)
         world.refresh(status=None)
@@ -141,12 +141,12 @@ def test_8_rejected_refresh_concerns_account_or_app(world, clock, standins, plat
 def test_8_expired_meta_token_requires_reconnecting(world, clock, standins):
     names = world.add(authors=3, platforms=("facebook", "instagram"))
     for platform in ("facebook", "instagram"):
-        standins.tell(platform, "token", account=world.accounts[names[0], platform], what="revoke")
+        standins.command(platform, "token", account=world.accounts[names[0], platform], what="revoke")
     world.refresh(status=None)
     for platform in ("facebook", "instagram"):
         row = world.credential(names[0], platform)
-        assert row["state"] == SIGN_IN and "190" in row["last_error"]
-        assert standins.count(platform, f"{platform}.batch") == 3, "one call says it"
+        assert row["state"] == RECONNECT_REQUIRED and "190" in row["last_error"]
+        assert standins.count(platform, f"{platform}.batch") == 3, "one call must suffice to detect it"
         assert world.post(platform, world.ids(platform, names[1])[0])["at"] == clock.wall_ms
 
 
@@ -158,17 +158,17 @@ def test_8_instagram_token_is_refreshed_after_a_day(world, clock, standins):
     clock.advance(31 * 24 * HOUR)                                       # less than thirty days until it expires
     world.add(platforms=("tiktok",), posted_at="2026-08-10T08:00:00Z")
     world.refresh(status=None)
-    assert standins.count("instagram", "instagram.token.ig_refresh_token") == 1, "kept alive though nothing is left to read"
+    assert standins.count("instagram", "instagram.token.ig_refresh_token") == 1, "the token must be refreshed even if the account has no live post"
     assert world.credential(name, "instagram")["access_expires_at"] > first
 
 
-def test_8_refresh_token_is_kept_if_the_response_has_none(world, clock, standins):
-    """The response has no refresh token: the old one is kept."""
-    by_token(world)
+def test_8_refresh_token_stays_if_the_response_has_none(world, clock, standins):
+    """If the response has no refresh token, the old one stays valid."""
+    use_author_tokens(world)
     [name] = world.add(platforms=("youtube",))
     sealed = world.credential(name, "youtube")["refresh_sealed"]
     for _ in range(3):
-        standins.tell("youtube", "token", account=world.accounts[name, "youtube"], what="expire")
+        standins.command("youtube", "token", account=world.accounts[name, "youtube"], what="expire")
         clock.advance(HOUR)
         world.refresh()
         world.expect_truth(("youtube",), at=clock.wall_ms)
@@ -181,24 +181,24 @@ def test_22_app_is_suspected_if_most_accounts_are_rejected(world, clock, standin
     standins.fault("facebook", "error", name="190.467")
     finished = world.refresh(status=None)
     states = [world.credential(name, "facebook")["state"] for name in names]
-    assert states.count(SIGN_IN) <= 4, (states, finished)
+    assert states.count(RECONNECT_REQUIRED) <= 4, (states, finished)
     standins.clear()
     clock.advance(2 * HOUR)
     world.refresh(status=None)
     for name, state in zip(names, [world.credential(name, "facebook")["state"] for name in names]):
-        if state == FINE:
+        if state == CONNECTED:
             assert world.post("facebook", world.ids("facebook", name)[0])["at"] == clock.wall_ms
 
 
 def test_missing_scope_is_recorded_for_the_account(world, clock, standins):
     names = world.add(authors=3, platforms=("tiktok", "facebook"))
     for platform in ("tiktok", "facebook"):
-        standins.tell(platform, "scopes", account=world.accounts[names[0], platform], scopes=["user.info.basic"])
+        standins.command(platform, "scopes", account=world.accounts[names[0], platform], scopes=["user.info.basic"])
     world.refresh(status=None)
     for platform in ("tiktok", "facebook"):
-        assert world.credential(names[0], platform)["state"] == SIGN_IN
-        assert standins.count(platform, f"{platform}.token.*") == 0, "refreshing would not help"
-        assert world.credential(names[1], platform)["state"] == FINE
+        assert world.credential(names[0], platform)["state"] == RECONNECT_REQUIRED
+        assert standins.count(platform, f"{platform}.token.*") == 0, "refreshing the token would not add the scope"
+        assert world.credential(names[1], platform)["state"] == CONNECTED
 
 
 def test_24_swapped_sealed_tokens_do_not_decrypt(world, clock, standins):
@@ -210,9 +210,9 @@ def test_24_swapped_sealed_tokens_do_not_decrypt(world, clock, standins):
         database.execute("UPDATE platform_credentials SET access_sealed = ?, refresh_sealed = ? WHERE id = ?", [*sealed, id])
     database.close()
     world.refresh(status=None)
-    have = world.counts()["tiktok"]
-    assert [have[world.ids("tiktok", name)[0]]["at"] for name in names] == [clock.wall_ms, None, None]
-    assert {record["account"] for record in standins.log("tiktok")} == {world.accounts[names[0], "tiktok"]}, "no token went to the wrong author's call"
+    stored = world.counts()["tiktok"]
+    assert [stored[world.ids("tiktok", name)[0]]["at"] for name in names] == [clock.wall_ms, None, None]
+    assert {record["account"] for record in standins.log("tiktok")} == {world.accounts[names[0], "tiktok"]}, "no token may be used for another author"
 
 
 def test_24_missing_seal_key_is_reported(world, standins):
@@ -224,16 +224,16 @@ def test_24_missing_seal_key_is_reported(world, standins):
     assert finished.status not in (0,) and "key" in finished.err
     assert standins.calls("tiktok") == {}
     process = world.instance.background("serve")
-    assert process.wait(20) != 0, "a server does not start with it"
+    assert process.wait(20) != 0, "the server must not start"
     key_file.with_suffix(".away").unlink()
 
 
 def test_25_no_token_is_logged_or_printed(world, clock, standins):
-    """Checks commands, debug logs and the database after runs with many errors."""
+    """After runs with many errors, commands, debug logs and the database contain no token."""
     world.configure(log={"level": "debug"}, platforms={"retry_percent": 20, "timeout_ms": 1000})
     names = world.add(authors=2, login=lambda number: "instagram" if number % 2 else "facebook")
     for platform in PLATFORMS:
-        standins.tell(platform, "token", account=world.accounts[names[0], platform], what="revoke")
+        standins.command(platform, "token", account=world.accounts[names[0], platform], what="revoke")
     for of in standins.names():
         for skip in (1, 2):
             standins.fault(of, "echo", times=1, skip=skip)

@@ -16,7 +16,7 @@ VENDORS = ROOT / "test/vendors"
 EXCEPTIONS_MOST = 10
 METHOD_OF = {("read", 0): "videos.batchGetStats", ("read", 1): "videos.list", ("link", 1): "channels.list"}
 # The JSON types that an accessor of jsonr.h accepts; a count may be a string.
-TAKES = {"text": {"string"}, "id": {"string", "integer", "number"}, "integer": {"integer"}, "count": {"integer", "number", "int64 string"}}
+ACCEPTED_TYPES = {"text": {"string"}, "id": {"string", "integer", "number"}, "integer": {"integer"}, "count": {"integer", "number", "int64 string"}}
 
 
 def facts_file(name):
@@ -39,7 +39,7 @@ class Fact:
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory):
-    """Recorded from the connectors: every form of a request, and every field that is read from a sample."""
+    """The facts recorded by the unit test: every form of a request, and every field that is read from a sample."""
     path = tmp_path_factory.mktemp("facts") / "facts"
     program = pathlib.Path(binary(seams=True)).parent / "test/test_platform_facts"
     subprocess.run([program], cwd=ROOT, env={**os.environ, "PLATFORM_FACTS": str(path)}, check=True, capture_output=True)
@@ -51,18 +51,18 @@ def exceptions(platform):
 
 
 def test_exceptions_have_a_reason():
-    """Every exception has a reason and is still needed (see below)."""
+    """Every exception has a reason and a source. The tests below fail if item is no longer needed."""
     listed = facts_file("exceptions.toml")["exception"]
     assert 0 < len(listed) <= EXCEPTIONS_MOST
     assert all(set(entry) == {"platform", "what", "why", "source"} and all(entry.values()) for entry in listed)
 
 
 def wrong_fields(facts, platform, described, name_of):
-    """{"field NAME PATH"} that a description lacks or has with another type."""
+    """Returns {"field NAME PATH"} of fields that the description lacks or has with another type."""
     wrong = set()
     for fact in facts:
         name = name_of(fact) if (fact.kind, fact.platform) == ("field", platform) else None
-        if name and described(name, fact.path) not in TAKES[fact.accessor]:
+        if name and described(name, fact.path) not in ACCEPTED_TYPES[fact.accessor]:
             wrong.add(f"field {name} {fact.path}")
     return wrong
 
@@ -72,7 +72,7 @@ def wrong_parameters(query, parameters, required):
     for name, value in query.items():
         kind = parameters.get(name)
         if isinstance(kind, list):
-            wrong |= {f"{name}={one}" for one in value.split(",") if one not in kind}
+            wrong |= {f"{name}={item}" for item in value.split(",") if item not in kind}
         elif kind == "date" and not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
             wrong.add(f"{name}={value}")
         elif kind in ("integer", "boolean") and not re.fullmatch(r"\d+" if kind == "integer" else "true|false", value):
@@ -122,30 +122,30 @@ def test_pinterest_matches_its_description(facts):
 
 
 def metrics_of(facts, platform):
-    """{(last part of the path, name)} of requested metrics and fields."""
-    asked = set()
+    """Returns {(last part of the path, name)} of the requested metrics."""
+    requested = set()
     for fact in facts:
         if (fact.kind, fact.platform) == ("request", platform) and fact.function == "read":
             for url in fact.operations:
                 query = dict(urllib.parse.parse_qsl(url.query))
                 for name in query.get("metric", "").split(",") if "metric" in query else []:
-                    asked.add((url.path.rsplit("/", 1)[1], name))
-    return asked
+                    requested.add((url.path.rsplit("/", 1)[1], name))
+    return requested
 
 
 @pytest.mark.parametrize("platform", ["instagram", "instagram-facebook"])
 def test_instagram_metrics_match_metas_package(facts, platform):
-    asked = metrics_of(facts, platform)
-    assert {name for _, name in asked} >= {"views", "likes", "comments", "shares", "saved"}
-    wrong = {f"metric {name}" for _, name in asked if name not in facts_file("instagram.toml")["metrics"]}
+    requested = metrics_of(facts, platform)
+    assert {name for _, name in requested} >= {"views", "likes", "comments", "shares", "saved"}
+    wrong = {f"metric {name}" for _, name in requested if name not in facts_file("instagram.toml")["metrics"]}
     assert wrong == exceptions(platform)
 
 
 def test_metrics_of_facebook_have_a_source(facts):
-    """A table of our own, because no package lists them. Each metric is requested for the kind of object that documents it."""
-    table, asked = facts_file("facebook.toml"), metrics_of(facts, "facebook")
+    """No package lists the metrics, so we maintain a table. Each metric must be requested only for the kinds of objects that document it."""
+    table, requested = facts_file("facebook.toml"), metrics_of(facts, "facebook")
     assert all(set(entry) == {"kind", "source", "date"} and entry["source"] and re.fullmatch(r"\d{4}-\d\d-\d\d", entry["date"]) for entry in table.values())
-    wrong = {f"metric {edge} {name}" for edge, name in asked
+    wrong = {f"metric {edge} {name}" for edge, name in requested
              if not set(table.get(name, {}).get("kind", [])) & ({"post"} if edge == "insights" else {"reel", "video"})}
     fields = set()
     for fact in facts:
@@ -154,5 +154,5 @@ def test_metrics_of_facebook_have_a_source(facts):
                 text = dict(urllib.parse.parse_qsl(url.query)).get("fields", "")
                 fields |= {field.split(".")[0] for field in re.split(r",(?![^(]*\))", text) if field}
     wrong |= {f"field {name}" for name in fields if "node" not in table.get(name, {}).get("kind", [])}
-    assert {name for _, name in asked} | fields == set(table), "each is asked for, and each is in the table"
+    assert {name for _, name in requested} | fields == set(table), "the table must list exactly the requested names"
     assert wrong == exceptions("facebook")

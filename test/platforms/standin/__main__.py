@@ -30,13 +30,13 @@ async def serve(options):
     loop = asyncio.get_running_loop()
     origins = {}
 
-    async def listen(handle, over, opened, tls, of_platform=True):
-        server = await loop.create_server(lambda: Connection(handle, over, opened, of_platform), "127.0.0.1", 0, ssl=tls, backlog=1024)
+    async def listen(handle, on_end, count_connection, tls, of_platform=True):
+        server = await loop.create_server(lambda: Connection(handle, on_end, count_connection, of_platform), "127.0.0.1", 0, ssl=tls, backlog=1024)
         return f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
     for standin in standins:
         for host in standin.HOSTS:
-            origins[host] = await listen(lambda request, of=standin, host=host: of.handle(host, request), standin.over, standin.opened, context)
+            origins[host] = await listen(lambda request, of=standin, host=host: of.handle(host, request), standin.on_end, standin.count_connection, context)
     control = Control(standins, clock)
     address = await listen(control.handle, lambda *_: None, lambda _: None, None, False)
     print(json.dumps({"origins": origins, "control": address}), flush=True)

@@ -1,12 +1,12 @@
-"""Commands of a test: `POST /_ctl` with a list of {"op": …, "of": stand-in, …}; the response is a list of the same length."""
+"""Executes commands of a test: `POST /_ctl` with a list of {"op": …, "of": stand-in, …}. The response is the list of results."""
 import json
 
 from .state import Account, Clock, COUNTS, Post
-from .wire import ALL, Answer
+from .wire import ALL, Response
 
 
 def grown(standin, seed, most):
-    """Every post grows by its own amount, the same for the same seed."""
+    """Increases the counts of every post by an amount of its own, which depends on the seed."""
     import random
     chance = random.Random(seed)
     for post in standin.posts.values():
@@ -29,11 +29,11 @@ class Control:
 
     def handle(self, request):
         try:
-            asked = json.loads(request.body)
-            made = [self.do(op) for op in asked]
+            operations = json.loads(request.body)
+            result = [self.do(op) for op in operations]
         except Exception as reason:                             # report the error to the test
-            return Answer(500, {"error": f"{type(reason).__name__}: {reason}"})
-        return Answer(200, made)
+            return Response(500, {"error": f"{type(reason).__name__}: {reason}"})
+        return Response(200, result)
 
     def do(self, op):
         name = op.pop("op")
@@ -46,10 +46,10 @@ class Control:
         return getattr(self, "do_" + name)(standin, **op)
 
     def begin(self, clock):
-        """Resets everything for another test; the time is that of the file `clock`."""
+        """Resets all stand-ins for the next test. The time comes from the file `clock`."""
         for connection in list(ALL):
             if connection.of_platform:
-                connection.leave()
+                connection.abort()
         self.clock = Clock(clock)
         for standin in self.standins:
             standin.__init__(self.clock)
@@ -60,7 +60,7 @@ class Control:
         standin.accounts[id] = Account(id, name or f"name of {id}", login, scopes)
 
     def do_posts(self, standin, account, posts):
-        """[[id, kind, posted_at, views, likes, comments, shares, saves], …]"""
+        """`posts`: [[id, kind, posted_at, views, likes, comments, shares, saves], …]"""
         for id, kind, posted_at, *counts in posts:
             standin.posts[id] = Post(id, standin.accounts[account], kind, posted_at, dict(zip(COUNTS, counts)))
 
@@ -84,7 +84,7 @@ class Control:
         return standin.connect(account)
 
     def do_token(self, standin, account, what):
-        """expire: the access tokens; revoke: these and the refresh token; refresh: only the refresh token."""
+        """`what`: expire (the access tokens), refresh (the refresh token) or revoke (both)."""
         for text, token in list(standin.tokens.items()):
             if token.account.id == account and what in ("expire", "revoke"):
                 token.expires_at = 0
@@ -116,7 +116,7 @@ class Control:
             standin.analytics_per_minute = most
 
     def do_fault(self, standin, **fault):
-        """kind; where it applies: route, account, id, times, skip, probability; latency_ms; after (the request takes effect first)."""
+        """Adds a fault of a `kind`. It is limited by route, account, id, times, skip and probability. latency_ms delays the response; with `after` the request takes effect before the fault."""
         standin.faults.append(fault)
 
     def do_clear(self, standin):
@@ -132,46 +132,46 @@ class Control:
         return {f"{route} {status}": count for (route, status), count in standin.statuses.items()}
 
     def do_hits(self, standin):
-        """How often each fault has occurred."""
+        """Returns how often each fault has occurred."""
         return dict(standin.hits)
 
     def do_log(self, standin, clear=False):
-        made = [{name: value for name, value in record.items() if name != "pending"} for record in standin.log]
+        result = [{name: value for name, value in record.items() if name != "pending"} for record in standin.log]
         if clear:
             self.do_forget(standin)
-        return made
+        return result
 
     def do_forget(self, standin):
-        """Resets the counters, but not the posts."""
+        """Resets the log and the counters, but not the posts."""
         standin.log.clear()
         standin.calls.clear()
         standin.statuses.clear()
-        standin.in_flight_most = sum(standin.in_flight.values())
+        standin.in_flight_max = sum(standin.in_flight.values())
 
     def do_violations(self, standin):
         return standin.violations
 
-    def do_forgive(self, standin):
-        made = list(standin.violations)
+    def do_clear_violations(self, standin):
+        result = list(standin.violations)
         standin.violations.clear()
-        return made
+        return result
 
     def do_truth(self, standin):
-        """The counts of each post that its owner can read now."""
-        return {id: standin.measurable(post) for id, post in standin.posts.items()}
+        """Returns the counts of each post that its owner can read now."""
+        return {id: standin.readable_counts(post) for id, post in standin.posts.items()}
 
     def do_served(self, standin):
-        """The last counts returned for each post, and the fault that affected the latest response."""
+        """Returns the last counts sent for each post, and the fault of the last response if it failed."""
         return {"served": standin.served, "failed": standin.failed}
 
     def do_state(self, standin):
-        return {"in_flight": sum(standin.in_flight.values()), "in_flight_most": standin.in_flight_most, "connections": standin.connections,
-                "connections_most": standin.connections_most, "used": {f"{day} {bucket}": used for (day, bucket), used in getattr(standin, "used", {}).items()},
+        return {"in_flight": sum(standin.in_flight.values()), "in_flight_max": standin.in_flight_max, "connections": standin.connections,
+                "connections_max": standin.connections_max, "used": {f"{day} {bucket}": used for (day, bucket), used in getattr(standin, "used", {}).items()},
                 "refresh": {id: account.refresh for id, account in standin.accounts.items()}, "spent": sorted(standin.spent)}
 
     def do_app(self, standin):
-        """Values for the configuration: client id and secret, the API key."""
-        made = {"client_id": standin.client_id, "client_secret": standin.client_secret, "api_key": standin.api_key}
+        """Returns values for the configuration: client id and secret, API key."""
+        result = {"client_id": standin.client_id, "client_secret": standin.client_secret, "api_key": standin.api_key}
         if hasattr(standin, "instagram_client_id"):
-            made.update(instagram_client_id=standin.instagram_client_id, instagram_client_secret=standin.instagram_client_secret)
-        return made
+            result.update(instagram_client_id=standin.instagram_client_id, instagram_client_secret=standin.instagram_client_secret)
+        return result

@@ -2,15 +2,15 @@
 2026-06-18, rate limits, batch requests, access tokens; read November 2026."""
 import json
 
-from .state import DAY, Refused, Standin
-from .wire import Answer, Request, read_pairs, spoil
+from .state import DAY, Rejected, Standin
+from .wire import Response, Request, read_pairs, corrupt
 
-VERSIONS = {"v21.0", "v22.0", "v23.0", "v24.0", "v25.0", "v26.0"}       # [V] those that have not expired in November 2026
-BATCH_MOST = 50                                                         # [V]
-SIXTY_DAYS = 5_183_944                                                  # [V] the samples' number
-REFRESH_AGE_MS = DAY                                                    # [V] only tokens of at least 24 hours are refreshed
+VERSIONS = {"v21.0", "v22.0", "v23.0", "v24.0", "v25.0", "v26.0"}       # [V] the versions that have not expired in November 2026
+BATCH_MAX = 50                                                         # [V]
+SIXTY_DAYS = 5_183_944                                                  # [V] the number in the samples
+REFRESH_AGE_MS = DAY                                                    # [V] only tokens of index least 24 hours are refreshed
 
-# code[.subcode] -> (status, type, text). That most come with 400 is [K]: classify by code. Texts: §3, §4.6.
+# code[.subcode] -> (status, type, text). Classify by code: that most errors have status 400 is [K]. Texts: §3, §4.6.
 ERRORS = {
     "1": (500, "OAuthException", "An unknown error occurred"), "2": (500, "OAuthException", "Service temporarily unavailable"),
     "4": (400, "OAuthException", "(#4) Application request limit reached"), "17": (400, "OAuthException", "(#17) User request limit reached"),
@@ -29,7 +29,7 @@ ERRORS = {
     "10": (400, "OAuthException", "(#10) Application does not have permission for this action"),
     "10.viewers": (400, "OAuthException", "(#10) Not enough viewers for the media to show insights"),
     "200": (400, "OAuthException", "(#200) Requires extended permission"),
-    # [live, July to October 2026] the fields of a post need a permission of their own; the insights beside them answer
+    # [live, July to October 2026] the fields of a post need a permission of their own; its insights do not
     "10.user_content": (400, "OAuthException", "(#10) This endpoint requires the 'pages_read_user_content' permission or the 'Page Public Content Access' "
                                                "feature. Refer to https://developers.facebook.com/docs/apps/review/login-permissions#manage-pages for details."),
     "200.insights": (400, "OAuthException", "(#200) read_insights permission missing"),
@@ -41,7 +41,7 @@ ERRORS = {
     "100.33": (400, "GraphMethodException", "Unsupported get request. Object with ID '{id}' does not exist, cannot be loaded due to missing permissions, "
                                             "or does not support this operation."),
     "100.2108006": (400, "OAuthException", "(#100) Media posted before business account conversion"),
-    "100.metric": (400, "OAuthException", "(#100) metric[{at}] must be one of the following values: {values}"),
+    "100.metric": (400, "OAuthException", "(#100) metric[{index}] must be one of the following values: {values}"),
     "100.type": (400, "OAuthException", "(#100) The Media Insights API does not support the {metric} metric for this media product type."),
     "100.field": (400, "OAuthException", "(#100) Tried accessing nonexisting field ({field})"),         # [P]
     "100": (400, "OAuthException", "(#100) Invalid parameter"),
@@ -73,14 +73,14 @@ FB_USER_CONTENT = {"likes", "reactions", "comments", "shares"}          # [live]
 
 
 def split_fields(text):
-    """The names of `fields=…`, without what is said about each in brackets or behind a dot."""
-    names, deep, name = [], 0, ""
+    """Splits the value of `fields=…`. Returns {name without modifiers and subfields: text of the field}."""
+    names, depth, name = [], 0, ""
     for character in text:
         if character in "({":
-            deep += 1
+            depth += 1
         if character in ")}":
-            deep -= 1
-        if character == "," and not deep:
+            depth -= 1
+        if character == "," and not depth:
             names.append(name)
             name = ""
         else:
@@ -98,59 +98,59 @@ class Meta(Standin):
 
     def __init__(self, clock):
         super().__init__(clock)
-        # One app has a client of its own for Instagram Login [V].
+        # An app has a separate client id for Instagram Login [V].
         self.instagram_client_id, self.instagram_client_secret = "client-of-instagram", self.client_secret.replace("meta", "instagram")
         self.dead_metrics = set()               # removed metrics
-        self.social_actions = "upper"           # how post_video_social_actions comes: disputed (§5.1 [P])
+        self.social_actions = "upper"           # the format of post_video_social_actions is disputed (§5.1 [P])
         self.instagram_batch = False            # whether graph.instagram.com accepts batches is undocumented
         self.app_percent = 1
         self.regain_minutes = 0
         self.usage_headers = True
-        self.deleted_as = "10.gone"             # how Facebook answers for a deleted post: also 100.gone and 100.33 [live]
-        self.replays = 0                        # percent of a Reel's plays that are replays: blue_reels_play_count leaves them out [live]
-        self.portfolios = {}                    # name -> {"owned": ids of pages, "client": …}: left out of me/accounts [live]
-        self.configuration = None               # of Facebook Login for Business: the config_id that the app wants in place of a scope [live]
-        self.me_in_data = False                 # the documentation shows Instagram's /me as a list below `data`, live answers are flat
-        self.long_lived_expires = True          # expires_in may be absent from the answer of the exchange [V]
+        self.deleted_as = "10.gone"             # the error for a deleted post: also 100.gone and 100.33 [live]
+        self.replays = 0                        # percentage of a Reel's plays that are replays, which blue_reels_play_count excludes [live]
+        self.portfolios = {}                    # name -> {"owned": ids of pages, "client": …}: these are not in me/accounts [live]
+        self.configuration = None               # the config_id that replaces the scope with Facebook Login for Business [live]
+        self.me_in_data = False                 # Instagram's /me is documented as a list in `data`, but live responses are flat
+        self.long_lived_expires = True          # expires_in may be absent from the response to the exchange [V]
 
     def error(self, name, **more):
         if name == "body_not_json":
-            return Answer(200, b"oops")
-        if name in ("app", "code"):             # [P] api.instagram.com has a form of its own
-            return Answer(400, {"error_type": "OAuthException", "code": 400, "error_message": {
+            return Response(200, b"oops")
+        if name in ("app", "code"):             # [P] errors of api.instagram.com have another form
+            return Response(400, {"error_type": "OAuthException", "code": 400, "error_message": {
                 "app": "Invalid platform app", "code": "Invalid authorization code"}[name]})
         status, kind, text = ERRORS[name]
         code, _, subcode = ("2" if name == "transient" else name).partition(".")
-        error = {"message": text.format(**{"id": "179", "at": 0, "values": "reach, views", "metric": "views", "field": "x", **more}), "type": kind, "code": int(code)}
+        error = {"message": text.format(**{"id": "179", "index": 0, "values": "reach, views", "metric": "views", "field": "x", **more}), "type": kind, "code": int(code)}
         if name == "transient":
             error["is_transient"] = True
         if subcode.isdigit() and name != "1.101":
             error["error_subcode"] = int(subcode)
         error["fbtrace_id"] = "EJplcsCHuLu"
-        return Answer(status, {"error": error})
+        return Response(status, {"error": error})
 
     def platform(self, account):
         return "instagram" if account.login else "facebook"
 
-    def measurable(self, post):
+    def readable_counts(self, post):
         if post.state != "public":
             return {}
         names = IG_METRICS.values() if self.platform(post.account) == "instagram" else ("views", "likes", "comments", "shares")
         return {name: post.counts[name] for name in names if name not in post.hidden}
 
-    # -- what both hosts have in common --------------------------------------------------------------------------
+    # -- requests to both hosts ----------------------------------------------------------------------------------
 
-    def answer(self, host, request):
+    def respond(self, host, request):
         if host == "facebook_auth":
             if self.versioned(request.path)[0] != "dialog/oauth":           # [V]
-                self.refuse(f"no such page: {request.path}", "100")
+                self.reject(f"no such page: {request.path}", "100")
             required = ("response_type", "redirect_uri", "state", "config_id" if self.configuration else "scope")
             if self.configuration and (request.query.get("config_id") != self.configuration or "scope" in request.query):
-                self.violation(f"not by the configuration: {request.query}")
+                self.violation(f"config_id is required in place of scope: {request.query}")
             return self.authorize(request, required=required)
         if host == "instagram_auth":
             if request.path.rstrip("/") != "/oauth/authorize":                  # [V]
-                self.refuse(f"no such page: {request.path}", "100")
+                self.reject(f"no such page: {request.path}", "100")
             return self.authorize_instagram(request)
         if host == "instagram_oauth":
             return self.instagram_code(request)
@@ -160,27 +160,27 @@ class Meta(Standin):
         if host == "instagram" and path in ("access_token", "refresh_access_token"):
             return self.instagram_tokens(request, path)
         if "access_token" in request.query:
-            self.violation(f"a token in the address: {request.path}")
+            self.violation(f"token in the URL: {request.path}")
         if version is None:
-            self.violation(f"no version in {request.path}: the oldest would answer")
+            self.violation(f"no version in {request.path}: Meta would use the oldest")
         if request.method == "POST" and path == "":
             return self.batch(host, request)
         token = self.caller(host, request, self.bearer(request), path)
-        answer = self.get(host, request, token)
-        answer.headers += self.usage(token.account)
-        return answer
+        response = self.get(host, request, token)
+        response.headers += self.usage(token.account)
+        return response
 
     def versioned(self, path):
-        """(path behind the version, version)"""
+        """Returns (path after the version, version)."""
         parts = path.strip("/").split("/", 1)
         if parts[0][:1] == "v" and parts[0][1:2].isdigit():
             if parts[0] not in VERSIONS:
-                self.violation(f"version {parts[0]} has expired or is not there")
+                self.violation(f"version {parts[0]} has expired or does not exist")
             return (parts[1] if len(parts) > 1 else ""), parts[0]
         return path.strip("/"), None
 
     def caller(self, host, request, text, path):
-        """The token if it is valid here, else an error. Records the route first."""
+        """Records the route. Returns the token if it is valid index this host, else raises an error response."""
         known = self.tokens.get(text)
         account = known and known.account
         ids = [path.split("/")[0]] if path[:1].isdigit() else []
@@ -191,13 +191,13 @@ class Meta(Standin):
             self.violation(f"no Authorization: Bearer for {path}")
         token = self.find_token(text)
         if not token:
-            raise Refused(self.error("190.463" if known else "190.460"))
+            raise Rejected(self.error("190.463" if known else "190.460"))
         if (host == "instagram") != (account.login == "instagram"):
-            self.refuse(f"a token of {account.login or 'a page'} at the host {host}", "190.467")
+            self.reject(f"token of {account.login or 'a page'} index the host {host}", "190.467")
         return token
 
     def usage(self, account):
-        """[V] percents; the kind of a Page is [K]"""
+        """Returns the usage headers, in percent [V]; the type of a Page is [K]."""
         if not self.usage_headers:
             return []
         percent = account.usage_percent if account.usage_percent is not None else 1
@@ -209,23 +209,23 @@ class Meta(Standin):
 
     def get(self, host, request, token):
         if request.method != "GET":
-            self.refuse(f"{request.method} {request.path}", "100")
+            self.reject(f"{request.method} {request.path}", "100")
         path, _ = self.versioned(request.path)
         parts = path.split("/")
         if path in ("me", "me/accounts", "me/permissions", "me/businesses"):
             return self.me(path, request, token)
         post = self.posts.get(parts[0])
         video = post
-        if not post and "_" in parts[0]:                        # {page}_{post} of a video
+        if not post and "_" in parts[0]:                        # the {page}_{post} id of a video
             video = next((other for other in self.posts.values() if other.post_id == parts[0]), None)
         facebook = self.platform(token.account) == "facebook"
         if facebook and "pages_read_engagement" not in token.scopes:
-            return self.error("10.gone")                        # [live] the same words as for a deleted post
+            return self.error("10.gone")                        # [live] the same text as for a deleted post
         if facebook and parts == [token.account.id]:
-            return Answer(200, {"id": token.account.id}, served={})
+            return Response(200, {"id": token.account.id}, served={})
         if not video or video.account is not token.account or video.state in ("deleted", "private"):
             return self.error(self.deleted_as if facebook else "100.33", id=parts[0])
-        if not facebook and not self.allowed(token):
+        if not facebook and not self.has_required_scopes(token):
             return self.error("10")
         if not facebook:
             if parts[1:] == ["insights"]:
@@ -240,100 +240,100 @@ class Meta(Standin):
                 return self.fb_insights(request, video, FB_REEL if video.kind == "reel" else FB_VIDEO)
             if parts[1:] == ["insights"] and not post:
                 if not insights:
-                    return Answer(200, {"data": [], "paging": {}}, served={})   # [live] without an error
+                    return Response(200, {"data": [], "paging": {}}, served={})   # [live] without an error
                 return self.fb_insights(request, video, FB_POST)
             if parts[1:] == []:
                 return self.fb_node(request, video, bool(post), token)
-        self.refuse(f"no such edge: {path}", "100")
+        self.reject(f"no such edge: {path}", "100")
 
-    def allowed(self, token):
+    def has_required_scopes(self, token):
         account = token.account
         return IG_SCOPES[account.login] <= token.scopes
 
     def batch(self, host, request):
         """POST /v26.0/ with batch=[…] [V]"""
-        form, twice, broken = read_pairs(request.body.decode("utf-8", "replace"))
+        form, repeated, broken = read_pairs(request.body.decode("utf-8", "replace"))
         text = form.get("access_token") or self.bearer(request)
         known = self.tokens.get(text)
         try:
             operations = json.loads(form.get("batch", ""))
         except ValueError:
             operations = None
-        good = isinstance(operations, list) and all(isinstance(op, dict) and set(op) <= {"method", "relative_url"} for op in operations)
-        ids = [self.versioned(op.get("relative_url", "").split("?")[0])[0].split("/")[0] for op in operations] if good else []
+        well_formed = isinstance(operations, list) and all(isinstance(op, dict) and set(op) <= {"method", "relative_url"} for op in operations)
+        ids = [self.versioned(op.get("relative_url", "").split("?")[0])[0].split("/")[0] for op in operations] if well_formed else []
         name = self.platform(known.account) if known else host
         self.route(f"{name}.batch", known and known.account.id, dict.fromkeys(ids))
         if host == "instagram" and not self.instagram_batch:
-            self.refuse("a batch at graph.instagram.com: not documented", "100")
-        if request.content_type != "application/x-www-form-urlencoded" or broken or twice:
-            self.refuse(f"no form: {request.content_type}", "100")
-        if not set(form) <= {"access_token", "include_headers", "batch", "appsecret_proof"} or not good or not 1 <= len(operations) <= BATCH_MOST:
-            self.refuse(f"no batch: {sorted(form)}, {len(operations) if isinstance(operations, list) else operations} operations", "100")
+            self.reject("a batch index graph.instagram.com is undocumented", "100")
+        if request.content_type != "application/x-www-form-urlencoded" or broken or repeated:
+            self.reject(f"not a form: {request.content_type}", "100")
+        if not set(form) <= {"access_token", "include_headers", "batch", "appsecret_proof"} or not well_formed or not 1 <= len(operations) <= BATCH_MAX:
+            self.reject(f"invalid batch: {sorted(form)}, {len(operations) if isinstance(operations, list) else operations} operations", "100")
         token = self.find_token(text)
         if not token:
-            raise Refused(self.error("190.463" if known else "190.460"))
+            raise Rejected(self.error("190.463" if known else "190.460"))
         if (host == "instagram") != (token.account.login == "instagram"):
-            self.refuse(f"a token of {token.account.login or 'a page'} at the host {host}", "190.467")
+            self.reject(f"token of {token.account.login or 'a page'} index the host {host}", "190.467")
         entries, served = [], {}
-        for at, operation in enumerate(operations):
-            entry = self.operate(host, name, operation, token, ids[at], at, served)
+        for index, operation in enumerate(operations):
+            entry = self.operate(host, name, operation, token, ids[index], index, served)
             if entry is not None and form.get("include_headers") != "false":
                 headers = [("Content-Type", "application/json"), *self.usage(token.account)]
                 entry["headers"] = [{"name": name, "value": value} for name, value in headers]
             entries.append(entry)
-        # What one of its operations did not answer is not known of the post.
+        # If one of its operations failed, the counts of a post are unknown.
         for id in ids:
             if served.get(id) is None:
                 served.pop(id, None)
-                self.note_failed([id], "operation")
-        return Answer(200, entries, [], served)                 # [practice] usage stands in the entries, not here
+                self.record_failure([id], "operation")
+        return Response(200, entries, [], served)                 # [practice] the entries have the usage headers, not the response
 
-    def operate(self, host, name, operation, token, id, at, served):
-        fault = self.take_operation_fault(f"{name}.op", token.account.id, id, at)
+    def operate(self, host, name, operation, token, id, index, served):
+        fault = self.next_operation_fault(f"{name}.op", token.account.id, id, index)
         url = operation.get("relative_url", "")
         if operation.get("method") != "GET" or url.startswith("http") or "access_token" in url:
-            self.refuse(f"operation: {operation}", "100")
+            self.reject(f"operation: {operation}", "100")
         inner = Request("GET", "/" + url.lstrip("/"), {})
         if inner.broken or inner.repeated:
-            self.refuse(f"operation: {operation}", "100")
+            self.reject(f"operation: {operation}", "100")
         try:
-            answer = self.get(host, inner, token)
-        except Refused as refused:
-            answer = refused.answer
+            response = self.get(host, inner, token)
+        except Rejected as rejected:
+            response = rejected.response
         if fault:
             self.record["fault"] = fault.get("name") or fault["kind"]
-            if fault["kind"] == "null":                         # [V] it timed out
+            if fault["kind"] == "null":                         # [V] null: the operation timed out
                 served[id] = None
                 return None
             if fault["kind"] == "error":
-                answer = self.error(fault["name"])
+                response = self.error(fault["name"])
             else:
-                spoil(answer, fault)
-        if answer.served is None:
-            served.setdefault(id, {}) if answer.status == 200 else None
+                corrupt(response, fault)
+        if response.served is None:
+            served.setdefault(id, {}) if response.status == 200 else None
             if fault:
                 served[id] = None
         elif served.get(id, {}) is not None:
-            for post, counts in answer.served.items():
+            for post, counts in response.served.items():
                 served.setdefault(post, {}).update(counts)
-        return {"code": answer.status, "body": answer.text().decode("utf-8", "surrogateescape")}
+        return {"code": response.status, "body": response.text().decode("utf-8", "surrogateescape")}
 
-    def take_operation_fault(self, route, account, id, at):
-        return self.take_fault(route, account, [id]) if self.faults else None
+    def next_operation_fault(self, route, account, id, index):
+        return self.next_fault(route, account, [id]) if self.faults else None
 
     # -- Instagram -------------------------------------------------------------------------------------------------
 
     def ig_insights(self, request, post):
         """GET /{ig-media-id}/insights?metric=… [V 2026-06-18]"""
         if set(request.query) - {"appsecret_proof"} != {"metric"}:
-            self.refuse(f"parameters of insights: {sorted(request.query)}", "100")
+            self.reject(f"parameters of insights: {sorted(request.query)}", "100")
         metrics = request.query["metric"].split(",")
         known = IG_KNOWN - self.dead_metrics
-        for at, metric in enumerate(metrics):
+        for index, metric in enumerate(metrics):
             if metric not in known:
                 if metric not in self.dead_metrics:
                     self.violation(f"no metric of Instagram: {metric}")
-                return self.error("100.metric", at=at, values=", ".join(sorted(known)))
+                return self.error("100.metric", index=index, values=", ".join(sorted(known)))
             if metric in post.refuses:
                 return self.error("100.type", metric=metric)
         if post.state == "early":
@@ -341,7 +341,7 @@ class Meta(Standin):
         if post.state == "few":
             return self.error("10.viewers")
         if post.state == "processing":                          # [V] an empty list, not 0
-            return Answer(200, {"data": []}, served={})
+            return Response(200, {"data": []}, served={})
         data, served = [], {}
         for metric in metrics:
             name = IG_METRICS.get(metric)
@@ -349,7 +349,7 @@ class Meta(Standin):
                 served[name] = post.counts[name]
                 data.append({"name": metric, "period": "lifetime", "values": [{"value": post.counts[name]}], "title": metric.capitalize(),
                              "description": "…", "id": f"{post.id}/insights/{metric}/lifetime"})
-        return Answer(200, {"data": data}, served={post.id: served})
+        return Response(200, {"data": data}, served={post.id: served})
 
     def ig_node(self, request, post, token):
         """GET /{ig-media-id}?fields=… [V 2026-06-22]"""
@@ -366,31 +366,31 @@ class Meta(Standin):
             if name and name not in post.hidden:
                 body[field] = served[name] = post.counts[name]
         body["id"] = post.id
-        return Answer(200, body, served={post.id: served})
+        return Response(200, body, served={post.id: served})
 
     # -- Facebook --------------------------------------------------------------------------------------------------
 
     def fb_insights(self, request, post, valid):
         """GET /{video-id}/video_insights?metric=… and /{page}_{post}/insights?metric=… [V v25.0, v26.0]"""
         if set(request.query) - {"appsecret_proof", "period", "metric"}:
-            self.refuse(f"parameters of insights: {sorted(request.query)}", "100")
-        # [V] without a name, a default set; which is in it is not said, so here: all that fit and are not dead.
+            self.reject(f"parameters of insights: {sorted(request.query)}", "100")
+        # [V] without names a default set. Its members are not documented; we use all valid metrics that are not removed.
         metrics = request.query["metric"].split(",") if "metric" in request.query else sorted(valid - self.dead_metrics)
-        for at, metric in enumerate(metrics):
-            if metric not in FB_REEL | FB_VIDEO | FB_POST:      # the page's own: never another name
+        for index, metric in enumerate(metrics):
+            if metric not in FB_REEL | FB_VIDEO | FB_POST:      # names that exist for no kind of object
                 self.violation(f"no metric of Facebook: {metric}")
-            # [P, probed 2026-09-18] one that does not fit fails all; but total_video_views on a Reel is an empty list.
+            # [P, probed 2026-09-18] one invalid metric fails the request, except that total_video_views of a Reel gives an empty list.
             if metric in self.dead_metrics or (metric not in valid and not (valid is FB_REEL and metric == "total_video_views")):
-                return self.error("100.metric", at=at, values=", ".join(sorted(valid - self.dead_metrics)))
+                return self.error("100.metric", index=index, values=", ".join(sorted(valid - self.dead_metrics)))
         if post.state == "processing":
-            return Answer(200, {"data": []}, served={})
+            return Response(200, {"data": []}, served={})
         data, served = [], {}
         for metric in metrics:
             value = self.fb_value(metric, post, served)
             if value is not None and metric in valid:
                 data.append({"name": metric, "period": "lifetime", "values": [{"value": value}], "title": "…", "description": "…",
                              "id": f"{self.versioned(request.path)[0]}/{metric}/lifetime"})
-        return Answer(200, {"data": data}, served={post.id: served})
+        return Response(200, {"data": data}, served={post.id: served})
 
     def fb_value(self, metric, post, served):
         counts = post.counts
@@ -400,7 +400,7 @@ class Meta(Standin):
             if "views" in post.hidden:
                 return None
             if metric == "post_media_view" and post.kind == "reel":
-                return 0                                        # [live] a Reel below its composite id
+                return 0                                        # [live] a Reel requested by its composite id
             plays = counts["views"]
             if metric == "blue_reels_play_count":
                 plays -= plays * self.replays // 100
@@ -426,7 +426,7 @@ class Meta(Standin):
                 self.violation(f"no field of a {'video' if is_video else 'post'}: {field}")
                 return self.error("100.field", field=field)
             if field in ("likes", "reactions", "comments"):
-                # Without filter(stream) the replies are missing from the count [V].
+                # Without filter(stream) the count excludes replies [V].
                 if not written.endswith((".filter(stream)" if field == "comments" else "") + ".summary(true).limit(0)"):
                     self.violation(f"not the documented form: {written}")
                 name = "comments" if field == "comments" else "likes"
@@ -434,19 +434,19 @@ class Meta(Standin):
                     summary = {"order": "ranked"} if name == "comments" else {}
                     body[field] = {"data": [], "summary": {**summary, "total_count": counts[name]}}
                     served[name] = counts[name]
-            elif field == "attachments":                        # [P] what the post is about
+            elif field == "attachments":                        # [P] the object that the post shares
                 url = f"https://www.facebook.com/reel/{post.id}/" if post.kind == "reel" else f"https://www.facebook.com/1/videos/{post.id}/"
                 body[field] = {"data": [{"media_type": "video", "type": "video_inline", "target": {"id": post.id, "url": url}}]}
             elif field == "views" and "views" not in post.hidden:
                 body[field] = served["views"] = counts["views"]
             elif field == "shares":
                 served["shares"] = counts["shares"]
-                if counts["shares"]:                            # [P] absent when 0
+                if counts["shares"]:                            # [P] absent if 0
                     body[field] = {"count": counts["shares"]}
         body["id"] = post.id if is_video else post.post_id
-        return Answer(200, body, served={post.id: served})
+        return Response(200, body, served={post.id: served})
 
-    # -- who it is, and signing in ----------------------------------------------------------------------------------
+    # -- accounts and sign-in ---------------------------------------------------------------------------------------
 
     def shows_consent(self, query):
         return query.get("auth_type") == "rerequest" or query.get("force_reauth") == "true"     # [V]
@@ -460,18 +460,18 @@ class Meta(Standin):
         if path == "me/permissions":                            # [V]
             rows = [{"permission": name, "status": "granted"} for name in sorted({*token.scopes, "public_profile"})]
             rows += [{"permission": name, "status": "declined"} for name in sorted(account.declined or ())]
-            return Answer(200, {"data": rows}, served={})
+            return Response(200, {"data": rows}, served={})
         if path == "me/businesses":                             # [live]
             return self.businesses(fields, token)
         if path == "me":
             if account.login == "instagram":                    # [P: seen in Postiz]
                 me = {name: {"user_id": account.id, "username": account.name, "id": f"app-scoped-{account.id}"}[name]
                       for name in fields if name in ("user_id", "username", "id")}
-                return Answer(200, {"data": [me]} if self.me_in_data else me, served={})
-            return Answer(200, {"id": f"user-{account.id}", "name": account.name}, served={})
+                return Response(200, {"data": [me]} if self.me_in_data else me, served={})
+            return Response(200, {"id": f"user-{account.id}", "name": account.name}, served={})
         hidden = {id for portfolio in self.portfolios.values() for ids in portfolio.values() for id in ids}
         pages = [page for page in self.accounts.values() if page.login != "instagram" and page.name == account.name and page.id not in hidden]
-        return Answer(200, {"data": self.pages(pages, fields, token), "paging": {"cursors": {"before": "b", "after": "a"}}}, served={})
+        return Response(200, {"data": self.pages(pages, fields, token), "paging": {"cursors": {"before": "b", "after": "a"}}}, served={})
 
     def businesses(self, fields, token):
         """GET /me/businesses with owned_pages{…} and client_pages{…}"""
@@ -485,10 +485,10 @@ class Meta(Standin):
                     inner = split_fields(fields[edge].split("{", 1)[1].rsplit("}", 1)[0])
                     row[edge] = {"data": self.pages([self.accounts[id] for id in ids], inner, token), "paging": {"cursors": {"before": "b", "after": "a"}}}
             rows.append(row)
-        return Answer(200, {"data": rows, "paging": {"cursors": {"before": "b", "after": "a"}}}, served={})
+        return Response(200, {"data": rows, "paging": {"cursors": {"before": "b", "after": "a"}}}, served={})
 
     def pages(self, accounts, fields, token):
-        """[V] entries of me/accounts; the Instagram account of a page is [K]"""
+        """Returns entries of me/accounts [V]; the Instagram account of a page is [K]."""
         pages = []
         for page in accounts:
             is_page = not page.login
@@ -501,54 +501,54 @@ class Meta(Standin):
     def authorize_instagram(self, request):
         meta_id, self.client_id = self.client_id, self.instagram_client_id
         try:
-            return self.authorize(request, tail="#_")           # [V] that is appended and is no part of the code
+            return self.authorize(request, tail="#_")           # [V] appended to the URL, not part of the code
         finally:
             self.client_id = meta_id
 
-    def app_is_wrong(self, values, instagram=False):
+    def app_is_invalid(self, values, instagram=False):
         id, secret = (self.instagram_client_id, self.instagram_client_secret) if instagram else (self.client_id, self.client_secret)
         return values.get("client_secret") != secret or ("client_id" in values and values["client_id"] != id)
 
     def facebook_tokens(self, request):
-        """GET /oauth/access_token: the code for a token, the short one for the long one [V]"""
+        """GET /oauth/access_token: exchanges a code for a token, or a short-lived for a long-lived token [V]"""
         values = request.query
         if request.method == "POST":
             values = read_pairs(request.body.decode("utf-8", "replace"))[0]
         kind = values.get("grant_type", "authorization_code")
         self.route(f"facebook.token.{kind}")
-        if self.app_is_wrong(values) or "client_id" not in values:
-            raise Refused(self.error("101"))
+        if self.app_is_invalid(values) or "client_id" not in values:
+            raise Rejected(self.error("101"))
         if kind == "fb_exchange_token":
             if set(values) != {"grant_type", "client_id", "client_secret", "fb_exchange_token"}:
-                self.refuse(f"fields of the exchange: {sorted(values)}", "100")
+                self.reject(f"fields of the exchange: {sorted(values)}", "100")
             token = self.find_token(values["fb_exchange_token"])
             if not token:
-                raise Refused(self.error("190.463"))
-            made = {"access_token": self.issue(token.account, token.scopes), "token_type": "bearer", "expires_in": SIXTY_DAYS}
+                raise Rejected(self.error("190.463"))
+            result = {"access_token": self.issue(token.account, token.scopes), "token_type": "bearer", "expires_in": SIXTY_DAYS}
             if not self.long_lived_expires:
-                del made["expires_in"]
-            return Answer(200, made, served={})
-        taken = self.take_code(values.get("code"), values.get("redirect_uri"))
-        if not taken:
-            raise Refused(self.error("100"))
-        account, account.scopes = taken
-        return Answer(200, {"access_token": self.issue(account, seconds=5400, kind="short"), "token_type": "bearer", "expires_in": 5400}, served={})
+                del result["expires_in"]
+            return Response(200, result, served={})
+        grant = self.redeem_code(values.get("code"), values.get("redirect_uri"))
+        if not grant:
+            raise Rejected(self.error("100"))
+        account, account.scopes = grant
+        return Response(200, {"access_token": self.issue(account, seconds=5400, kind="short"), "token_type": "bearer", "expires_in": 5400}, served={})
 
     def instagram_code(self, request):
-        """POST https://api.instagram.com/oauth/access_token [V: the documented form is a list below `data`]"""
+        """POST https://api.instagram.com/oauth/access_token [V: documented as a list in `data`]"""
         form = read_pairs(request.body.decode("utf-8", "replace"))[0]
         self.route("instagram.token.authorization_code")
         if request.path != "/oauth/access_token" or request.method != "POST" or form.get("grant_type") != "authorization_code":
-            self.refuse(f"{request.method} {request.path} {sorted(form)}", "100")
-        if self.app_is_wrong(form, instagram=True) or "client_id" not in form:
-            raise Refused(self.error("app"))
-        taken = self.take_code(form.get("code"), form.get("redirect_uri"))
-        if not taken:
-            raise Refused(self.error("code"))
-        account, account.scopes = taken
-        made = {"access_token": self.issue(account, seconds=3600, kind="short", prefix="IGAA"), "user_id": account.id,
+            self.reject(f"{request.method} {request.path} {sorted(form)}", "100")
+        if self.app_is_invalid(form, instagram=True) or "client_id" not in form:
+            raise Rejected(self.error("app"))
+        grant = self.redeem_code(form.get("code"), form.get("redirect_uri"))
+        if not grant:
+            raise Rejected(self.error("code"))
+        account, account.scopes = grant
+        result = {"access_token": self.issue(account, seconds=3600, kind="short", prefix="IGAA"), "user_id": account.id,
                 "permissions": ",".join(sorted(account.scopes))}
-        return Answer(200, {"data": [made]}, served={})
+        return Response(200, {"data": [result]}, served={})
 
     def instagram_tokens(self, request, path):
         """GET /access_token and /refresh_access_token of graph.instagram.com [V]"""
@@ -558,25 +558,25 @@ class Meta(Standin):
         self.route(f"instagram.token.{kind}", known and known.account.id)
         token = self.find_token(query.get("access_token"))
         if (path, kind) == ("access_token", "ig_exchange_token"):
-            if self.app_is_wrong(query, instagram=True):
-                raise Refused(self.error("101"))
+            if self.app_is_invalid(query, instagram=True):
+                raise Rejected(self.error("101"))
             if not token or token.kind != "short":
-                raise Refused(self.error("190.463"))
+                raise Rejected(self.error("190.463"))
         elif (path, kind) == ("refresh_access_token", "ig_refresh_token"):
             if set(query) != {"grant_type", "access_token"}:
                 self.violation(f"fields of a refresh: {sorted(query)}")
             if not token:
-                raise Refused(self.error("190.463"))
+                raise Rejected(self.error("190.463"))
             if token.obtained_at > self.clock.wall_ms - REFRESH_AGE_MS:
-                self.refuse("a token of less than 24 hours is to be refreshed", "10")
+                self.reject("refresh of a token that is younger than 24 hours", "10")
         else:
-            self.refuse(f"{path} {kind}", "100")
-        return Answer(200, {"access_token": self.issue(token.account, token.scopes, SIXTY_DAYS, prefix="IGAA"), "token_type": "bearer",
+            self.reject(f"{path} {kind}", "100")
+        return Response(200, {"access_token": self.issue(token.account, token.scopes, SIXTY_DAYS, prefix="IGAA"), "token_type": "bearer",
                             "expires_in": SIXTY_DAYS}, served={})
 
     def connect(self, account, login=None):
         account = self.accounts[account]
-        if account.login != "instagram":                        # [V] a Page token of a long-lived user token does not expire
+        if account.login != "instagram":                        # [V] a Page token from a long-lived user token does not expire
             return {"access_token": self.issue(account, seconds=None, kind="page"), "scope": self.scope_text(account)}
         return {"access_token": self.issue(account, seconds=self.access_seconds, prefix="IGAA"), "expires_in": self.access_seconds,
                 "scope": self.scope_text(account)}

@@ -9,16 +9,16 @@ import random
 import struct
 import time
 
-from .wire import Answer, BODY_FAULTS, WIRE_FAULTS, spoil
+from .wire import Response, BODY_FAULTS, WIRE_FAULTS, corrupt
 
 COUNTS = ("views", "likes", "comments", "shares", "saves")
 DAY = 86_400_000
 MARK = "LeAkMaRk"             # part of every token, code and client secret, so that leaks can be found
-LOG_MOST = 300_000
+LOG_MAX = 300_000
 
 
 class Clock:
-    """The wall clock of the program under test when it has one (test/lib/clock.py), else the real one; both can be moved on."""
+    """The fake clock of the program under test (test/lib/clock.py), or the real one; advance() moves both forward."""
 
     def __init__(self, path=None):
         self._offset, self._map = 0, None
@@ -29,13 +29,13 @@ class Clock:
 
     @property
     def wall_ms(self):
-        theirs = struct.unpack_from("<q", self._map, 0)[0] if self._map else 0
-        return (theirs or time.time_ns() // 1_000_000) + self._offset
+        fake_ms = struct.unpack_from("<q", self._map, 0)[0] if self._map else 0
+        return (fake_ms or time.time_ns() // 1_000_000) + self._offset
 
     @property
     def mono_ms(self):
-        theirs = struct.unpack_from("<q", self._map, 8)[0] if self._map else 0
-        return (theirs or time.monotonic_ns() // 1_000_000) + self._offset
+        fake_ms = struct.unpack_from("<q", self._map, 8)[0] if self._map else 0
+        return (fake_ms or time.monotonic_ns() // 1_000_000) + self._offset
 
     def advance(self, ms):
         self._offset += ms
@@ -55,8 +55,8 @@ class Account:
 
 
 class Post:
-    """`state`: public, unlisted, private, deleted, processing (known, no numbers yet), early (of before the account became a business one).
-    `hidden`: counts that the answer leaves out. `kind`: what it is, as far as the platform tells kinds apart."""
+    """`state`: public, unlisted, private, deleted, processing (known, no counts yet), early (older than the business account).
+    `hidden`: counts that are omitted from responses. `kind`: reel, video, …, if the platform distinguishes kinds."""
     __slots__ = ("id", "account", "kind", "state", "hidden", "posted_at", "counts", "publish_id", "refuses", "post_id")
 
     def __init__(self, id, account, kind, posted_at, counts):
@@ -72,21 +72,21 @@ class Token:
         self.obtained_at, self.kind = obtained_at, kind
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """Ends the handling of a request with this response."""
 
-    def __init__(self, answer):
+    def __init__(self, response):
         super().__init__()
-        self.answer = answer
+        self.response = response
 
 
 class Bucket:
-    """A limit per sliding window, as the platforms count."""
+    """A limit per sliding window, like those of the platforms."""
 
     def __init__(self, most, window_ms):
         self.most, self.window_ms, self._at = most, window_ms, collections.deque()
 
-    def take(self, now):
+    def acquire(self, now):
         while self._at and self._at[0] <= now - self.window_ms:
             self._at.popleft()
         if self.most and len(self._at) >= self.most:
@@ -100,7 +100,7 @@ class Bucket:
 
 
 class Standin:
-    """Base of the five. A subclass has NAME, HOSTS, SCOPES, `answer(host, request)` and `error(name)`."""
+    """Base class of the stand-ins. A subclass has NAME, HOSTS, SCOPES, `respond(host, request)` and `error(name)`."""
 
     NAME = ""
     HOSTS = ()
@@ -108,7 +108,7 @@ class Standin:
     ACCESS_SECONDS, REFRESH_SECONDS = 3600, None
     ONE_CALL_PER_ACCOUNT = True
 
-    generation = 0              # grows when all is forgotten
+    generation = 0              # incremented by each reset
 
     def __init__(self, clock):
         self.generation += 1
@@ -118,24 +118,24 @@ class Standin:
         self.client_secret = f"{MARK}-{self.NAME}-client-secret"
         self.api_key = f"{MARK}-{self.NAME}-api-key"
         self.access_seconds, self.refresh_seconds = self.ACCESS_SECONDS, self.REFRESH_SECONDS
-        self.redirect_uris = None                   # None: any
-        self.consented = None                       # the account that was consented for last
-        self.consent = "granted"                    # or an error that the consent page returns; or an account id
+        self.redirect_uris = None                   # None: any address
+        self.consented = None                       # the account of the last consent
+        self.consent = "granted"                    # or an error code, or the id of the account to consent for
         self.declines = set()                       # permissions that the person declines whenever the consent page is shown
         self.faults = []
         self.random = random.Random(1)
         self.calls = collections.Counter()          # by route
         self.statuses = collections.Counter()       # by (route, status)
         self.hits = collections.Counter()           # faults, by name
-        self.log = collections.deque(maxlen=LOG_MOST)
+        self.log = collections.deque(maxlen=LOG_MAX)
         self.logging = True
         self.violations = []
-        self.served = {}                            # post id -> {count: value}, the last that was answered whole
-        self.failed = {}                            # post id -> fault, when the last that was asked of it did not come off
+        self.served = {}                            # post id -> {count: value} of its last complete response
+        self.failed = {}                            # post id -> fault, if its last request failed
         self.in_flight = collections.Counter()
-        self.busy = collections.Counter()           # those of them that we let end in an ordinary way
-        self.in_flight_most = 0
-        self.connections = self.connections_most = 0
+        self.busy = collections.Counter()           # the requests in flight that the client cannot have given up
+        self.in_flight_max = 0
+        self.connections = self.connections_max = 0
         self._serial = 0
 
     # -- requests --------------------------------------------------------------------------------------------------
@@ -144,101 +144,101 @@ class Standin:
         record = {"of": self.generation, "host": host, "method": request.method, "path": request.path, "route": "?", "account": None, "ids": [], "at": self.clock.wall_ms,
                   "fault": None, "began": time.monotonic()}
         self.record = record
-        self.said = request.header("authorization").rpartition(" ")[2] or request.target
+        self.credentials = request.header("authorization").rpartition(" ")[2] or request.target
         try:
             if request.broken:
-                self.violation(f"no query string: {request.target}")
+                self.violation(f"malformed query string: {request.target}")
             for name in request.repeated:
-                self.violation(f"{name} stands twice in {request.target}")
+                self.violation(f"{name} is repeated in {request.target}")
             if "host" not in request.headers:
                 self.violation("no Host")
-            answer = self.answer(host, request)
-        except Refused as refused:
-            answer = refused.answer
-        except Exception as reason:                             # of the stand-in itself: the test is to know
+            response = self.respond(host, request)
+        except Rejected as rejected:
+            response = rejected.response
+        except Exception as reason:                             # an error of the stand-in: report it to the test
             self.violation(f"{type(reason).__name__}: {reason} for {request.method} {request.path}")
-            answer = Answer(500, {})
-        self.finish(answer, record)
+            response = Response(500, {})
+        self.finish(response, record)
         self.calls[record["route"]] += 1
-        self.statuses[record["route"], answer.status] += 1
-        record["status"] = answer.status
+        self.statuses[record["route"], response.status] += 1
+        record["status"] = response.status
         account = record["account"]
         self.in_flight[account] += 1
-        self.in_flight_most = max(self.in_flight_most, sum(self.in_flight.values()))
-        # That a caller has given a call up is heard of later than of its next one.
-        record["counts"] = not answer.fault or answer.fault["kind"] == "slow"
+        self.in_flight_max = max(self.in_flight_max, sum(self.in_flight.values()))
+        # A disconnect may be detected after the client's next request, so calls with a fault that the client may give up are not counted.
+        record["counts"] = not response.fault or response.fault["kind"] == "slow"
         self.busy[account] += record["counts"]
         if self.ONE_CALL_PER_ACCOUNT and account and record["counts"] and self.busy[account] > 1:
             self.violation(f"{self.busy[account]} calls in flight for {account}")
         if self.logging:
             self.log.append(record)
-        answer.record = record
-        return answer
+        response.record = record
+        return response
 
-    def over(self, answer, delivered):
-        if answer.record["of"] != self.generation:
+    def on_end(self, response, delivered):
+        if response.record["of"] != self.generation:
             return
-        account = answer.record["account"]
+        account = response.record["account"]
         self.in_flight[account] -= 1
-        self.busy[account] -= answer.record["counts"]
+        self.busy[account] -= response.record["counts"]
         if not self.in_flight[account]:
             del self.in_flight[account], self.busy[account]
-        answer.record["ended"] = time.monotonic()
-        fault = answer.fault and answer.fault.get("kind")
+        response.record["ended"] = time.monotonic()
+        fault = response.fault and response.fault.get("kind")
         if not delivered or fault in ("oversized", "gzip_bomb"):
-            answer.record["undelivered"] = True
-            self.note_failed(answer.record["ids"], fault or "not delivered")
+            response.record["undelivered"] = True
+            self.record_failure(response.record["ids"], fault or "not delivered")
             return
-        for id, counts in (answer.served or {}).items():
+        for id, counts in (response.served or {}).items():
             self.served.setdefault(id, {}).update(counts)
             self.failed.pop(id, None)
-        if answer.served is None:
-            self.note_failed(answer.record["ids"], answer.record["fault"] or str(answer.status))
+        if response.served is None:
+            self.record_failure(response.record["ids"], response.record["fault"] or str(response.status))
 
-    def note_failed(self, ids, why):
+    def record_failure(self, ids, why):
         for id in ids:
             self.failed[id] = why
 
-    def opened(self, change):
+    def count_connection(self, change):
         self.connections += change
-        self.connections_most = max(self.connections_most, self.connections)
+        self.connections_max = max(self.connections_max, self.connections)
 
     def route(self, name, account=None, ids=()):
         """Records the route of the request; a matching fault replaces the response."""
         record = self.record
         record["route"], record["account"], record["ids"] = name, account, list(ids)
-        fault = self.take_fault(name, account, record["ids"])
+        fault = self.next_fault(name, account, record["ids"])
         if fault:
             record["fault"] = fault.get("name") or fault["kind"]
             record["pending"] = fault
             if not fault.get("after") and fault["kind"] in ("error", "raw", "silent", "reset", "not_http", "redirect", "garbage"):
                 record["pending"] = None
-                answer = self.error(fault["name"]) if fault["kind"] == "error" else Answer(200, {})
+                response = self.error(fault["name"]) if fault["kind"] == "error" else Response(200, {})
                 if fault["kind"] == "error":
-                    answer.headers += list(fault.get("headers", {}).items())
-                self.apply(answer, fault)
-                raise Refused(answer)
+                    response.headers += list(fault.get("headers", {}).items())
+                self.apply(response, fault)
+                raise Rejected(response)
 
-    def finish(self, answer, record):
+    def finish(self, response, record):
         fault = record.pop("pending", None)
         if fault:
-            self.apply(answer, fault)
+            self.apply(response, fault)
 
-    def apply(self, answer, fault):
-        if fault["kind"] == "echo":                             # it says back what it must not be told on
-            answer.status, answer.served = fault.get("status", 400), None
-            answer.body = f"<html>{self.said} is not right</html>".encode()
+    def apply(self, response, fault):
+        if fault["kind"] == "echo":                             # the response repeats the credentials of the request
+            response.status, response.served = fault.get("status", 400), None
+            response.body = f"<html>{self.credentials} is invalid</html>".encode()
         elif fault["kind"] in BODY_FAULTS:
-            spoil(answer, fault)
+            corrupt(response, fault)
         elif fault["kind"] in WIRE_FAULTS:
-            answer.fault = fault
+            response.fault = fault
         elif fault["kind"] == "error" and fault.get("after"):
             replaced = self.error(fault["name"])
-            answer.status, answer.body, answer.served = replaced.status, replaced.body, None
+            response.status, response.body, response.served = replaced.status, replaced.body, None
         if fault.get("latency_ms"):
-            answer.fault = fault
+            response.fault = fault
 
-    def take_fault(self, route, account, ids):
+    def next_fault(self, route, account, ids):
         for fault in self.faults:
             if not fnmatch.fnmatchcase(route, fault.get("route", "*")):
                 continue
@@ -263,10 +263,10 @@ class Standin:
         if len(self.violations) < 1000:
             self.violations.append(f"{self.NAME}: {text}")
 
-    def refuse(self, text, error):
+    def reject(self, text, error):
         """Records an undocumented request and responds as the platform does to invalid parameters."""
         self.violation(text)
-        raise Refused(self.error(error))
+        raise Rejected(self.error(error))
 
     def error(self, name):
         raise NotImplementedError
@@ -289,7 +289,7 @@ class Standin:
         return text
 
     def issue_refresh(self, account):
-        """A new token; the previous one becomes invalid."""
+        """Issues a new refresh token and invalidates the previous one."""
         if account.refresh:
             self.refreshes.pop(account.refresh, None)
             self.spent.add(account.refresh)
@@ -300,7 +300,7 @@ class Standin:
         return account.refresh
 
     def refresh_owner(self, text):
-        """The account of a valid refresh token, else None."""
+        """Returns the account of a valid refresh token, else None."""
         account, expires = self.refreshes.get(text, (None, None))
         return account if account and (expires is None or expires > self.clock.wall_ms) else None
 
@@ -311,14 +311,14 @@ class Standin:
         return token
 
     def bearer(self, request):
-        """The token of the Authorization header; None if malformed."""
+        """Returns the token of the Authorization header; None if it is missing or malformed."""
         kind, _, text = request.header("authorization").partition(" ")
         return text if kind == "Bearer" and text and " " not in text else None
 
-    # -- signing in ------------------------------------------------------------------------------------------------
+    # -- sign-in ---------------------------------------------------------------------------------------------------
 
     def authorize(self, request, query_id="client_id", required=("response_type", "redirect_uri", "state", "scope"), separator=None, tail=""):
-        """The consent page: redirects back immediately, as if the person had consented (or declined)."""
+        """Responds like the consent page after the person has consented (or declined): with a redirect to the app."""
         self.route(f"{self.NAME}.authorize")
         query = request.query
         if request.method != "GET":
@@ -326,7 +326,7 @@ class Standin:
         for name in (query_id, *required):
             if not query.get(name):
                 self.violation(f"the authorize page lacks {name}")
-                return Answer(400, b"missing " + name.encode())
+                return Response(400, b"missing " + name.encode())
         if query[query_id] != self.client_id:
             self.violation(f"{query_id} is {query[query_id]}")
         if query["response_type"] != "code":
@@ -334,10 +334,10 @@ class Standin:
         if self.redirect_uris is not None and query["redirect_uri"] not in self.redirect_uris:
             self.violation(f"redirect_uri {query['redirect_uri']} is not registered")
         if separator and len(query["scope"].split(separator)) == 1 and len(self.SCOPES) > 1:
-            self.violation(f"scopes are to be separated by {separator!r}: {query['scope']}")
+            self.violation(f"scopes must be separated by {separator!r}: {query['scope']}")
         from urllib.parse import urlencode
         if self.consent not in ("granted",) and self.consent not in self.accounts:
-            back = {"error": self.consent, "error_description": "The person said no.", "state": query["state"]}
+            back = {"error": self.consent, "error_description": "The person declined.", "state": query["state"]}
         else:
             account = self.accounts.get(self.consent) or next(iter(self.accounts.values()))
             if self.consented and not self.shows_consent(query):
@@ -351,44 +351,44 @@ class Standin:
             self.codes[code] = (account, query["redirect_uri"], scopes, query)
             back = {"code": code, "state": query["state"]}
         uri = query["redirect_uri"]
-        return Answer(302, b"", [("Location", f"{uri}{'&' if '?' in uri else '?'}{urlencode(back)}{tail}")])
+        return Response(302, b"", [("Location", f"{uri}{'&' if '?' in uri else '?'}{urlencode(back)}{tail}")])
 
     def shows_consent(self, query):
-        """Whether the consent page appears for a person who has consented before, who can change the account and what they allow there."""
+        """Returns True if the consent page appears although the person has consented before. There they can change account and permissions."""
         return True
 
     def requested_scopes(self, query):
         return set(query["scope"].replace(",", " ").split())
 
-    def take_code(self, code, redirect_uri, verifier=None):
-        """(account, scopes) of a code, once; None if invalid."""
+    def redeem_code(self, code, redirect_uri, verifier=None):
+        """Redeems a code. Returns (account, scopes), or None if the code is invalid or was used."""
         account, expected, scopes, query = self.codes.pop(code, (None, None, None, {}))
         if not account or expected != redirect_uri:
             return None
         challenge = query.get("code_challenge")
         if challenge:
-            made = base64.urlsafe_b64encode(hashlib.sha256((verifier or "").encode()).digest()).decode().rstrip("=")
+            result = base64.urlsafe_b64encode(hashlib.sha256((verifier or "").encode()).digest()).decode().rstrip("=")
             hexed = hashlib.sha256((verifier or "").encode()).hexdigest()
-            if challenge not in (made, hexed):
-                self.violation("code_verifier does not fit the code_challenge")
+            if challenge not in (result, hexed):
+                self.violation("code_verifier does not match the code_challenge")
                 return None
         return account, scopes
 
     def connect(self, account, login=None):
-        """Tokens as returned at the end of sign-in: the input of `platform connect`."""
+        """Returns tokens in the format of the token endpoint, which is the input of `platform connect`."""
         account = self.accounts[account]
-        made = {"access_token": self.issue(account), "expires_in": self.access_seconds, "scope": self.scope_text(account)}
+        result = {"access_token": self.issue(account), "expires_in": self.access_seconds, "scope": self.scope_text(account)}
         if self.PREFIX[1]:
-            made["refresh_token"] = self.issue_refresh(account)
+            result["refresh_token"] = self.issue_refresh(account)
             if self.refresh_seconds:
-                made["refresh_expires_in"] = self.refresh_seconds
-        return {name: value for name, value in made.items() if value is not None}
+                result["refresh_expires_in"] = self.refresh_seconds
+        return {name: value for name, value in result.items() if value is not None}
 
     def scope_text(self, account):
         return ",".join(sorted(account.scopes))
 
     # -- current counts -------------------------------------------------------------------------------------------------
 
-    def measurable(self, post):
-        """{count: value} that the owner of the post can read now; may be empty."""
+    def readable_counts(self, post):
+        """Returns {count: value} that the owner of the post can read now; may be empty."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""An HTTP/1.1 server for several thousand requests per second: keep-alive, no pipelining, and all kinds of bad responses."""
+"""An HTTP/1.1 server for several thousand requests per second, with keep-alive but without pipelining, that can send faulty responses."""
 import asyncio
 import gzip
 import json
@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote
 
 REASONS = {100: "Continue", 200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
            405: "Method Not Allowed", 429: "Too Many Requests", 500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable"}
-HEAD_MOST, BODY_MOST = 64 * 1024, 4 * 1024 * 1024
+HEAD_MAX, BODY_MAX = 64 * 1024, 4 * 1024 * 1024
 TRICKLE_SECONDS = 0.2
 
 
@@ -30,20 +30,20 @@ class Request:
 
 
 def read_pairs(text):
-    """({name: value}, names that stand twice, whether it is no list of pairs)"""
+    """Parses name=value pairs. Returns ({name: value}, repeated names, True if malformed)."""
     try:
         pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=bool(text))
     except ValueError:
         return {}, [], True
-    found, twice = {}, []
+    found, repeated = {}, []
     for name, value in pairs:
         if name in found:
-            twice.append(name)
+            repeated.append(name)
         found[name] = value
-    return found, twice, False
+    return found, repeated, False
 
 
-class Answer:
+class Response:
     """`body` is an object to be sent as JSON, or bytes. `served` lists the counts in this response:
     {post id: {count: value}}."""
     __slots__ = ("status", "headers", "body", "served", "fault", "record")
@@ -70,39 +70,39 @@ ALL = weakref.WeakSet()
 
 
 class Connection(asyncio.Protocol):
-    """One client. `handle(request) -> Answer`; `over(answer, delivered)` is called when a response was sent, or could not be."""
+    """One client connection. `handle(request)` returns a Response; `on_end(response, delivered)` is called after it was sent or the connection was lost."""
 
-    def __init__(self, handle, over, opened, of_platform=True):
-        self._handle, self._over, self._opened, self.of_platform = handle, over, opened, of_platform
+    def __init__(self, handle, on_end, count_connection, of_platform=True):
+        self._handle, self._on_end, self._count_connection, self.of_platform = handle, on_end, count_connection, of_platform
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
-        self._transport = self._answer = self._timer = None
-        self._asked_to_go_on = False
+        self._transport = self._response = self._timer = None
+        self._sent_continue = False
 
     def connection_made(self, transport):
         self._transport = transport
         ALL.add(self)
-        self._opened(+1)
+        self._count_connection(+1)
 
     def connection_lost(self, _):
         ALL.discard(self)
-        self._opened(-1)
+        self._count_connection(-1)
         if self._timer:
             self._timer.cancel()
         self._end(False)
 
-    def leave(self):
+    def abort(self):
         self._transport.abort()
 
     def data_received(self, data):
         self._buffer += data
-        if self._answer is None:
+        if self._response is None:
             self._next()
 
     def _next(self):
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
-            if len(self._buffer) > HEAD_MOST:
+            if len(self._buffer) > HEAD_MAX:
                 self._transport.abort()
             return
         try:
@@ -113,66 +113,66 @@ class Connection(asyncio.Protocol):
                 name, _, value = line.partition(":")
                 headers[name.lower()] = value.strip()
             length = int(headers.get("content-length", 0))
-            if version != "HTTP/1.1" or "transfer-encoding" in headers or length > BODY_MOST:
+            if version != "HTTP/1.1" or "transfer-encoding" in headers or length > BODY_MAX:
                 raise ValueError
         except ValueError:
             self._transport.abort()
             return
-        if headers.get("expect", "").lower() == "100-continue" and not self._asked_to_go_on:
-            self._asked_to_go_on = True
+        if headers.get("expect", "").lower() == "100-continue" and not self._sent_continue:
+            self._sent_continue = True
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if len(self._buffer) < end + 4 + length:
             return
         body = bytes(self._buffer[end + 4:end + 4 + length])
         del self._buffer[:end + 4 + length]
-        self._asked_to_go_on = False
-        self._answer = self._handle(Request(method, target, headers, body))
-        self._send(self._answer)
+        self._sent_continue = False
+        self._response = self._handle(Request(method, target, headers, body))
+        self._send(self._response)
 
     def _end(self, delivered):
-        answer, self._answer = self._answer, None
-        if answer is not None:
-            self._over(answer, delivered)
+        response, self._response = self._response, None
+        if response is not None:
+            self._on_end(response, delivered)
 
     def _done(self):
         self._end(True)
         if self._buffer and not self._transport.is_closing():
             self._next()
 
-    def _send(self, answer):
-        fault = answer.fault or {}
+    def _send(self, response):
+        fault = response.fault or {}
         if fault.get("latency_ms"):
-            self._timer = self._loop.call_later(fault["latency_ms"] / 1000, self._send_now, answer, fault)
+            self._timer = self._loop.call_later(fault["latency_ms"] / 1000, self._send_now, response, fault)
         else:
-            self._send_now(answer, fault)
+            self._send_now(response, fault)
 
-    def _send_now(self, answer, fault):
+    def _send_now(self, response, fault):
         kind, write = fault.get("kind"), self._transport.write
         if kind == "silent":
-            return                                              # the client will have to leave
+            return                                              # the client must give up
         if kind == "reset":
             self._transport.abort()
             return
         if kind == "not_http":
-            write(b"\x16\x03\x01 this is no HTTP at all\r\n\r\n")
+            write(b"\x16\x03\x01 this is not HTTP at all\r\n\r\n")
             self._transport.close()
             return
-        text = answer.text()
+        text = response.text()
         if kind == "truncated":                                 # announces more bytes than it sends
-            write(answer.head(len(text)) + text[:len(text) // 2])
+            write(response.head(len(text)) + text[:len(text) // 2])
             self._transport.close()
         elif kind == "trickle":
-            self._trickle(answer.head(len(text)) + text)
+            self._trickle(response.head(len(text)) + text)
         elif kind == "oversized":
             size = max(fault.get("bytes", 10 * 1024 * 1024), len(text))
-            write(answer.head(size) + text)
-            self._pour(size - len(text))
+            write(response.head(size) + text)
+            self._send_white_space(size - len(text))
         elif kind == "gzip_bomb":
             body = gzip_of_spaces(fault.get("bytes", 64 * 1024 * 1024), text)
-            write(answer.head(len(body), [("Content-Encoding", "gzip")]) + body)
+            write(response.head(len(body), [("Content-Encoding", "gzip")]) + body)
             self._done()
         else:
-            write(answer.head(len(text)) + text)
+            write(response.head(len(text)) + text)
             self._done()
 
     def _trickle(self, data, at=0):
@@ -182,8 +182,8 @@ class Connection(asyncio.Protocol):
         self._transport.write(data[at:at + 1])
         self._timer = self._loop.call_later(TRICKLE_SECONDS, self._trickle, data, at + 1)
 
-    def _pour(self, left):
-        """White space behind what would be right."""
+    def _send_white_space(self, left):
+        """Sends white space after the valid body."""
         if self._transport.is_closing():
             return
         if left <= 0:
@@ -191,20 +191,20 @@ class Connection(asyncio.Protocol):
             return
         chunk = min(left, 65536)
         if self._transport.get_write_buffer_size() > 256 * 1024:
-            self._timer = self._loop.call_later(0.001, self._pour, left)
+            self._timer = self._loop.call_later(0.001, self._send_white_space, left)
             return
         self._transport.write(b" " * chunk)
-        self._timer = self._loop.call_soon(self._pour, left - chunk)
+        self._timer = self._loop.call_soon(self._send_white_space, left - chunk)
 
 
 def gzip_of_spaces(size, text):
     return gzip.compress(text + b" " * max(0, size - len(text)), 9)
 
 
-# ---- answers that are wrong in their body -------------------------------------------------------------------------
+# ---- faults of the body -------------------------------------------------------------------------------------------
 
-def edit(node, name, value):
-    """Puts `value` where the count `name` stands, in all shapes the platforms use; a value of `...` takes it away."""
+def edit_count(node, name, value):
+    """Replaces the count `name` by `value` in every format of the platforms; the value `...` removes it."""
     if isinstance(node, list):
         for item in list(node):
             if isinstance(item, dict) and item.get("name") == name and ("values" in item):
@@ -213,7 +213,7 @@ def edit(node, name, value):
                 else:
                     item["values"][0]["value"] = value
             else:
-                edit(item, name, value)
+                edit_count(item, name, value)
     elif isinstance(node, dict):
         for key in list(node):
             if key == name:
@@ -222,56 +222,56 @@ def edit(node, name, value):
                 else:
                     node[key] = value
             else:
-                edit(node[key], name, value)
+                edit_count(node[key], name, value)
 
 
 MARK = "@@raw@@"
 
 
-def spoil(answer, fault):
-    """What the faults that change a body do to it. `served` goes: what is in there now is not what the platform meant."""
+def corrupt(response, fault):
+    """Applies a fault to the body and clears `served`, because the response no longer has the counts of the platform."""
     kind = fault["kind"]
-    if kind == "edit":                                          # one count as this very text
-        edit(answer.body, fault["count"], MARK)
-        answer.body = answer.text().replace(json.dumps(MARK).encode(), fault["raw"].encode())
+    if kind == "edit":                                          # replaces one count by the given text
+        edit_count(response.body, fault["count"], MARK)
+        response.body = response.text().replace(json.dumps(MARK).encode(), fault["raw"].encode())
     elif kind == "drop":
-        edit(answer.body, fault["count"], ...)
-        # Everything else is valid.
-        if answer.served:
-            for counts in answer.served.values():
+        edit_count(response.body, fault["count"], ...)
+        # The other counts stay valid.
+        if response.served:
+            for counts in response.served.values():
                 counts.pop(fault.get("means", fault["count"]), None)
         return
     elif kind == "raw":
-        answer.status = fault.get("status", answer.status)
+        response.status = fault.get("status", response.status)
         body = fault.get("body", "")
-        answer.body = body.encode() if isinstance(body, str) else body
-        answer.headers += [(name, value) for name, value in fault.get("headers", {}).items()]
+        response.body = body.encode() if isinstance(body, str) else body
+        response.headers += [(name, value) for name, value in fault.get("headers", {}).items()]
     elif kind == "cut_json":
-        text = answer.text()
-        answer.body = text[:len(text) * 2 // 3]
+        text = response.text()
+        response.body = text[:len(text) * 2 // 3]
     elif kind == "garbage":
-        answer.body = bytes((i * 73 + 41) % 256 for i in range(fault.get("bytes", 4096)))
+        response.body = bytes((i * 73 + 41) % 256 for i in range(fault.get("bytes", 4096)))
     elif kind == "nesting":
-        deep = fault.get("deep", 100_000)
-        answer.body = b'{"data":' + b"[" * deep + b"]" * deep + b"}"
+        depth = fault.get("depth", 100_000)
+        response.body = b'{"data":' + b"[" * depth + b"]" * depth + b"}"
     elif kind == "utf8":
-        answer.body = answer.text().replace(b'"', b'"\xff\xfe', 1)
+        response.body = response.text().replace(b'"', b'"\xff\xfe', 1)
     elif kind == "duplicate_keys":
-        text = answer.text()
+        text = response.text()
         first = re.search(rb'"[a-z_]+":', text)
-        answer.body = text[:1] + first.group() + b"0," + text[1:]
+        response.body = text[:1] + first.group() + b"0," + text[1:]
     elif kind == "empty":
-        answer.body = b""
+        response.body = b""
     elif kind == "html":
-        answer.headers.append(("Content-Type", "text/html"))
-        answer.body = b"<!doctype html><title>Sorry</title><p>Something went wrong."
+        response.headers.append(("Content-Type", "text/html"))
+        response.body = b"<!doctype html><title>Sorry</title><p>Something went wrong."
     elif kind == "redirect":
-        answer.status = 302
-        answer.headers.append(("Location", fault.get("location", "https://elsewhere.example/")))
-        answer.body = b""
+        response.status = 302
+        response.headers.append(("Location", fault.get("location", "https://elsewhere.example/")))
+        response.body = b""
     else:
-        raise ValueError(f"no such fault: {kind}")
-    answer.served = None
+        raise ValueError(f"unknown fault: {kind}")
+    response.served = None
 
 
 BODY_FAULTS = {"edit", "drop", "raw", "cut_json", "garbage", "nesting", "utf8", "duplicate_keys", "empty", "html", "redirect"}
