@@ -85,7 +85,7 @@ static void write_poll_positions(const struct poll_positions *cursors, struct bu
 {
     struct poll_position_counts c = poll_positions_counts(cursors);
     metrics_family(b, "viewtally_poll_lag_events", METRICS_HISTOGRAM,
-                   "Events that an API key had not read yet when it polled; 1001 stands for more than 1000.");
+                   "Events that an API key had not read yet when it polled; 1001 means more than 1000.");
     metrics_sizes_write(b, "viewtally_poll_lag_events", NULL, &c.lag);
     metrics_counter(b, "viewtally_poll_positions_recorded_total",
                     "Poll positions recorded, to be written to Redis.", c.recorded);

@@ -1,5 +1,4 @@
-/* Metrics that the operating system keeps about this process, under the names that all Prometheus clients
- * use. */
+/* Metrics of this process from the operating system, under the names that all Prometheus clients use. */
 #ifndef VT_ADMIN_PROCESS_METRICS_H
 #define VT_ADMIN_PROCESS_METRICS_H
 

@@ -44,12 +44,11 @@ static const struct cli_action actions[] = {
     {.options = serve_options,
      .description =
          "Serves the API on [server] listen. Prints a line `listening on ADDRESS` to standard output for "
-         "each listener "
-         "when it accepts connections, and logs to standard error. Migrates the "
-         "database first. Other commands may run at the same time.\n\n"
-         "SIGTERM or SIGINT: completes the requests in flight within [server] drain_ms and exits; a "
-         "second signal exits at once. SIGHUP: reopens [log] access and reloads the keys that "
-         "config.example.ini marks.",
+         "each listener when it accepts connections, and logs to standard error. Migrates the database "
+         "first. Other commands may run at the same time.\n\n"
+         "SIGTERM or SIGINT: completes the requests in flight within [server] drain_ms and exits; a second "
+         "signal exits at once. SIGHUP: reopens [log] access and reloads the keys that config.example.ini "
+         "marks.",
      .run = run},
     {0},
 };

@@ -6,7 +6,7 @@
  *   device                         10 attempts, then one a minute
  *
  * A device is a browser that has signed in to this account before (auth/device.h). Its attempts count for the
- * device instead of the account, so that the attempts of others never keep its owner out. All counts are in
+ * device instead of the account, so that the attempts of others never lock its owner out. All counts are in
  * the memory of this process. Times are monotonic and come from the caller. */
 #ifndef VT_AUTH_SIGN_IN_LIMITER_H
 #define VT_AUTH_SIGN_IN_LIMITER_H

@@ -25,7 +25,7 @@ enum err {
 /* A short English name: "busy", "not found". Static. */
 const char *err_name(enum err code);
 
-/* An error with a text for people. The caller owns it; functions that can fail for several reasons take a
+/* An error with a human-readable text. The caller owns it; functions that can fail for several reasons take a
  * pointer to it. Zeroed: no error. */
 struct error {
     enum err code;

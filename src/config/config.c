@@ -303,8 +303,7 @@ static bool is_consistent(const struct config *c, struct buf *message)
         why = "interval_s requires source = simulated";
     else if (strstr(c->refresh.source, "platforms") && !has_app(c) && !has_api_key(c))
         why = "source = platforms requires a configured platform: set client_id (or api_key) in the section "
-              "of at "
-              "least one platform";
+              "of at least one platform";
     else if (strstr(c->refresh.source, "platforms") && has_app(c) && !*c->secrets.key_file)
         why = "source = platforms requires [secrets] key_file, because tokens are stored encrypted";
     if (why)

@@ -82,17 +82,17 @@ static bool check_prefix(struct str value, const char **why)
 /* Header fields that have another meaning cannot identify an author. */
 static bool check_auth_header(struct str value, const char **why)
 {
-    static const char *const taken[] = {"host",   "authorization", "if-none-match",  "accept",
-                                        "cookie", "origin",        "content-type",   "content-length",
-                                        "expect", "connection",    "sec-fetch-site", "transfer-encoding"};
+    static const char *const reserved[] = {"host",   "authorization", "if-none-match",  "accept",
+                                           "cookie", "origin",        "content-type",   "content-length",
+                                           "expect", "connection",    "sec-fetch-site", "transfer-encoding"};
     *why = "must be the name of a header field without another meaning, such as X-Remote-User";
     for (size_t i = 0; i < value.len; i++) {
         char c = value.p[i];
         if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'))
             return false;
     }
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
-        if (str_eq_nocase(value, str_from_cstr(taken[i])))
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+        if (str_eq_nocase(value, str_from_cstr(reserved[i])))
             return false;
     return value.len < 12 || !str_eq_nocase(str_make(value.p, 12), STR("x-forwarded-"));
 }
@@ -153,8 +153,7 @@ static const struct config_key keys[] = {
     {"server", "listen", CONFIG_LIST, KEY(server.listen), "127.0.0.1:8080", TEXT_LIMIT(2000), false,
      check_listen,
      "Listen addresses, comma separated: 127.0.0.1:8080, [::1]:8080, unix:/run/viewtally.sock. Port 0 "
-     "selects a "
-     "free port,\n"
+     "selects a free port,\n"
      "which is printed at start."},
     {"server", "reuse_port", CONFIG_SWITCH, KEY(server.reuse_port), "off", NO_LIMIT, false, NULL,
      "on: several processes may listen on the same TCP addresses; the kernel distributes the connections."},
@@ -182,24 +181,20 @@ static const struct config_key keys[] = {
      NULL, "Milliseconds in which the body of a request must arrive."},
     {"server", "idle_timeout_ms", CONFIG_INTEGER, KEY(server.idle_timeout_ms), "75000", 100, 3600000, false,
      NULL,
-     "Milliseconds that a connection may be idle between requests. Must be longer than that of the proxy (60 "
-     "s in "
-     "scripts/nginx.conf)."},
+     "Milliseconds that a connection may be idle between requests. Must be longer than that of the proxy "
+     "(60 s in scripts/nginx.conf)."},
     {"server", "write_timeout_ms", CONFIG_INTEGER, KEY(server.write_timeout_ms), "60000", 100, 3600000, false,
      NULL, "Milliseconds after which a client that reads nothing of its response is disconnected."},
 
     {"store", "path", CONFIG_TEXT, KEY(store.path), "viewtally.db", TEXT_LIMIT(1000), false, check_path,
      "The SQLite database. A relative path is relative to the working directory. While the database is in "
-     "use, it "
-     "also has -wal and -shm files: copy it with viewtally backup, not with cp."},
+     "use, it also has -wal and -shm files: copy it with viewtally backup, not with cp."},
     {"store", "busy_timeout_ms", CONFIG_INTEGER, KEY(store.busy_timeout_ms), "10000", 0, 600000, false, NULL,
      "Milliseconds that a write waits for a write of another process. Reads do not wait."},
 
     {"redis", "url", CONFIG_TEXT, KEY(redis.url), "", TEXT_LIMIT(500), false, NULL,
      "Redis, through which several processes share one rate limit: redis://user@host:6379/0, rediss://… "
-     "(TLS) "
-     "or "
-     "unix:/path.\n"
+     "(TLS) or unix:/path.\n"
      "Empty: each process limits on its own."},
     {"redis", "password", CONFIG_TEXT, KEY(redis.password), "", TEXT_LIMIT(500), true, NULL,
      "The password of Redis. Alternatively, password_file names a file that contains it."},
@@ -223,14 +218,12 @@ static const struct config_key keys[] = {
     {"account", "auth_header", CONFIG_TEXT, KEY(account.auth_header), "", TEXT_LIMIT(64), false,
      check_auth_header,
      "A header field in which a trusted proxy sends the signed-in author, such as X-Remote-User: a login "
-     "name or an "
-     "author's id.\n"
+     "name or an author's id.\n"
      "Only trusted_proxies may set it; they must remove the field from client requests. Empty: none."},
     {"account", "image_sources", CONFIG_LIST, RELOADED(account.image_sources), "", TEXT_LIMIT(2000), false,
      check_image_sources,
      "Origins from which the author's pages may load thumbnails, comma separated, such as "
-     "https://i.ytimg.com, or "
-     "https: for all.\n"
+     "https://i.ytimg.com, or https: for all.\n"
      "Empty: placeholders only."},
 
     {"events", "history_start", CONFIG_DATE, KEY(events.history_start), "2026-06-15", NO_LIMIT, false, NULL,
@@ -247,13 +240,11 @@ static const struct config_key keys[] = {
 
     {"refresh", "source", CONFIG_LIST, KEY(refresh.source), "none", TEXT_LIMIT(200), false, check_source,
      "Where the hourly readings come from, comma separated: spool (files that other programs put into "
-     "spool_dir), "
-     "simulated (for\n"
+     "spool_dir), simulated (for\n"
      "trials), platforms (fetched with the authors' tokens), or none."},
     {"refresh", "minute", CONFIG_INTEGER, RELOADED(refresh.minute), "55", 0, 59, false, NULL,
      "The minute of each hour at which the refresh starts. Late in the hour, so that few views are counted "
-     "for the "
-     "next day."},
+     "for the next day."},
     {"refresh", "jitter_s", CONFIG_INTEGER, RELOADED(refresh.jitter_s), "0", 0, 600, false, NULL,
      "The refresh starts up to this many seconds later, at random, so that installations do not start at "
      "once."},
@@ -264,8 +255,7 @@ static const struct config_key keys[] = {
 
     {"secrets", "key_file", CONFIG_TEXT, KEY(secrets.key_file), "", TEXT_LIMIT(1000), false, NULL,
      "The file with the key that encrypts the platform tokens in the database, made by viewtally secrets "
-     "init. Only "
-     "the server\n"
+     "init. Only the server\n"
      "may be able to read it; do not store it with the backups. Empty: no tokens can be stored."},
 
     {"platforms", "deadline_s", CONFIG_INTEGER, RELOADED(platforms.deadline_s), "3000", 10, 3540, false, NULL,
@@ -284,8 +274,7 @@ static const struct config_key keys[] = {
     {"admin", "listen", CONFIG_LIST, KEY(admin.listen), "127.0.0.1:9187", TEXT_LIMIT(2000), false,
      are_addresses,
      "Listen addresses for the operator: /metrics, /livez, /readyz. They need no authentication, so do not "
-     "expose "
-     "them. Each\n"
+     "expose them. Each\n"
      "process needs its own address. Empty: off."},
 
     {"cache", "max_bytes", CONFIG_INTEGER, KEY(cache.max_bytes), "134217728", 0, INT64_C(1) << 40, false,

@@ -103,7 +103,7 @@ void conn_close(struct conn *c, const char *reason)
 
 /* ---- reading ---- */
 
-static bool takes_requests(const struct conn *c)
+static bool reads_requests(const struct conn *c)
 {
     return c->state == CONN_NEW || c->state == CONN_IDLE || c->state == CONN_HEAD || c->state == CONN_BODY;
 }
@@ -150,7 +150,7 @@ static void on_end(struct conn *c, ssize_t error)
     c->peer_ended = true;
     c->reading = false;
     (void)uv_read_stop(&c->stream);
-    if (takes_requests(c) && c->in.len == 0) {
+    if (reads_requests(c) && c->in.len == 0) {
         conn_close(c, c->x ? "client disconnected within a request" : "client disconnected");
     } else if (c->x) {
         c->x->r.client_ended = true;
@@ -294,12 +294,12 @@ static void parse(struct conn *c)
 void conn_process_input(struct conn *c)
 {
     struct http_server *s = c->server;
-    if (takes_requests(c) && c->in.len)
+    if (reads_requests(c) && c->in.len)
         s->work_us = clock_work_us();
     const int64_t start_us = s->work_us;
-    while (takes_requests(c) && c->in.len) {
+    while (reads_requests(c) && c->in.len) {
         parse(c);
-        if (takes_requests(c) && c->in.len && request_time_slice_ended(start_us)) {
+        if (reads_requests(c) && c->in.len && request_time_slice_ended(start_us)) {
             conn_schedule(c);
             break;
         }
@@ -308,7 +308,7 @@ void conn_process_input(struct conn *c)
         return;
     if (c->in.len == 0)
         conn_discard_input(c);
-    if (c->in.len == 0 && c->peer_ended && takes_requests(c))
+    if (c->in.len == 0 && c->peer_ended && reads_requests(c))
         conn_close(c, "client disconnected");
     else
         conn_set_reading(c, c->in.len == 0);
@@ -395,6 +395,10 @@ static void name_peer(struct conn *c)
 {
     struct sockaddr_storage address;
     int len = sizeof address;
+    if (c->is_unix) {
+        memcpy(c->peer, "unix", 5);
+        return;
+    }
     memcpy(c->peer, "unknown", 8);
     if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&address, &len) == 0)
         (void)uv_ip_name((const struct sockaddr *)&address, c->peer, sizeof c->peer);
@@ -434,12 +438,9 @@ enum err conn_accept(struct http_server *s, struct listener *from)
         return ERR_IO;
     }
     s->counts.accepted++;
-    if (c->is_unix) {
-        memcpy(c->peer, "unix", 5);
-    } else {
-        name_peer(c);
+    if (!c->is_unix)
         (void)uv_tcp_nodelay(&c->tcp, 1);
-    }
+    name_peer(c);
     c->is_trusted = proxies_trust(&s->proxies, str_from_cstr(c->peer), c->is_unix);
     conn_set_reading(c, true);
     return OK;

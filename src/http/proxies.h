@@ -1,4 +1,4 @@
-/* The trusted proxies: peers whose X-Forwarded-For is believed. */
+/* The trusted proxies: peers whose X-Forwarded-For header is used. */
 #ifndef VT_HTTP_PROXIES_H
 #define VT_HTTP_PROXIES_H
 

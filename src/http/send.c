@@ -107,7 +107,7 @@ static void end_response(struct conn *c)
 }
 
 /* The write has completed, or failed with `status`. */
-static void written(struct conn *c, int status)
+static void finish_write(struct conn *c, int status)
 {
     struct request *r = &c->x->r;
     if (status < 0) {
@@ -126,13 +126,13 @@ static void on_written(uv_write_t *req, int status)
     struct conn *c = req->handle->data;
     if (c->state == CONN_CLOSING)
         return;
-    written(c, status);
+    finish_write(c, status);
     if (c->state != CONN_CLOSING)
         conn_process_input(c);
 }
 
 /* Skips the first `n` bytes of the buffers; returns the number of buffers that are done. */
-static size_t skip(uv_buf_t *bufs, size_t count, size_t n)
+static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t n)
 {
     size_t first = 0;
     while (first < count && n >= bufs[first].len)
@@ -180,7 +180,7 @@ static int send_buffers(struct conn *c, uv_buf_t *bufs, size_t count)
         n = uv_try_write(&c->stream, bufs, (unsigned)count);
     if (n < 0 && n != UV_EAGAIN)
         return n;
-    size_t first = skip(bufs, count, n > 0 ? (size_t)n : 0);
+    size_t first = skip_sent(bufs, count, n > 0 ? (size_t)n : 0);
     if (first == count)
         return 1;
     int status = uv_write(&c->x->write, &c->stream, bufs + first, (unsigned)(count - first), on_written);
@@ -281,7 +281,7 @@ void conn_respond(struct conn *c)
     }
     int status = send_buffers(c, bufs, count);
     if (status != 0)
-        written(c, status);
+        finish_write(c, status);
 }
 
 /* The connection is closing; libuv completes or cancels the write. */

@@ -35,7 +35,7 @@ struct http_options {
     bool reuse_port; /* let several processes listen on the same TCP address (SO_REUSEPORT) */
     const char *const *trusted_proxies; /* addresses or CIDR networks; "unix" */
     size_t trusted_proxy_count;
-    const char *extra_field; /* one more header field to keep, at most 64 bytes; NULL or "": none. Lives as
+    const char *extra_field; /* one more header field to store, at most 64 bytes; NULL or "": none. Lives as
                                 long as the server */
     const struct router *router; /* lives as long as the server */
     /* If it returns true for a client's X-Request-Id, a generated id is used, so that no secret is logged.

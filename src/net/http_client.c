@@ -404,12 +404,14 @@ static bool add_field(struct http_call *c, struct str name, struct str value)
 static bool add_fields(struct http_call *c, const struct http_request *r)
 {
     c->fields = curl_slist_append(NULL, "Expect:"); /* do not wait for 100 Continue */
-    bool ok = c->fields && add_field(c, STR("Accept"), STR("application/json"));
-    if (r->content_type.p)
-        ok = ok && add_field(c, STR("Content-Type"), r->content_type);
+    if (!c->fields || !add_field(c, STR("Accept"), STR("application/json")))
+        return false;
+    if (r->content_type.p && !add_field(c, STR("Content-Type"), r->content_type))
+        return false;
     for (size_t i = 0; i < r->header_count; i++)
-        ok = ok && add_field(c, r->headers[i].name, r->headers[i].value);
-    return ok;
+        if (!add_field(c, r->headers[i].name, r->headers[i].value))
+            return false;
+    return true;
 }
 
 static bool is_own_machine(const char *origin)
@@ -473,20 +475,19 @@ static bool set_options(struct http_call *c, const char *origin)
     (void)curl_easy_setopt(e, CURLOPT_WRITEDATA, c);
     if (is_own_machine(origin) || o->allow_http)
         (void)curl_easy_setopt(e, CURLOPT_PROXY, "");
-    bool ok = curl_easy_setopt(e, CURLOPT_URL, c->url.p) == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->fields) == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_USERAGENT, agent) == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, protocol_of(c->client, origin)) == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS) == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "") == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
-              curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK;
-    if (o->unix_socket)
-        ok = ok && curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket) == CURLE_OK;
-    if (o->ca_file && *o->ca_file)
-        ok = ok && curl_easy_setopt(e, CURLOPT_CAINFO, o->ca_file) == CURLE_OK;
-    return ok;
+    if (o->unix_socket && curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket) != CURLE_OK)
+        return false;
+    if (o->ca_file && *o->ca_file && curl_easy_setopt(e, CURLOPT_CAINFO, o->ca_file) != CURLE_OK)
+        return false;
+    return curl_easy_setopt(e, CURLOPT_URL, c->url.p) == CURLE_OK &&
+           curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->fields) == CURLE_OK &&
+           curl_easy_setopt(e, CURLOPT_USERAGENT, agent) == CURLE_OK &&
+           curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, protocol_of(c->client, origin)) == CURLE_OK &&
+           curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS) == CURLE_OK &&
+           curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "") == CURLE_OK &&
+           curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
+           curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
+           curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK;
 }
 
 static bool start_call(struct http_call *c, const struct http_request *r)

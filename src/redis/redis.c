@@ -229,8 +229,8 @@ static void on_loaded(struct redis_command *command, const struct redisReply *re
         send_probes(r);
 }
 
-/* Loads the scripts and runs them on keys of their own. Whatever makes calls fail (a missing permission, a
- * replica, memory that is full, a redirect of a cluster) makes the probes fail first. */
+/* Loads the scripts and runs them on separate keys. A cause that would make calls fail (a missing permission,
+ * a replica, full memory, a cluster redirect) makes the probes fail first. */
 static void start_probes(struct redis *r)
 {
     r->loaded = 0;

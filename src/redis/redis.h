@@ -85,7 +85,7 @@ void redis_send(struct redis *r, int script, const struct str *args, int keys, i
 
 /* All commands of one loop iteration are sent in one write, just before the loop waits. `before_wait` is
  * called first and may add commands; then, if there is anything to write, `before_write`, for commands that
- * do not justify a write of their own. One of each; NULL: none. */
+ * do not justify a write of their own. At most one of each; NULL: none. */
 void redis_set_before_wait(struct redis *r, void (*before_wait)(void *ctx), void *ctx);
 void redis_set_before_write(struct redis *r, void (*before_write)(void *ctx), void *ctx);
 
