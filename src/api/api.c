@@ -39,7 +39,7 @@ static struct response_key response_key_of(const struct request *r)
         .query = r->query,
         .revision = flags & ENDPOINT_BY_FEED ? call->owner.feed_rev : call->owner.author_rev,
     };
-    /* Of what /account shows of a key, only the time of its last use ever changes. */
+    /* /account shows one property of a key that can change: the time of its last use. */
     if (flags & ENDPOINT_BY_KEY)
         key.revision += call->owner.last_used_at;
     if (flags & ENDPOINT_BY_ACCEPT)

@@ -43,7 +43,7 @@ static void reject_unknown(const struct cli_action *action, const char *typed)
     (void)cli_fail(CLI_USAGE, "unknown option %s%s", typed, cli_suggestion(&nearest, "--", suggestion));
 }
 
-/* Of a cluster of letters such as -xyz, getopt_long() is still in the middle of the argument. */
+/* In a cluster of letters such as -xyz, getopt_long() has not advanced to the next argument yet. */
 static void reject_option(const struct cli_action *action, char **argv)
 {
     const char letter[] = {'-', (char)optopt, '\0'};

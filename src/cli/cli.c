@@ -81,7 +81,7 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* Without a message: `--help` falls back to the whole command. */
+/* Prints no message, because `--help` falls back to the whole command. */
 static const struct cli_action *look_up_action(const struct cli_command *command, const char *name)
 {
     if (!command->actions[0].name)

@@ -216,8 +216,9 @@ static enum err spill(struct sorter *s)
 {
     order_buffer(s);
     enum err err = make_room(s, 0);
-    if (!err)
-        err = begin_run(s, &s->levels[0]);
+    if (err)
+        return err;
+    err = begin_run(s, &s->levels[0]);
     for (size_t i = 0; i < s->used && !err; i++)
         err = temp_file_write(&s->levels[0].file, s->order[i], sizeof *s->order[i]);
     if (err)
@@ -231,9 +232,10 @@ enum err sorter_add(struct sorter *s, const struct sort_record *record)
 {
     CHECK(s->source_count == 0);
     enum err err = s->used == s->cap ? spill(s) : OK;
-    if (!err)
-        s->buffer[s->used++] = *record;
-    return err;
+    if (err)
+        return err;
+    s->buffer[s->used++] = *record;
+    return OK;
 }
 
 enum err sorter_finish(struct sorter *s)

@@ -102,7 +102,7 @@ static int64_t size_of(const struct video *video, const struct growth_moment *m)
            100;
 }
 
-/* Thousandths of an interval since the last reading. A longer gap is not made up for. */
+/* The time since the last reading in thousandths of an interval, at most 1000. */
 static int64_t elapsed_milli(const struct post *post, const struct growth_moment *m)
 {
     if (post->updated_at == TIME_NONE)

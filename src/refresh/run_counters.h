@@ -15,7 +15,7 @@ enum run_counter {
     RUN_BAD_LINES, /* of files, apart from rejected readings */
     RUN_REJECTED,  /* + enum rejection: readings by reason */
 
-    /* Of the source `platforms`. Each post that a run was to read is counted once: */
+    /* Only for the source `platforms`. Each post that a run was to read is counted once: */
     RUN_READ = RUN_REJECTED + REJECTION_KINDS,
     RUN_NO_DATA,   /* the platform has no counts of it yet */
     RUN_MISSING,   /* the platform does not return it */

@@ -21,7 +21,7 @@ struct schedule_state {
     /* When the next run is due; in the past: since when it is overdue; TIME_NONE: not known yet. */
     int64_t next_at;
 
-    /* Of this process since it started. Abandoned runs are included, with the counts that they committed. */
+    /* Totals of this process, including the committed counts of abandoned runs. */
     int64_t runs[RUN_STATES];
     struct refresh_counts counts;
     int64_t duration_ms; /* of the last run; -1: none yet */

@@ -31,13 +31,6 @@ int64_t slot_due_at(const struct slot_rule *rule, int64_t slot)
     return rule->offset_ms + slot * rule->period_ms + (int64_t)jitter;
 }
 
-/* The latest slot whose run is due. */
-static int64_t due_slot(const struct slot_rule *rule, int64_t now_ms)
-{
-    const int64_t slot = slot_of(rule, now_ms);
-    return now_ms >= slot_due_at(rule, slot) ? slot : slot - 1;
-}
-
 static bool is_plausible(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
 {
     return last_ms != TIME_NONE && last_ms <= now_ms + SLOTS_BACK * rule->period_ms;
@@ -45,7 +38,9 @@ static bool is_plausible(const struct slot_rule *rule, int64_t now_ms, int64_t l
 
 bool slot_is_due(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)
 {
-    return !is_plausible(rule, now_ms, last_ms) || due_slot(rule, now_ms) > slot_of(rule, last_ms);
+    const int64_t slot = slot_of(rule, now_ms);
+    const int64_t due_slot = now_ms >= slot_due_at(rule, slot) ? slot : slot - 1;
+    return !is_plausible(rule, now_ms, last_ms) || due_slot > slot_of(rule, last_ms);
 }
 
 int64_t slot_next(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms)

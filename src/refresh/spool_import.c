@@ -55,7 +55,7 @@ static void on_bad_line(void *ctx, int64_t line, struct str reason)
     *VEC_ADD(&s->bad_lines) = (struct bad_line){line, copy};
 }
 
-/* A line that was stored before the process was killed is found again: it is not added twice. */
+/* A rerun after a crash finds lines that are stored already; the store ignores those. */
 static enum err store_bad_lines(struct spool_import *s, struct store *store)
 {
     enum err err = OK;
@@ -72,8 +72,8 @@ static enum err store_bad_lines(struct spool_import *s, struct store *store)
 
 /* --- progress --- */
 
-/* Whether the file, which has been read to its end, is still the same and has no writer. Nothing is applied
- * before that: a program should rename a complete file into the spool, but may write it there. */
+/* Returns true if the file, after reading all of it, is unchanged and has no writer. Nothing is applied
+ * before this check: a program should rename a complete file into the spool, but may write it there. */
 static bool verify_unchanged(struct spool_import *s)
 {
     struct file_identity now;
@@ -103,8 +103,9 @@ static enum err insert_record(struct spool_import *s, struct store *store)
 static enum err store_progress(struct spool_import *s, struct store *store)
 {
     enum err err = s->file.row ? OK : insert_record(s, store);
-    if (!err)
-        err = store_bad_lines(s, store);
+    if (err)
+        return err;
+    err = store_bad_lines(s, store);
     return err ? err : store_spool_save(store, &s->file);
 }
 

@@ -127,20 +127,6 @@ static enum next count_step(struct request *r)
     return count_next(r);
 }
 
-static enum next load_positions(struct request *r)
-{
-    const struct web *web = page_context_of(r)->web;
-    struct apps_list *apps = apps_of(r);
-    struct uuid ids[POLL_POSITIONS_MAX];
-    int count = apps->count < POLL_POSITIONS_MAX ? apps->count : POLL_POSITIONS_MAX;
-    if (!count || !web->positions)
-        return show(r);
-    for (int i = 0; i < count; i++)
-        ids[i] = apps->apps[i].key_id;
-    r->step = count_next;
-    return poll_positions_load(web->positions, ids, count, &r->wait, &apps->positions);
-}
-
 /* ---- the keys ---- */
 
 static bool on_key(void *ctx, const struct author_key *key)
@@ -164,7 +150,18 @@ static bool on_key(void *ctx, const struct author_key *key)
 static enum next listed_step(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
-    return page->read.err ? page_store_error(r, page->read.err) : load_positions(r);
+    struct poll_positions *positions = page->web->positions;
+    struct apps_list *apps = apps_of(r);
+    struct uuid ids[POLL_POSITIONS_MAX];
+    const int count = apps->count < POLL_POSITIONS_MAX ? apps->count : POLL_POSITIONS_MAX;
+    if (page->read.err)
+        return page_store_error(r, page->read.err);
+    if (!count || !positions)
+        return show(r);
+    for (int i = 0; i < count; i++)
+        ids[i] = apps->apps[i].key_id;
+    r->step = count_next;
+    return poll_positions_load(positions, ids, count, &r->wait, &apps->positions);
 }
 
 static enum next apps_step(struct request *r)
