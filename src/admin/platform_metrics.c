@@ -100,7 +100,7 @@ static void write_flags(const struct platform_health *states, struct buf *b)
         "read less often.");
     for (int api = 0; api < PLATFORM_APIS; api++)
         metrics_value(b, "viewtally_platform_backlogged", METRICS_LABELS({"api", api_name(api)}),
-                      states[api].behind);
+                      states[api].has_backlog);
 }
 
 /* If the database cannot be read, these metrics are left out; the rest of the page is still served. */

@@ -112,7 +112,7 @@ static void json_api(struct buf *b, const struct platform_health *p, const struc
     else
         json_bool(b, p->combined == COMBINED_WORKS);
     JSON_TIME_OR_NULL(b, "combined_metrics_until", p->combined_until != TIME_NONE, p->combined_until);
-    JSON_BOOL(b, "backlog", p->behind);
+    JSON_BOOL(b, "backlog", p->has_backlog);
     JSON_KEY(b, "account_errors");
     json_open(b, '[');
     for (size_t i = 0; i < errors->count; i++) {
@@ -193,7 +193,7 @@ static void text_api(struct buf *b, const struct platform_health *p)
         append_until(b, "period and lifetime metrics in separate requests until", p->combined_until);
     append_until(b, "FAILING: circuit open until", p->circuit_open_until);
     append_until(b, "paused by the platform until", p->paused_until);
-    if (p->behind)
+    if (p->has_backlog)
         buf_append(b, STR("; BACKLOG: older posts are read less often"));
     buf_append_char(b, '\n');
 }

@@ -226,7 +226,7 @@ static void json_platforms(struct buf *b, const struct service_status *s)
         JSON_I64(b, "accounts_connected", p->accounts[CREDENTIAL_CONNECTED]);
         JSON_I64(b, "accounts_reconnect_required", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
         JSON_BOOL(b, "paused", p->circuit_open_until != TIME_NONE || p->paused_until != TIME_NONE);
-        JSON_BOOL(b, "backlog", p->behind);
+        JSON_BOOL(b, "backlog", p->has_backlog);
         json_close(b, '}');
     }
     json_close(b, ']');
@@ -325,7 +325,7 @@ static void text_platforms(struct buf *b, const struct service_status *s)
         const char *name = platform_desc(p->api)->name;
         if (p->circuit_open_until != TIME_NONE || p->paused_until != TIME_NONE)
             buf_printf(b, "; %s is paused", name);
-        if (p->behind)
+        if (p->has_backlog)
             buf_printf(b, "; %s has a BACKLOG", name);
     }
     buf_printf(b, " (viewtally platform status)\n");

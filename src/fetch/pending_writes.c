@@ -51,18 +51,22 @@ struct cursor {
 static enum err write_some(struct pending_writes *w, struct store *store, struct throttle *throttles,
                            struct cursor *at)
 {
-    enum err err = OK;
-    for (int n = 0; n < WRITES_PER_TRANSACTION && at->posts < w->posts.count && !err; n++)
-        err = store_put_platform_post(store, &w->posts.items[at->posts++]);
-    for (int n = 0; n < WRITES_PER_TRANSACTION && at->accounts < w->accounts.count && !err; n++) {
-        err = write_account(store, &w->accounts.items[at->accounts++]);
-        if (err == ERR_NOT_FOUND) /* the account has been removed */
-            err = OK;
+    for (int n = 0; n < WRITES_PER_TRANSACTION && at->posts < w->posts.count; n++) {
+        const enum err err = store_put_platform_post(store, &w->posts.items[at->posts++]);
+        if (err)
+            return err;
     }
-    for (int api = 0; api < PLATFORM_APIS && !err; api++)
-        if (throttles[api].unsaved)
-            err = throttle_save(&throttles[api], store);
-    return err;
+    for (int n = 0; n < WRITES_PER_TRANSACTION && at->accounts < w->accounts.count; n++) {
+        const enum err err = write_account(store, &w->accounts.items[at->accounts++]);
+        if (err && err != ERR_NOT_FOUND) /* not found: the account has been removed */
+            return err;
+    }
+    for (int api = 0; api < PLATFORM_APIS; api++) {
+        const enum err err = throttles[api].unsaved ? throttle_save(&throttles[api], store) : OK;
+        if (err)
+            return err;
+    }
+    return OK;
 }
 
 static bool any_unsaved(const struct throttle *throttles)

@@ -114,15 +114,17 @@ static enum err reseal_page(struct rotation *r, bool *more)
 
 static enum err reseal_all(struct rotation *r)
 {
-    enum err err = OK;
     uint32_t ids[SEAL_KEYS_MAX];
     size_t count;
     seal_list_key_ids(r->keys, ids, &count);
     r->current_key = ids[0];
     r->last_row = 0;
-    for (bool more = true; more && !err;)
-        err = reseal_page(r, &more);
-    return err;
+    for (bool more = true; more;) {
+        const enum err err = reseal_page(r, &more);
+        if (err)
+            return err;
+    }
+    return OK;
 }
 
 /* ---- the key file ---- */
@@ -137,14 +139,15 @@ static bool count_old_row(void *ctx, const struct credential *c)
 
 static enum err count_old_rows(struct rotation *r)
 {
-    enum err err = OK;
     r->last_row = 0;
     r->old_rows = 0;
-    for (int64_t before = -1; before != r->last_row && !err;) {
+    for (int64_t before = -1; before != r->last_row;) {
         before = r->last_row;
-        err = store_list_credentials(r->store, r->last_row, ROWS_AT_ONCE, count_old_row, r);
+        const enum err err = store_list_credentials(r->store, r->last_row, ROWS_AT_ONCE, count_old_row, r);
+        if (err)
+            return err;
     }
-    return err;
+    return OK;
 }
 
 static enum err add_key(struct rotation *r)

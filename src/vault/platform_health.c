@@ -39,7 +39,7 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_hea
         platform_desc(out->api)->quota_by_tier ? units_left(out, &limit[FALLBACK_UNITS], now_ms) : -1;
     out->circuit_open_until = applies_until(&limit[BREAKER], now_ms);
     out->paused_until = applies_until(&limit[PAUSE], now_ms);
-    out->behind = applies_until(&limit[BACKLOG], now_ms) != TIME_NONE;
+    out->has_backlog = applies_until(&limit[BACKLOG], now_ms) != TIME_NONE;
     out->last_success_at = limit[SUCCESS].value ? limit[SUCCESS].value : TIME_NONE;
     return OK;
 }
@@ -47,12 +47,15 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_hea
 enum err platform_health_read(struct store *s, const struct config *config, enum platform_api api,
                               int64_t now_ms, struct platform_health *out)
 {
-    enum err err = OK;
     *out = (struct platform_health){.api = api,
                                     .configured = platform_is_configured(config, api) ||
                                                   platform_options_of(config, api).by_key,
                                     .units_per_day = platform_call_limits_of(config, api).units_per_day};
-    for (int state = 0; state < CREDENTIAL_STATES && !err; state++)
-        err = store_count_credentials(s, (int)api, (enum credential_state)state, &out->accounts[state]);
-    return err ? err : read_limits(s, now_ms, out);
+    for (int state = 0; state < CREDENTIAL_STATES; state++) {
+        const enum err err =
+            store_count_credentials(s, (int)api, (enum credential_state)state, &out->accounts[state]);
+        if (err)
+            return err;
+    }
+    return read_limits(s, now_ms, out);
 }

@@ -18,7 +18,7 @@ struct platform_health {
     int64_t paused_until;        /* the platform requested a pause; TIME_NONE: no pause */
     enum combined combined;      /* see platform_desc.combines; UNKNOWN: no recent check */
     int64_t combined_until;      /* TIME_NONE: unknown */
-    bool behind;                 /* recent runs did not reach all posts every hour */
+    bool has_backlog;            /* recent runs did not reach all posts every hour */
     int64_t last_success_at;     /* last successful response; TIME_NONE: none yet */
 };
 

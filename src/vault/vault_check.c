@@ -85,7 +85,7 @@ static bool on_row(void *ctx, const struct credential *c)
 }
 
 /* A key that decrypts none of its rows is not the key that sealed them. */
-static void inspect_keys(struct inspection *l)
+static void find_wrong_key(struct inspection *l)
 {
     for (size_t i = 0; i < l->result_count && !l->err; i++)
         if (!l->results[i].opens && *l->results[i].account) {
@@ -138,7 +138,7 @@ enum err vault_inspect(const struct config *config, struct store *s, bool all, i
     if (err)
         return err;
     err = inspect_all(&l, s);
-    inspect_keys(&l);
+    find_wrong_key(&l);
     if (err)
         (void)error_set(error, err, "database error: %s", err_name(err));
     if (l.err)
