@@ -1,7 +1,7 @@
 # viewtally. `make run` prepares a bare Debian and serves real data, `make test` runs all tests, `make help` lists the
 # other goals.
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 
 MODE ?= release
 MODES := release debug asan cov fuzz
@@ -230,7 +230,7 @@ $(B)/obj/tools/%.o: tools/%.c $(B)/gen/flags $(VENDOR_STAMP)
 
 .PHONY: docs reference
 reference: $(REFERENCE)
-## make docs              writes the generated documents anew
+## make docs              regenerates the generated documents
 docs: build/.have-test
 	@$(MAKE) --no-print-directory MODE=debug all reference
 	@scripts/gen-docs

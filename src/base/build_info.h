@@ -7,7 +7,7 @@ struct build_library {
     const char *version;
 };
 
-extern const char build_version[]; /* "0.1.0" */
+extern const char build_version[]; /* "0.2.0" */
 extern const char build_commit[]; /* abbreviated commit, with "-dirty" when the tree had changes; "unknown" */
 extern const char build_mode[];   /* "release", "debug", "asan", "cov" or "fuzz" */
 extern const struct build_library build_libraries[];

@@ -14,7 +14,7 @@ enum {
     LONG_LIFE_MS = 2 * 24 * 3600 * 1000, /* tokens that live longer are refreshed when they expire soon */
 };
 
-/* ---- tokens in the clear ---- */
+/* ---- opened tokens ---- */
 
 static enum err open_one(struct seal_keys *keys, const struct credential *c, enum seal_column column,
                          struct str sealed, char *to, struct str *out)

@@ -42,6 +42,7 @@ BAD = {
     "long function": ("src/base/x.c", function(71), "a function of 71 lines"),
     "long file": ("src/base/x.c", HEAD + "extern int x;\n" * 600, "601 lines"),
     "no head comment": ("src/base/x.c", "extern int x;\n", "must begin with a comment"),
+    "forbidden phrase": ("src/base/x.c", HEAD + "/* Whoever reads this. */\n", '"Whoever" is on the list'),
     "mark": ("src/base/x.c", HEAD + "/* TODO: more */\n", "TODO: resolve it or file an issue"),
     "sleeping test in C": ("test/unit/test_x.c", HEAD + "int x = usleep(1);\n", "tests do not sleep"),
     "sleeping test in Python": ("test/flow/test_x.py", "import time\ntime.sleep(1)\n", "tests do not sleep"),
@@ -81,3 +82,9 @@ def test_format_is_checked(tmp_path):
     (tmp_path / ".clang-format").write_text((LINT.parent.parent / ".clang-format").read_text())
     status, out = lint(tmp_path, "src/base/x.c", HEAD + "int  x ;\n")
     assert status == 1 and "src/base/x.c:2: not formatted" in out
+
+
+def test_tag_used_twice_is_reported(tmp_path):
+    lint(tmp_path, "src/base/x.h", HEAD + "struct one {\n    int x;\n};\n")
+    status, out = lint(tmp_path, "src/http/y.c", HEAD + "struct one {\n    int x;\n};\nenum one { A };\n")
+    assert status == 1 and "src/http/y.c:2: tag struct one is already used by src/base/x.h" in out and "enum" not in out

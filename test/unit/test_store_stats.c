@@ -95,7 +95,7 @@ static int find(const struct uuid *id)
     for (int i = 0; i < VIDEOS; i++)
         if (uuid_cmp(&videos[i].id, id) == 0)
             return i;
-    fail_msg("a video that is none of ours");
+    fail_msg("unexpected video");
     return -1;
 }
 
