@@ -6,21 +6,28 @@
 
 #include <stdio.h>
 
-/* Values that only their users can parse. `serve` rejects invalid ones too. */
-struct values {
-    const char *key;
+/* The configuration parser does not parse proxies and the Redis URL. `serve` rejects invalid ones too. */
+struct proxy_check {
     struct proxies proxies;
     bool ok;
 };
 
 static void check_proxy(void *ctx, struct str item)
 {
-    struct values *v = ctx;
-    if (!v->ok || proxies_add(&v->proxies, item))
+    struct proxy_check *check = ctx;
+    if (!check->ok || proxies_add(&check->proxies, item))
         return;
-    v->ok = false;
+    check->ok = false;
     (void)cli_fail(CLI_USAGE,
-                   "%s must be a list of at most 64 addresses, networks such as 10.0.0.0/8, or unix", v->key);
+                   "[server] trusted_proxies must be a list of at most 64 addresses, networks such as "
+                   "10.0.0.0/8, or unix");
+}
+
+static bool check_proxies(const struct config *c)
+{
+    struct proxy_check check = {.ok = true};
+    config_each_item(c->server.trusted_proxies, check_proxy, &check);
+    return check.ok;
 }
 
 static bool check_redis(const struct config *c)
@@ -37,18 +44,11 @@ static bool check_redis(const struct config *c)
     return true;
 }
 
-static bool check_values(const struct config *c)
-{
-    struct values v = {.key = "[server] trusted_proxies", .ok = true};
-    config_each_item(c->server.trusted_proxies, check_proxy, &v);
-    return v.ok && check_redis(c);
-}
-
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
     const bool example = cli_flag(arguments, "example");
     struct buf out;
-    if (!example && !check_values(&cli->config))
+    if (!example && (!check_proxies(&cli->config) || !check_redis(&cli->config)))
         return CLI_USAGE;
     buf_init(&out, 1 << 20);
     if (example)
