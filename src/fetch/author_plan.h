@@ -1,4 +1,4 @@
-/* Which posts of an author a run reads, and through which accounts. */
+/* The plan for one author: which posts a run reads, and through which accounts. */
 #ifndef VT_FETCH_AUTHOR_PLAN_H
 #define VT_FETCH_AUTHOR_PLAN_H
 
@@ -6,15 +6,15 @@
 #include "fetch/read_interval.h"
 #include "store/platform_credentials.h"
 
-/* A live post. */
+/* A live post: a post of a video that is still read. */
 struct plan_post {
     int64_t video_row, video_posted_at, posted_at, read_at;
     enum platform platform;
     struct str post_id;
 };
 
-/* The live posts of an author, newest first, and the author's accounts, at all configured platforms. Reused
- * from author to author; texts are in the arena. */
+/* The live posts of an author, newest first, and the author's accounts at all configured platforms. The plan
+ * is reused for the next author. Texts are in the arena. */
 struct author_plan {
     struct run *run;
     struct api_queue *apis;          /* by enum platform_api */
@@ -22,32 +22,33 @@ struct author_plan {
     struct arena arena;
     VEC(struct plan_post) posts;
     VEC(struct credential) accounts;
-    int64_t now; /* of author_plan_read() */
+    int64_t now; /* the time of author_plan_read() */
 };
 
 void author_plan_init(struct author_plan *p, struct run *run, struct api_queue apis[PLATFORM_APIS]);
 void author_plan_fini(struct author_plan *p);
 
-/* Reads the author; replaces what was read before. On error run_fail() has been called. */
+/* Reads the posts and accounts of an author; discards those of the previous author. After an error,
+ * run_fail() has been called. */
 MUST_USE enum err author_plan_read(struct author_plan *p, int64_t author_row);
 
-/* The first connected account at the platform; NULL: none. */
+/* Returns the author's first connected account at the platform, or NULL if there is none. */
 const struct credential *author_plan_account(const struct author_plan *p, enum platform platform);
 
-/* Whether posts of the platform can be read without an account, by an API key. */
+/* Returns true if posts of the platform can be read with an API key, without an account. */
 bool author_plan_has_key(const struct author_plan *p, enum platform platform);
 
 enum { READ_ALL_AGES = -1 };
 
-/* Which of the author's posts to load. */
+/* Selects which of the author's posts to load. */
 struct plan_selection {
     struct post_window *window;
     bool by_age; /* age-based read intervals are in effect */
     int pass;    /* 0: posts up to a day old, 1: older ones; READ_ALL_AGES */
 };
 
-/* Creates the group of the posts that are due; NULL: none. Counts posts that are not due, or never readable.
- */
+/* Creates a group of the selected posts that are due. Sets `*out` to NULL if there are none. Counts the posts
+ * that are not due or can never be read. */
 MUST_USE enum err author_plan_load(struct author_plan *p, const struct plan_selection *selection,
                                    struct author_posts **out);
 

@@ -85,7 +85,7 @@ static void store_reading(const struct pending_post *post)
     result_set_add(group->window->results, group->results, post->video_posted_at, &reading);
 }
 
-void pending_post_settle(struct pending_post *post, enum post_result result)
+void pending_post_set_result(struct pending_post *post, enum post_result result)
 {
     static const enum run_counter counters[] = {
         [POST_READ] = RUN_READ,           [POST_NO_DATA] = RUN_NO_DATA,   [POST_MISSING] = RUN_MISSING,
@@ -108,7 +108,7 @@ void pending_post_settle(struct pending_post *post, enum post_result result)
 static void abandon_posts(struct list *posts)
 {
     while (!list_is_empty(posts))
-        pending_post_settle(LIST_ENTRY(posts->next, struct pending_post, link), POST_UNANSWERED);
+        pending_post_set_result(LIST_ENTRY(posts->next, struct pending_post, link), POST_UNANSWERED);
 }
 
 void call_batch_abandon(struct call_batch *batch)

@@ -1,5 +1,6 @@
-/* The posts of one author at one platform while a run reads them, and the accounts that they are read
- * through. A group is freed when its last post is settled and no call uses its accounts. */
+/* A group: the posts of one author at one platform while a run reads them, and the accounts through which
+ * they are read. A post is open until its result is known. A group is freed when none of its posts is open
+ * and no call uses its accounts. */
 #ifndef VT_FETCH_AUTHOR_POSTS_H
 #define VT_FETCH_AUTHOR_POSTS_H
 
@@ -7,7 +8,7 @@
 #include "fetch/post_queue.h"
 #include "fetch/results.h"
 
-/* The groups of one platform that are loaded. */
+/* The loaded groups of one platform. */
 struct post_window {
     enum platform platform;
     struct run *run;
@@ -24,40 +25,42 @@ struct author_posts {
     struct arena arena; /* posts, accounts and their texts */
     struct fetch_account *accounts;
     size_t account_count;
-    size_t open;    /* posts that are not settled */
-    int references; /* calls that use an account of the group */
+    size_t open;    /* number of open posts */
+    int references; /* number of calls that use an account of the group */
 };
 
 void post_window_init(struct post_window *w, enum platform platform, struct run *run,
                       struct result_set *results, struct pending_writes *writes);
 
-/* A group that is in no window yet; free it, or add it. */
+/* Creates a group that is not in the window yet. The caller adds it with post_window_add() or frees it. */
 struct author_posts *author_posts_new(struct post_window *window);
 void author_posts_free(struct author_posts *group);
-/* Precondition: it has open posts. */
+/* Adds a group to the window. The group must have open posts. */
 void post_window_add(struct post_window *w, struct author_posts *group, const struct walk_position *at);
 
-/* A call begins or ends to use an account of the group. Releasing may free it. NULL: the API key's, ignored.
- */
+/* Count the calls that use an account of the group. Call author_posts_acquire() when a call begins and
+ * author_posts_release() when it ends; the latter may free the group. If `group` is NULL (the API key has no
+ * group), they do nothing. */
 void author_posts_acquire(struct author_posts *group);
 void author_posts_release(struct author_posts *group);
 
 enum post_result { POST_READ, POST_NO_DATA, POST_MISSING, POST_PERMANENT, POST_UNANSWERED };
 
-/* Removes the post from its queue or batch and counts the result; with POST_READ, stores post->counts as a
- * reading. May free the group. */
-void pending_post_settle(struct pending_post *post, enum post_result result);
+/* Sets the result of a post: removes it from its queue or batch and counts the result. With POST_READ, stores
+ * post->counts as a reading. May free the group. */
+void pending_post_set_result(struct pending_post *post, enum post_result result);
 
-/* Settle all posts of the batch as unanswered and free the batch. */
+/* Gives every post of the batch the result POST_UNANSWERED and frees the batch. */
 void call_batch_abandon(struct call_batch *batch);
 
-/* No more calls through this account in this run: settles what is queued as unanswered. */
+/* Stops using the account in this run. The posts in its queues get the result POST_UNANSWERED. */
 void fetch_account_abandon(struct fetch_account *account);
 
-/* No more calls of this API in this run. */
+/* Stops calling this API in this run. */
 void api_queue_close(struct api_queue *q);
 
-/* Record once per account and run that it works, or failed: `what` and `code` form the text. */
+/* Record that the account works, or that a call through it failed. Only the first success and the first
+ * failure of a run are written. `what` and `code` form the text of the failure. */
 void fetch_account_record_success(struct fetch_account *account, struct pending_writes *writes);
 void fetch_account_record_failure(struct fetch_account *account, struct pending_writes *writes,
                                   const char *what, struct str code);

@@ -15,27 +15,28 @@
 enum { BREAKER_IN_A_ROW = 20, BREAKER_WINDOW = 50 };
 
 struct breaker {
-    int level;     /* how many times the circuit opened since the last success */
-    int64_t until; /* open until then; 0: closed */
+    int level;     /* number of times that the circuit has opened since the last success */
+    int64_t until; /* when the circuit may close again; 0: closed */
     bool probing;
     int in_a_row;
-    uint64_t window; /* the last calls, the newest in bit 0; 1: failed */
+    uint64_t window; /* the last calls, the newest in bit 0; a set bit is a failed call */
     int window_count;
 };
 
-/* Restores the state that an earlier run saved; level 0: closed. */
+/* Restores the state that an earlier run saved. Level 0 means closed. */
 void breaker_restore(struct breaker *b, int level, int64_t until, int64_t now);
 
-/* When a call may begin: at once if <= now; INT64_MAX: after the probe has ended. */
+/* Returns the time from which a call may begin, or INT64_MAX if not before the probe has ended. */
 int64_t breaker_ready_at(const struct breaker *b, int64_t now);
 
+/* Begins a call. If the circuit is open, the call is the probe. */
 void breaker_begin(struct breaker *b);
 
-/* `good`: the platform sent a valid response, even if it refused the call. Returns true if the circuit opened
- * or closed. */
+/* Ends a call. `good` is true if the platform sent a valid response, even one that refused the call. Returns
+ * true if the circuit has opened or closed. */
 bool breaker_end(struct breaker *b, bool good, int64_t now);
 
-/* Ends a call that had no response and was not the platform's fault. */
+/* Ends a call that got no response for a reason other than the platform. */
 void breaker_cancel(struct breaker *b);
 
 #endif

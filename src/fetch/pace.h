@@ -1,12 +1,12 @@
-/* How fast an API is called: token buckets, calls spread over the run, concurrency, pauses, retry delays.
- * Pure arithmetic; `now` is the monotonic clock in ms. */
+/* Decides how fast an API is called: token buckets, calls spread over the run, concurrency, pauses, retry
+ * delays. Pure arithmetic; `now` is the monotonic clock in ms. */
 #ifndef VT_FETCH_PACE_H
 #define VT_FETCH_PACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PACE_NEVER INT64_MAX /* not before another call has ended */
+#define PACE_NEVER INT64_MAX /* a call may begin only after another call has ended */
 
 /* ---- token bucket ---- */
 
@@ -19,8 +19,9 @@ struct bucket {
 
 void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now);
 
-/* When the next call may begin: at once if <= now. `half`: at half the rate. */
+/* Returns the time from which the next call may begin. With `half`, the rate is halved. */
 int64_t bucket_ready_at(const struct bucket *b, bool half, int64_t now);
+/* Counts a call. */
 void bucket_use(struct bucket *b, bool half, int64_t now);
 
 /* ---- calls spread evenly over a period ---- */
@@ -28,29 +29,32 @@ void bucket_use(struct bucket *b, bool half, int64_t now);
 struct spread {
     int64_t until; /* end of the period */
     int64_t planned, begun;
-    int64_t last; /* when the last call was due; initially the start of the period */
+    int64_t last; /* when the last call was due; at first the start of the period */
 };
 
+/* Begins a period of `length_ms` for `planned` calls. */
 void spread_init(struct spread *s, int64_t now, int64_t length_ms, int64_t planned);
 
-/* Divides the remaining time evenly among the remaining calls. Calls above the plan are due at once. `half`:
- * doubles the intervals. */
+/* Returns the time at which the next call is due. The remaining time is divided evenly among the remaining
+ * calls. Calls beyond the plan are due at once. With `half`, the intervals are doubled. */
 int64_t spread_ready_at(const struct spread *s, bool half);
 
-/* A call that begins late lets the next ones catch up by at most a second. */
+/* Counts a call. After a late call, the next calls catch up by at most a second. */
 void spread_begin(struct spread *s, bool half, int64_t now);
 
 /* ---- retries ---- */
 
 enum { RETRY_TRIES = 3, RETRY_BASE_MS = 1000, RETRY_CAP_MS = 60000, RETRY_MIN = 10 };
 
-/* Full jitter: a delay between 0 and min(cap, base * 2^tries). `tries`: failed attempts so far. */
+/* Returns a random delay between 0 and min(cap, base * 2^tries), known as full jitter. `tries` is the number
+ * of failed attempts so far. */
 int64_t retry_delay_ms(int tries, uint64_t random);
 
-/* How many retries a run with `planned` calls may make; at least RETRY_MIN unless percent is 0. */
+/* Returns the number of retries that a run with `planned` calls may make. It is at least RETRY_MIN, unless
+ * `percent` is 0. */
 int64_t retry_budget(int64_t planned, int64_t percent);
 
-/* ---- all of it, for one API ---- */
+/* ---- all of this, for one API ---- */
 
 struct pace {
     struct bucket bucket;
@@ -61,12 +65,12 @@ struct pace {
     int64_t retries, retries_max;
 };
 
-/* When the next call may begin; PACE_NEVER: not before another call has ended. */
+/* Returns the time from which the next call may begin, or PACE_NEVER if not before another call has ended. */
 int64_t pace_ready_at(const struct pace *p, int64_t now);
 void pace_begin(struct pace *p, int64_t now);
 void pace_end(struct pace *p);
 
-/* Never shortens a pause. */
+/* Pauses all calls until `until`. Never shortens a pause. */
 void pace_pause(struct pace *p, int64_t until);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a run finds out about posts and accounts, until it is written to the database. */
+/* What a run has found out about posts and accounts, until it is written to the database. */
 #ifndef VT_FETCH_PENDING_WRITES_H
 #define VT_FETCH_PENDING_WRITES_H
 
@@ -12,31 +12,31 @@ enum account_update_kind {
     ACCOUNT_SUCCEEDED, /* a call succeeded */
     ACCOUNT_FAILED,    /* a call failed; the account stays connected */
     ACCOUNT_RECONNECT, /* the author must reconnect the account */
-    ACCOUNT_TIER,      /* the request form that works, until `at` */
+    ACCOUNT_TIER,      /* the request form that works; `at` is when this expires */
 };
 
 struct account_update {
     enum account_update_kind kind;
-    int64_t row, version; /* version of the tokens; ignored if the tokens have changed since */
-    int64_t at;           /* wall clock */
+    int64_t row, version; /* version of the tokens; the update is ignored if they have changed since */
+    int64_t at;           /* wall clock: when it happened */
     int tier;
-    char text[2 * ERROR_CODE_MAX]; /* the error, or the metrics to leave out */
+    char text[2 * ERROR_CODE_MAX]; /* the error, or the metrics to omit */
 };
 
 struct pending_writes {
     VEC(struct platform_post) posts;
     VEC(struct account_update) accounts;
-    struct arena texts; /* of posts */
+    struct arena texts; /* texts of `posts` */
 };
 
 void pending_writes_init(struct pending_writes *w);
 void pending_writes_fini(struct pending_writes *w);
 
-/* Both copy. */
+/* Add an update. The texts are copied. */
 void pending_writes_add_post(struct pending_writes *w, const struct platform_post *post);
 void pending_writes_add_account(struct pending_writes *w, const struct account_update *update);
 
-/* Writes everything, and the throttles with unsaved changes, in bounded transactions. */
+/* Writes all updates, and the throttles whose state has changed, in transactions of limited size. */
 MUST_USE enum err pending_writes_flush(struct pending_writes *w, struct run *run,
                                        struct throttle throttles[PLATFORM_APIS]);
 

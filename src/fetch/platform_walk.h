@@ -1,5 +1,6 @@
-/* A platform's walk over the authors, which keeps a window of their posts loaded. All walks visit the authors
- * in the same order, each at the pace of its platform: a slow platform fills only its own window. */
+/* A walk: loads the posts of all authors at one platform, author by author, into a window. All walks visit
+ * the authors in the same order. Each has the pace of its platform: a slow platform fills only its own
+ * window. */
 #ifndef VT_FETCH_PLATFORM_WALK_H
 #define VT_FETCH_PLATFORM_WALK_H
 
@@ -8,34 +9,37 @@
 struct platform_walk {
     bool ended;    /* no more authors to load */
     bool has_more; /* platform_walk_fill() stopped early: call it again soon */
-    bool by_age;   /* age-based read intervals: there are more posts than one run can read */
-    int passes;    /* 2 with by_age: fresh posts of all authors first */
+    bool by_age;   /* age-based read intervals are used: there are more posts than one run can read */
+    int passes;    /* 2 if by_age: first the posts up to a day old of all authors, then the older ones */
     int64_t first_author;
     struct walk_position at; /* the author loaded last */
     struct post_window window;
-    int64_t planned, loaded; /* posts of this run */
+    int64_t planned, loaded; /* number of posts in this run */
 };
 
-/* The window is initialized by the caller. `active`: the platform has a configured API. */
+/* Initializes the walk. The caller initializes the window. `active` is true if the platform has a configured
+ * API. */
 void platform_walk_init(struct platform_walk *w, int64_t first_author, bool active);
 
-/* Loads authors while there is room in the window. */
+/* Loads the posts of further authors while there is room in the window. */
 MUST_USE enum err platform_walk_fill(struct platform_walk *w, struct author_plan *plan);
 
-/* Whether all posts are loaded and settled. */
+/* Returns true if all posts are loaded and none is open. */
 bool platform_walk_is_done(const struct platform_walk *w);
 
-/* The first author with posts that are not settled or not loaded. Precondition: not done. */
+/* Returns the position of the first author with posts that are open or not loaded. The walk must not be done.
+ */
 struct walk_position platform_walk_open_position(const struct platform_walk *w);
 
-/* How far all walks have come. */
+/* Returns the position that all walks have reached. */
 struct walk_progress platform_walks_progress(const struct platform_walk walks[PLATFORM_COUNT]);
 
-/* ---- the author with whom the next run begins, if this one did not finish ---- */
+/* ---- the author with whom the next run begins, if this run does not finish ---- */
 
-/* 1 if the last run got through all authors. */
+/* Reads the author with whom this run begins. `*first_author` is 1 if the last run finished with all authors.
+ */
 MUST_USE enum err first_author_load(struct run *run, int64_t *first_author);
-/* `next`: 0 if this run got through all authors. */
+/* Stores the author with whom the next run begins. `next` is 0 if this run finished with all authors. */
 MUST_USE enum err first_author_save(struct run *run, int64_t current, int64_t next);
 
 #endif

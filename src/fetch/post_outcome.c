@@ -47,7 +47,7 @@ void post_set_missing(struct api_call *call, struct pending_writes *writes, stru
     if (record)
         record_miss(post, writes);
     call->account->missing += post->group->account_count == 1;
-    pending_post_settle(post, POST_MISSING);
+    pending_post_set_result(post, POST_MISSING);
 }
 
 static void set_read(const struct api_call *call, struct pending_writes *writes, struct pending_post *post,
@@ -64,7 +64,7 @@ static void set_read(const struct api_call *call, struct pending_writes *writes,
     record->credential_row = row;
     if (changed)
         pending_writes_add_post(writes, record);
-    pending_post_settle(post, POST_READ);
+    pending_post_set_result(post, POST_READ);
 }
 
 /* From now on the post is read by the id that CALL_RESOLVE returned. */
@@ -81,14 +81,14 @@ static void set_resolved(const struct api_call *call, struct pending_writes *wri
 static void set_unresolved(struct pending_writes *writes, struct pending_post *post)
 {
     record_miss(post, writes);
-    pending_post_settle(post, POST_NO_DATA);
+    pending_post_set_result(post, POST_NO_DATA);
 }
 
 static void set_permanent(struct pending_writes *writes, struct pending_post *post)
 {
     post->record.is_permanent = true;
     pending_writes_add_post(writes, &post->record);
-    pending_post_settle(post, POST_PERMANENT);
+    pending_post_set_result(post, POST_PERMANENT);
 }
 
 static bool is_missing(const struct platform_item *item, bool ok)
@@ -110,7 +110,7 @@ static bool apply_item(struct api_call *call, struct pending_writes *writes, str
     else if (item->state == ITEM_OK)
         set_read(call, writes, post, item);
     else if (item->state == ITEM_NO_DATA)
-        pending_post_settle(post, POST_NO_DATA);
+        pending_post_set_result(post, POST_NO_DATA);
     else if (item->state == ITEM_PERMANENT)
         set_permanent(writes, post);
     else

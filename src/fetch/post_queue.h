@@ -1,7 +1,7 @@
-/* Queues of the posts that are to be read through an account, and how they are divided into calls.
+/* The posts to be read through an account: how they are queued and divided into calls.
  *
- * A pending post waits in a queue of an account, or in a batch that waits for its retry. A batch is removed
- * from the account while its call is in flight. */
+ * A pending post waits in a queue of an account, or in a batch that waits for its retry. While a call is in
+ * flight, its batch is not in the account. */
 #ifndef VT_FETCH_POST_QUEUE_H
 #define VT_FETCH_POST_QUEUE_H
 
@@ -18,14 +18,14 @@ struct pending_post {
     struct list link; /* in a queue of an account, or in a batch */
     struct author_posts *group;
     int64_t video_row, video_posted_at;
-    int64_t posted_at, read_at;  /* read_at: last reading; TIME_NONE: none yet */
+    int64_t posted_at, read_at;  /* read_at: time of the last reading; TIME_NONE: none yet */
     struct platform_post record; /* texts are in the arena of the group */
-    bool by_owner;               /* YouTube: not found with the API key, so its owner's account is tried */
+    bool by_owner; /* YouTube: the API key did not find the post, so its owner's account is tried */
     int accounts_tried;
-    int64_t counts[COUNT_KINDS]; /* the result */
+    int64_t counts[COUNT_KINDS]; /* the counts of the response */
 };
 
-/* Posts of one call. */
+/* A batch: the posts of one call. */
 struct call_batch {
     struct list link; /* in fetch_account.retries */
     struct list posts;
@@ -33,37 +33,37 @@ struct call_batch {
     enum call_kind kind;
     int tries;                     /* failed attempts */
     int64_t not_before;            /* monotonic */
-    int tier;                      /* request form; -1: that of the account */
+    int tier;                      /* request form; -1: the account's request form */
     bool with_account;             /* platform_call.with_account of the next call */
     bool uncombined;               /* platform_call.combined was rejected for this batch */
-    char dropped[METRIC_LIST_MAX]; /* with `tier`: metrics to leave out */
+    char dropped[METRIC_LIST_MAX]; /* if `tier` is set: metrics to omit */
 };
 
-/* One API, as far as the queues are concerned. */
+/* What the queues need of one API. */
 struct api_queue {
     struct throttle *throttle;
-    struct list ready;         /* accounts with something to send and no call in flight; round robin */
+    struct list ready;         /* accounts with posts to send and no call in flight, used in turn */
     struct fetch_account *key; /* YouTube's API key, which acts as an account; NULL: none */
 };
 
-/* An account that posts are read through. */
+/* An account through which posts are read. YouTube's API key is handled like an account. */
 struct fetch_account {
     struct list link; /* in api_queue.ready */
     struct api_queue *api;
-    struct author_posts *group; /* NULL: the API key's */
-    int64_t row;                /* of the database; 0: the API key's */
-    int64_t version;            /* of the tokens used last */
+    struct author_posts *group; /* NULL for the API key */
+    int64_t row;                /* row in the database; 0 for the API key */
+    int64_t version;            /* version of the tokens used last */
     struct str account_id;
     struct list queue[2]; /* pending posts, by enum call_kind */
     struct list retries;  /* batches */
-    bool busy;            /* a call is in flight: an account has at most one, the API key any number */
-    bool abandoned;       /* not used any more in this run */
+    bool busy;            /* a call is in flight; an account has at most one, but the API key any number */
+    bool abandoned;       /* not used again in this run */
     bool responded;       /* at least one call had a response */
     bool success_recorded, failure_recorded; /* a failure replaces a success */
     bool is_personal;                        /* platform_call.is_personal */
-    int seen,
-        missing; /* posts that the platform returned, and left out, if the author has only this account */
-    int tier;    /* request form */
+    int seen, missing; /* numbers of posts that the platform returned and did not return; counted only if the
+                          author has no other account */
+    int tier;          /* request form */
     char dropped_metrics[METRIC_LIST_MAX];
     int64_t not_before; /* monotonic */
     struct bucket bucket;
@@ -72,32 +72,33 @@ struct fetch_account {
 void api_queue_init(struct api_queue *q, struct throttle *throttle);
 void fetch_account_init(struct fetch_account *a, struct api_queue *api, struct author_posts *group);
 
-/* Appends the post to the account's queue: the one for reads, or for resolving its id first. */
+/* Appends the post to one of the account's queues: for reading, or for resolving its id first. */
 void fetch_account_add(struct fetch_account *account, struct pending_post *post);
 
-/* Adds the account to its API's ready list, or removes it, as its queues and `busy` require. Call after
+/* Adds the account to its API's ready list or removes it, depending on its queues and `busy`. Call after
  * changing either. */
 void fetch_account_update_ready(struct fetch_account *account);
 
-/* Whether a call could begin at `now`, as far as the account is concerned. Sets `*at` to the time (monotonic)
- * from which it could; PACE_NEVER if nothing is queued. */
+/* Returns true if the account allows a call at `now`. `*at` receives the monotonic time from which it does;
+ * PACE_NEVER if nothing is queued. */
 bool fetch_account_is_ready(const struct fetch_account *account, int64_t now, int64_t *at);
 
-/* Removes the next batch from the account: a due retry, else new posts. NULL: nothing may be sent at `now`.
- */
+/* Removes the next batch from the account: a retry that is due, otherwise new posts. Returns NULL if nothing
+ * may be sent at `now`. */
 struct call_batch *fetch_account_next_batch(struct fetch_account *account, int64_t now);
 
-/* Returns a batch to the account, to be sent from `not_before` on. */
+/* Puts a batch back into the account. It is sent at `not_before` or later. */
 void fetch_account_retry(struct fetch_account *account, struct call_batch *batch, int64_t not_before);
 
-/* Returns the posts of a batch to the front of their queue, to be divided again. Frees the batch. */
+/* Puts the posts of a batch back at the front of their queue, so that they are divided into calls again.
+ * Frees the batch. */
 void fetch_account_requeue(struct fetch_account *account, struct call_batch *batch);
 
 struct call_batch *call_batch_new(enum call_kind kind);
-/* Precondition: it holds no posts. */
+/* Frees a batch, which must contain no posts. */
 void call_batch_free(struct call_batch *batch);
 void call_batch_add(struct call_batch *batch, struct pending_post *post);
-/* Moves all posts but the first `keep` to a new batch with the same properties. */
+/* Moves all posts but the first `keep` to a new batch with the same properties. Returns the new batch. */
 struct call_batch *call_batch_split(struct call_batch *batch, size_t keep);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The first midnight in Los Angeles after `now`. */
+/* Returns the first midnight in Los Angeles after `now`. */
 int64_t quota_next_midnight(int64_t now);
 
 struct quota {
@@ -19,25 +19,28 @@ struct quota {
 
 void quota_init(struct quota *q, int64_t units, int64_t reserve_percent, int64_t now);
 
-/* Restores the units used before this run; ignored if they belong to an earlier day. */
+/* Restores the number of units used before this run. It is ignored if it belongs to an earlier day. */
 void quota_restore(struct quota *q, int64_t used, int64_t resets_at, int64_t now);
 
 /* Starts the next day if `now` is past resets_at. */
 void quota_roll_over(struct quota *q, int64_t now);
 
-/* Units that may be used now; INT64_MAX if unlimited. The reserve is withheld until the end of the day: with
- * a reserve of 5 percent, until the last 5 percent of the day. */
+/* Returns the number of units that may be used now; INT64_MAX if unlimited. The reserve is available only at
+ * the end of the day: a reserve of 5 percent in the last 5 percent of the day. */
 int64_t quota_left(const struct quota *q, int64_t now);
 
-/* Units that one run may use so that runs every `period_ms` do not exhaust the quota before midnight. */
+/* Returns the number of units that one run may use, so that runs every `period_ms` do not exhaust the quota
+ * before midnight. */
 int64_t quota_share(const struct quota *q, int64_t now, int64_t period_ms);
 
+/* Counts one unit as used. */
 void quota_use(struct quota *q);
 
-/* Whether all units of the day are used, including the reserve. False if unlimited. */
+/* Returns true if all units of the day are used, including the reserve. Returns false if unlimited. */
 bool quota_is_spent(const struct quota *q, int64_t now);
 
-/* For a platform that reports an exhausted quota before our own count says so. */
+/* Marks all units of the day as used. Call if the platform reports that the quota is exhausted before our own
+ * count does. */
 void quota_mark_spent(struct quota *q);
 
 #endif

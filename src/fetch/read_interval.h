@@ -1,34 +1,36 @@
-/* How often a post is read. Normally every run reads every post. If the quota or the time of a run does not
- * suffice for all, the interval depends on the age of the post. A post that its platform has not returned for
- * a day is read once a day. Pure functions. */
+/* Decides how often a post is read. Normally every run reads every post. If the quota or the time of a run is
+ * not sufficient for all posts, the interval depends on the age of the post. A post that its platform has not
+ * returned for a day is read once a day. Pure functions. */
 #ifndef VT_FETCH_READ_INTERVAL_H
 #define VT_FETCH_READ_INTERVAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Age of a post: up to a day, up to a week, older. */
+/* Age of a post: up to a day, up to a week, or older. */
 enum age_class { AGE_DAY, AGE_WEEK, AGE_MONTH };
 enum { AGE_CLASSES = 3 };
 
 enum age_class age_class_of(int64_t posted_at, int64_t now);
 
-/* Hours between two reads of a post under age-based intervals: 1, 6, 24. */
+/* Returns the age-based interval in hours between two reads of a post: 1, 6 or 24. */
 int read_interval_hours(enum age_class age);
 
-/* Whether the run at `now` reads the post, under age-based intervals. `key` distributes the posts of an age
- * class evenly over its hours; `read_at` is the time of the last read (TIME_NONE: never). A post that missed
- * its hour is due in the next run. */
+/* Returns true if the run at `now` reads the post when age-based intervals are used. `key` distributes the
+ * posts of an age class evenly over the hours of its interval. `read_at` is the time of the last read
+ * (TIME_NONE: never). A post that was not read in its hour is due in the next run. */
 bool read_is_due(enum age_class age, uint64_t key, int64_t read_at, int64_t now);
 
 /* ---- posts that the platform does not return ---- */
 
 enum { MISSES_UNTIL_DAILY = 3 };
 
-/* True from the third consecutive miss on, if the first was at least a day ago: read the post once a day. */
+/* Returns true if a post that the platform does not return is to be read only once a day: from the third
+ * consecutive miss on, if the first miss was at least a day ago. */
 bool missing_is_daily(int misses, int64_t missed_since, int64_t now);
 
-/* Whether a run reads a post with this history of misses; `requested_at` is the time of the last request. */
+/* Returns true if a run at `now` reads a post with this history of misses. `requested_at` is the time of the
+ * last request. */
 bool missing_is_due(int misses, int64_t missed_since, int64_t requested_at, int64_t now);
 
 #endif

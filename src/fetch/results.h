@@ -1,6 +1,6 @@
-/* Readings of a run until they are applied.
+/* The readings of a run until they are applied.
  *
- * All readings of one author form one step with one timestamp, so they are collected until every platform has
+ * All readings of one author form one step with one timestamp. So they are collected until every platform has
  * finished with the author. A slow platform delays an author's step by at most two minutes after the last
  * response, and at most 50,000 readings wait; later readings form a step of their own. Two minutes are longer
  * than a call with all its retries normally takes, and short compared with the hour between two runs.
@@ -12,11 +12,11 @@
 #include "fetch/walk_position.h"
 #include "refresh/run.h"
 
-/* The readings of one author, or of one pass over the author's posts. */
+/* The readings of one author; with two passes, of one pass over the author's posts. */
 struct author_results {
     struct walk_position at;
-    int open_groups;      /* platforms that still have pending posts of the author */
-    int64_t responded_at; /* wall clock: last response; TIME_NONE: none yet */
+    int open_groups;      /* number of platforms that still have pending posts of the author */
+    int64_t responded_at; /* wall clock of the last response; TIME_NONE: none yet */
     int64_t responded_mono;
     VEC(struct reading) readings;
     VEC(int64_t) video_posted_at; /* parallel to readings */
@@ -25,18 +25,19 @@ struct author_results {
 struct result_set {
     struct run *run;
     VEC(struct author_results *) authors; /* in the order of the walk */
-    size_t waiting;                       /* readings that are not applied */
-    size_t unflushed;                     /* readings that the run has queued and not flushed */
+    size_t waiting;                       /* number of readings that are not applied */
+    size_t unflushed;                     /* number of readings that the run has queued but not flushed */
 };
 
-/* The entry for that position of the walk; creates it if needed. */
+/* Returns the results for the position `at` of the walk; creates them if needed. */
 struct author_results *result_set_get(struct result_set *set, const struct walk_position *at);
 
-/* Adds a reading with the time of the call. */
+/* Adds a reading, observed now. */
 void result_set_add(struct result_set *set, struct author_results *results, int64_t video_posted_at,
                     const struct reading *reading);
 
-/* Applies the results of authors that are complete or have waited long enough. `all`: of all authors. */
+/* Applies the results of authors that are complete or have waited long enough. With `all`, applies the
+ * results of all authors. */
 MUST_USE enum err result_set_apply(struct result_set *set, const struct walk_progress *progress, bool all);
 
 void result_set_free(struct result_set *set);

@@ -5,7 +5,7 @@
 
 #include "refresh/source.h"
 
-/* The sources that [refresh] source names, in the order in which a run reads them. */
+/* Returns the sources that [refresh] source names, in the order in which a run reads them. */
 struct source_list sources_configured(const struct config *config);
 
 #endif

@@ -1,11 +1,12 @@
-/* Before a run: counts the posts and calls that it would take to read everything, and decides whether
+/* The survey before a run: counts the posts, and the calls needed to read all of them. Decides whether
  * age-based read intervals are needed. */
 #ifndef VT_FETCH_SURVEY_H
 #define VT_FETCH_SURVEY_H
 
 #include "fetch/platform_walk.h"
 
-/* Sets by_age, passes and planned of the walks, and spread and retry budget of the throttles. */
+/* Makes the survey. Sets by_age, passes and planned of the walks, and spread and retry budget of the
+ * throttles. */
 MUST_USE enum err survey(struct run *run, struct api_queue apis[PLATFORM_APIS],
                          struct platform_walk walks[PLATFORM_COUNT]);
 

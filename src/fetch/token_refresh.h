@@ -1,5 +1,5 @@
 /* Refreshes access tokens. At most one refresh per account is in flight: further requests for the account
- * wait for its result. New tokens are committed before any caller gets the result. */
+ * wait for its result. New tokens are committed before any caller receives the result. */
 #ifndef VT_FETCH_TOKEN_REFRESH_H
 #define VT_FETCH_TOKEN_REFRESH_H
 
@@ -10,8 +10,8 @@
 struct http_client;
 struct http_result;
 
-/* Sends a request: http_client_send(), or a test's replacement. `done` is called once, after send() has
- * returned. */
+/* Sends requests: with http_client_send(), or with a test's replacement. `done` is called once, after send()
+ * has returned. */
 struct token_sender {
     void *ctx;
     void (*send)(void *ctx, const struct http_request *request,
@@ -20,49 +20,54 @@ struct token_sender {
 struct token_sender token_sender_of(struct http_client *client);
 
 enum token_refresh_status {
-    TOKEN_REFRESHED,    /* newer tokens are in the database: load them and try again */
-    TOKEN_RETRY_LATER,  /* no response, throttled, 5xx, or another process is refreshing them */
-    TOKEN_RECONNECT,    /* the platform rejected the refresh token, or there is none. The account is not
-                         * marked: the caller knows whether this happens to one account or to all */
-    TOKEN_APP_REJECTED, /* the platform rejects our app: do not blame the account */
+    TOKEN_REFRESHED,   /* the database has newer tokens: load them and try again */
+    TOKEN_RETRY_LATER, /* no response, throttled, a 5xx status, or another process is refreshing the tokens */
+    TOKEN_RECONNECT,   /* The platform rejected the refresh token, or there is none. The account is not marked
+                          as "reconnect required": only the caller can tell whether one account or all accounts
+                          are affected. */
+    TOKEN_APP_REJECTED, /* the platform rejects our app; the account is not at fault */
     TOKEN_ACCOUNT_REMOVED,
-    TOKEN_STORE_FAILED, /* the database or the encryption keys: `err` */
+    TOKEN_STORE_FAILED, /* the database or the encryption keys failed; see `err` */
 };
 
 struct token_refresh_result {
     enum token_refresh_status status;
     enum err err;
-    int64_t wait_ms;          /* of RETRY_LATER; 0: not given */
-    enum outcome_scope scope; /* of RETRY_LATER */
+    int64_t wait_ms;          /* of TOKEN_RETRY_LATER; 0: not given */
+    enum outcome_scope scope; /* of TOKEN_RETRY_LATER */
     char code[64];            /* short and stable, such as "invalid_grant", "lost_in_refresh", "190.460" */
 };
 
 struct token_refresher;
 
-/* All pointers must outlive the refresher; `keys` and scope->store are used on this thread. The scope must
- * begin transactions even if the process is stopping, because the platform has already revoked the old tokens
- * when new ones arrive. If its heartbeat fails, a request without a response is not repeated. */
+/* Creates a refresher. All pointers must outlive it; `keys` and scope->store are used on this thread. The
+ * scope must begin transactions even if the process is stopping: when new tokens arrive, the platform has
+ * already revoked the old ones. If the scope's heartbeat fails, a request without a response is not repeated.
+ */
 struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
                                             struct seal_keys *keys, const struct transaction_scope *scope);
 
-/* Precondition: nothing is in flight. NULL is ignored. */
+/* Frees the refresher. No refresh may be in flight. `r` may be NULL. */
 void token_refresher_free(struct token_refresher *r);
 
-/* Refreshes the tokens of account `row`. `version`: of the tokens that are too old; if the database has newer
- * ones, the result is TOKEN_REFRESHED without a request. NEXT_MORE: `*result` is set. NEXT_WAIT: `done` is
- * called once, from the loop; it may start another refresh. Call outside of transactions. */
+/* Refreshes the tokens of the account `row`. `version` is the version of the tokens that are too old; if the
+ * database has newer tokens, the result is TOKEN_REFRESHED without a request. Returns NEXT_MORE if `*result`
+ * is set. Otherwise returns NEXT_WAIT and calls `done` once, from the loop; `done` may start another refresh.
+ * Call outside of transactions. */
 typedef void token_done_fn(void *ctx, const struct token_refresh_result *result);
 enum next token_refresher_start(struct token_refresher *r, int64_t row, int64_t version,
                                 struct token_refresh_result *result, token_done_fn *done, void *ctx);
 
-/* Refreshes in flight. Run the loop until there are none, even when stopping: new tokens would be lost. Each
- * ends within twice [platforms] timeout_ms; once the process is stopping, within that time once. */
+/* Returns the number of refreshes in flight. Run the loop until it is 0, even when stopping, because
+ * otherwise new tokens would be lost. Each refresh ends within twice [platforms] timeout_ms, or once the
+ * process is stopping, within timeout_ms. */
 size_t token_refresher_in_flight(const struct token_refresher *r);
 
-/* Results of platforms, by API. */
+/* Numbers of refreshes of one API by their result. */
 struct token_refresh_counts {
     int64_t refreshed, retry_later, reconnect, app_rejected, store_failed;
 };
+/* Returns the counters of an API. */
 const struct token_refresh_counts *token_refresher_counts(const struct token_refresher *r,
                                                           enum platform_api api);
 

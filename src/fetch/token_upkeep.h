@@ -1,5 +1,5 @@
-/* Refreshes tokens that would otherwise expire unused, also of accounts that no post is read through. Goes
- * over all accounts once per run, beside the calls. */
+/* Refreshes tokens that would otherwise expire unused, even of accounts through which no post is read. Checks
+ * all accounts once per run, concurrently with the calls. */
 #ifndef VT_FETCH_TOKEN_UPKEEP_H
 #define VT_FETCH_TOKEN_UPKEEP_H
 
@@ -11,26 +11,27 @@ struct due_token {
     enum platform_api api;
 };
 
-/* The caller sets the first part. */
+/* The caller sets the members up to `ctx`. */
 struct token_upkeep {
     struct run *run;
     struct api_queue *apis; /* by enum platform_api */
     struct rejections *rejections;
     struct token_refresher *refresher;
-    void (*progressed)(void *ctx); /* a refresh has ended: call token_upkeep_continue() */
+    void (*progressed)(void *ctx); /* called when a refresh has ended: call token_upkeep_continue() */
     void *ctx;
 
-    int64_t last_row; /* the account that was looked at last */
+    int64_t last_row; /* the last account that was checked */
     bool all_read;
-    size_t read; /* by the last query */
+    size_t read; /* number of accounts that the last query returned */
     VEC(struct due_token) due;
     size_t next; /* index in `due` */
     int in_flight;
-    enum err err; /* a refreshed token could not be stored; run_fail() has been called */
+    enum err err; /* set if a refreshed token could not be stored; run_fail() has been called */
 };
 
-/* Starts refreshes, a few at a time. Returns upkeep->err if set. */
+/* Starts refreshes, a few at a time. Returns u->err if it is set. */
 MUST_USE enum err token_upkeep_continue(struct token_upkeep *u);
+/* Returns true if all accounts are checked and no refresh is in flight. */
 bool token_upkeep_is_done(const struct token_upkeep *u);
 void token_upkeep_fini(struct token_upkeep *u);
 

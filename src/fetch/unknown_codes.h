@@ -1,5 +1,5 @@
-/* Error codes of an API that no table of ours contains. Each is logged at most once a day; the codes logged
- * recently are stored in platform_limits, so that this also holds across runs. */
+/* Error codes of an API that none of our tables contains. Each code is logged at most once a day, even across
+ * runs: the recently logged codes are stored in platform_limits. */
 #ifndef VT_FETCH_UNKNOWN_CODES_H
 #define VT_FETCH_UNKNOWN_CODES_H
 
@@ -11,18 +11,20 @@ enum { ERROR_CODE_MAX = 64, UNKNOWN_CODES_MAX = 16 };
 struct unknown_codes {
     struct {
         char text[ERROR_CODE_MAX];
-        int64_t until; /* wall clock: not logged again before; 0: free entry */
+        int64_t until; /* wall clock: the code is not logged again before this time; 0: free entry */
     } entries[UNKNOWN_CODES_MAX];
 };
 
-/* Returns true if the code must be logged. False also if the table is full or the code too long. */
+/* Records a code. Returns true if it must be logged. Returns false if it was logged recently, if the table is
+ * full, or if the code is too long. */
 MUST_USE bool unknown_codes_add(struct unknown_codes *u, struct str code);
 
+/* Reads the recently logged codes of an API. */
 MUST_USE enum err unknown_codes_load(struct unknown_codes *u, struct store *store, int api);
-/* Call in an open transaction. Deletes expired codes. */
+/* Stores the codes and deletes expired ones. Call in an open transaction. */
 MUST_USE enum err unknown_codes_save(struct unknown_codes *u, struct store *store, int api);
 
-/* Copies into a buffer and NUL-terminates. Returns false if the text was cut. */
+/* Copies `s` into the buffer `to` and NUL-terminates it. Returns false if the text was truncated. */
 bool text_copy(char *to, size_t size, struct str s);
 
 #endif

@@ -1,5 +1,5 @@
-/* Where a walk over the authors is. A walk visits all authors in the order of their rows, beginning with the
- * run's first author and wrapping around; with two passes it does so twice. */
+/* The position of a walk over the authors. A walk visits all authors in the order of their rows, beginning
+ * with the run's first author and wrapping around. With two passes it does so twice. */
 #ifndef VT_FETCH_WALK_POSITION_H
 #define VT_FETCH_WALK_POSITION_H
 
@@ -14,7 +14,7 @@ struct walk_position {
     int64_t author_row;
 };
 
-/* <0, 0, >0 in the order of the walk. */
+/* Compares two positions. Returns a number below, equal to, or above 0, like memcmp(). */
 static inline int walk_position_cmp(const struct walk_position *a, const struct walk_position *b)
 {
     if (a->pass != b->pass)
@@ -24,8 +24,8 @@ static inline int walk_position_cmp(const struct walk_position *a, const struct 
     return (a->author_row > b->author_row) - (a->author_row < b->author_row);
 }
 
-/* The position that the walks of all platforms have reached, by pass: every walk that makes this pass has
- * loaded the authors up to and including it. */
+/* The position that the walks of all platforms have reached, by pass. Every walk that makes this pass has
+ * loaded the authors up to and including this position. */
 struct walk_progress {
     struct walk_position reached[WALK_PASSES_MAX];
 };

@@ -1,6 +1,6 @@
-/* Removes tokens and personal data from a platform's response but preserves its shape, so that it can
- * become a test. Each id is replaced by another one of the same length, consistently; texts that are not
- * numbers, dates or names of the API become "x". Whatever is not recognized is removed. */
+/* Removes tokens and personal data from a platform's response but preserves its shape, so that it can become
+ * a test. Each id is replaced by another id of the same length, always by the same one. Texts that are not
+ * numbers, dates or names of the API become "x". Everything that is not recognized is removed. */
 #ifndef VT_PLATFORMS_ANONYMIZE_H
 #define VT_PLATFORMS_ANONYMIZE_H
 
@@ -12,7 +12,7 @@
 enum { ANONYMIZED_IDS = 256 };
 
 struct anonymizer {
-    struct arena *arena; /* owns all results */
+    struct arena *arena; /* all results are in it */
     struct str request;  /* words in the request, such as names of metrics, are not personal data */
     struct {
         struct str from, to;
@@ -20,19 +20,20 @@ struct anonymizer {
     size_t id_count;
 };
 
-/* `arena` and `request` must outlive the anonymizer. */
+/* Initializes an anonymizer for the response to `request`. `arena` and `request` must outlive it. */
 void anonymizer_init(struct anonymizer *a, struct arena *arena, struct str request);
 
-/* Replaces `from` by `to` from now on. */
+/* Makes the anonymizer replace `from` with `to` from now on. */
 void anonymizer_set_id(struct anonymizer *a, struct str from, struct str to);
-/* The replacement for the id, generated on the first call. Composite ids (`page_post`) are replaced part by
- * part. */
+/* Returns the replacement for the id, generated on the first call. Of a composite id (`page_post`), each part
+ * is replaced. */
 struct str anonymize_id(struct anonymizer *a, struct str id);
 
-/* p == NULL: jsonr_parse() rejects the body. */
+/* Returns the anonymized JSON body. `p` of the result is NULL if jsonr_parse() rejects the body. */
 struct str anonymize_json(struct anonymizer *a, struct str body);
 
-/* A message or header: replaces ids, removes words that could be a token or an address. */
+/* Returns the anonymized text of a message or header: replaces ids, and removes words that could be a token
+ * or an address. */
 struct str anonymize_text(struct anonymizer *a, struct str text);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-/* As Markdown, one row per API. */
+/* Appends the table as Markdown, one row per API. */
 void capabilities_print(struct buf *out);
 
 #endif

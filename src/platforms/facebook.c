@@ -236,8 +236,8 @@ static bool needs_other_form(struct graph_response *g, const struct platform_ite
         return false;
     struct str none = {NULL, 0}, dead = refused ? graph_find_rejected_metric(part.message, form.names) : none;
     if (unchosen && (!dead.p || tier > TIER_FIRST || !is_dead_reel_metric(dead, part.message)))
-        return graph_request_other_form(g, none, true, TIERS);
-    return graph_request_other_form(g, dead, false, TIERS);
+        return graph_retry_in_other_form(g, none, true, TIERS);
+    return graph_retry_in_other_form(g, dead, false, TIERS);
 }
 
 static bool is_denied(struct graph_result part)

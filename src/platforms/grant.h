@@ -1,37 +1,42 @@
-/* Token endpoints as of RFC 6749, section 5, which TikTok, Google and Pinterest follow approximately. */
+/* Requests to and responses from token endpoints by RFC 6749, section 5, which TikTok, Google and Pinterest
+ * follow approximately. */
 #ifndef VT_PLATFORMS_GRANT_H
 #define VT_PLATFORMS_GRANT_H
 
 #include "platforms/jsonr.h"
 #include "platforms/response_reader.h"
 
-/* Whether the token may be used in a header: 1 to 4096 visible ASCII characters. */
+/* Returns true if the token can be sent in a header: 1 to 4096 visible ASCII characters. */
 bool grant_token_is_plain(struct str token);
 
-/* Parses access_token, refresh_token, expires_in, scope and the member `refresh_life` (NULL: none). False
- * if there is no access token, or a token is not plain. */
+/* Parses access_token, refresh_token, expires_in and scope. `refresh_life` is the name of the member with the
+ * lifetime of the refresh token (NULL: none). Returns false if there is no access token, or if a token cannot
+ * be sent in a header. */
 bool grant_parse(struct yyjson_val *root, const char *refresh_life, struct token_grant *got);
 
-/* The errors of RFC 6749, 5.2, and those that the platforms document in addition. */
+/* The errors of RFC 6749, section 5.2, and further errors that the platforms document. */
 extern const struct error_row grant_errors[];
 
-/* The outcome of an error response: `error` is a string or, since TikTok uses both, an object with `code`. */
+/* Returns the outcome of an error response. Its member `error` is a string, or (TikTok uses both) an object
+ * with the member `code`. */
 struct outcome grant_parse_error(struct arena *a, struct yyjson_val *root, const struct http_response *r);
 
-/* Whether `scopes`, separated by spaces or commas, contain `scope`. True also if they are empty, because
- * then the platform did not report them. */
+/* Returns true if `scopes`, separated by spaces or commas, contains `scope`. Also returns true if `scopes` is
+ * empty, because then the platform did not report them. */
 bool grant_has_scope(struct str scopes, struct str scope);
 
-/* A name for people, without control characters and truncated to fit, in the arena. p == NULL: empty. */
+/* Returns the name for display, without control characters and truncated to fit, in the arena. `p` of the
+ * result is NULL if the name is empty. */
 struct str grant_display_name(struct arena *a, struct str name);
 
-/* Makes `out` a POST of the fields as a form. */
+/* Sets `out` to a POST of the fields as a form. */
 struct url_field;
 void request_set_form(struct arena *a, const char *origin, struct str path, const struct url_field *fields,
                       size_t count, struct http_request *out);
 
-/* Adds `Authorization: Bearer …`. */
+/* Adds the header `Authorization: Bearer TOKEN`. */
 void request_add_bearer(struct arena *a, struct http_request *out, struct str token);
+/* Adds a header. */
 void request_add_header(struct http_request *out, struct str name, struct str value);
 
 #endif

@@ -442,7 +442,7 @@ bool graph_response_open(struct graph_response *g, struct arena *a, const struct
     return count == 0 || open_batch(g, count);
 }
 
-bool graph_request_other_form(struct graph_response *g, struct str dropped, bool these_posts_only, int tiers)
+bool graph_retry_in_other_form(struct graph_response *g, struct str dropped, bool these_posts_only, int tiers)
 {
     struct outcome o = outcome_make(OUTCOME_OTHER_FORM, SCOPE_CALL, STR("100"));
     o.dropped = dropped;

@@ -1,12 +1,12 @@
-/* What Meta's three APIs (Instagram with either login, Facebook) share: versioned paths, batches, the table
- * of errors, rate headers and lists of insights.
+/* What Meta's three APIs (Instagram with either login, Facebook) have in common: versioned paths, batches,
+ * the table of errors, rate headers and lists of insights.
  *
  * A response consists of operations: those of a batch, or a single one. A connector opens the response and
- * takes the results of the operations one by one; errors of the whole call are collected, and
+ * reads the results of its operations one by one. Errors of the call as a whole are collected;
  * graph_response_outcome() returns the outcome.
  *
- * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November
- * 2026). */
+ * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November 2026).
+ */
 #ifndef VT_PLATFORMS_GRAPH_H
 #define VT_PLATFORMS_GRAPH_H
 
@@ -20,52 +20,54 @@ enum {
 
 /* ---- requests ---- */
 
-/* GET /{version}/{path} with the token of the call. */
+/* Builds GET /{version}/{path} with the token of the call. */
 void graph_get(struct arena *a, const struct platform_call *call, struct str path, struct http_request *out);
 
-/* POST /{version}/ with one GET per path. With call->with_account, a GET of the account precedes them. At
- * most GRAPH_BATCH_MAX operations in all. */
+/* Builds POST /{version}/, a batch with one GET per path. With call->with_account, a GET of the account is
+ * the first operation. The batch must not exceed GRAPH_BATCH_MAX operations. */
 void graph_batch(struct arena *a, const struct platform_call *call, const struct str *paths, size_t count,
                  struct http_request *out);
 
-/* Whether the comma-separated list `names` contains `name`. */
+/* Returns true if the comma-separated list `names` contains `name`. */
 bool graph_has_name(struct str names, struct str name);
 
-/* The list `names` without the names in `dropped`. */
+/* Returns the list `names` without the names in `dropped`. */
 struct str graph_without(struct arena *a, struct str names, struct str dropped);
 
 /* ---- responses ---- */
 
 enum graph_kind {
     GRAPH_OK,     /* the body is JSON without an error */
-    GRAPH_ITEM,   /* an error of this item: see `state` */
+    GRAPH_ITEM,   /* an error of this item; see `state` */
     GRAPH_METRIC, /* a requested metric or field is unknown or not available for this object */
     GRAPH_DENIED, /* no permission for this operation; the grant is lost only if all operations are denied */
-    GRAPH_GONE_OR_DENIED, /* the object is deleted or the permission is missing: Meta uses the same message.
-                             Only in batches, where another operation or the account decides */
-    GRAPH_CALL,           /* an error of the call as a whole, already recorded */
+    GRAPH_GONE_OR_DENIED, /* The object was deleted or a permission is missing: Meta sends the same message
+                             for both. Occurs only in batches. The result of another operation or of the
+                             account shows which of the two it is. */
+    GRAPH_CALL,           /* an error of the call as a whole, which is already recorded */
 };
 
 struct graph_result {
     enum graph_kind kind;
-    struct yyjson_val *body; /* GRAPH_OK only, else NULL */
-    enum item_state state;   /* GRAPH_ITEM only, else PENDING */
-    struct str message;      /* GRAPH_METRIC only; in the arena */
+    struct yyjson_val *body; /* set if GRAPH_OK, otherwise NULL */
+    enum item_state state;   /* set if GRAPH_ITEM, otherwise ITEM_PENDING */
+    struct str message;      /* set if GRAPH_METRIC; in the arena */
 };
 
 struct graph_response {
     struct arena *arena;
-    const struct platform_call *call; /* NULL: a token refresh or linking */
+    const struct platform_call *call; /* NULL for a token refresh or linking */
     const struct http_response *response;
     bool refreshes; /* whether this API's tokens can be refreshed */
     bool batch;
     struct yyjson_val *root;
     struct jsonr_iter parts; /* remaining operations of a batch */
-    struct outcome outcome;  /* the most serious so far */
-    struct outcome bug;      /* an error in our request, or unknown; used if no operation was understood */
+    struct outcome outcome;  /* the most serious outcome so far */
+    struct outcome
+        bug; /* an error in our request, or an unknown error; used if no operation was understood */
     struct str unknown_code; /* an error code that is not in the table; p == NULL: none */
     bool understood;
-    size_t succeeded, denied, gone_or_denied; /* operations, including that for the account */
+    size_t succeeded, denied, gone_or_denied; /* numbers of operations, including the one for the account */
     struct str denied_code;
     struct str last_usage; /* the last usage header; operations of a batch usually repeat it */
     struct graph_usage {
@@ -74,52 +76,59 @@ struct graph_response {
     } usage;
 };
 
-/* Opens a response to `count` operations, without the one for the account, which is read here; 0: not a
- * batch. False: there are no results; call graph_response_outcome(). */
+/* Opens a response to `count` operations; 0 if the request was not a batch. `count` does not include the
+ * operation for the account, whose result is read here. Returns false if there are no results; then call
+ * graph_response_outcome(). */
 bool graph_response_open(struct graph_response *g, struct arena *a, const struct platform_call *call,
                          const struct http_response *response, bool refreshes, size_t count);
 
-/* The result of the next operation. */
+/* Returns the result of the next operation. */
 struct graph_result graph_response_next(struct graph_response *g);
 
 /* Records that a body does not have the documented shape. */
 void graph_set_malformed(struct graph_response *g, const char *code);
 
-/* Records that another form of the request is needed: `dropped` is the rejected metric; p == NULL: use the
- * next tier. False: no form remains, so the item has no counts. */
-bool graph_request_other_form(struct graph_response *g, struct str dropped, bool these_posts_only, int tiers);
+/* Records that the request must be repeated in another form. `dropped` is the rejected metric; if its `p` is
+ * NULL, the next tier is used. `tiers` is the number of tiers. Returns false if no form remains, so that the
+ * item has no counts. */
+bool graph_retry_in_other_form(struct graph_response *g, struct str dropped, bool these_posts_only,
+                               int tiers);
 
-/* Whether `s` contains `part`, ignoring case: some errors are identified only by their message. */
+/* Returns true if `s` contains `part`, ignoring case. Some errors are identified only by their message. */
 bool graph_contains(struct str s, struct str part);
 
+/* Returns the outcome of the call, after all results have been read. */
 struct outcome graph_response_outcome(struct graph_response *g);
 
-/* Ignores denied operations, if a denial must not cost the author the account. */
+/* Makes graph_response_outcome() ignore denied operations. Call if a denial must not cost the author the
+ * account. */
 void graph_ignore_denials(struct graph_response *g);
 
-/* The metric among `requested` that the error message names as invalid; p == NULL: none. */
+/* Returns the metric among `requested` that the error message names as invalid. `p` of the result is NULL if
+ * there is none. */
 struct str graph_find_rejected_metric(struct str message, struct str requested);
 
 /* ---- insights ---- */
 
-/* Whether the body is a list of insights of object `id`. It may be empty. */
+/* Returns true if the body is a list of insights of the object `id`. The list may be empty. */
 bool graph_is_insights(struct yyjson_val *body, struct str id);
 
-/* The lifetime value of a metric; NULL: not in the list. */
+/* Returns the lifetime value of a metric, or NULL if the list does not contain it. */
 struct yyjson_val *graph_insight(struct yyjson_val *body, const char *name);
 
-/* The sum of the counts of an object such as {"like":41,"love":12}, or a plain count; COUNT_NONE: none. */
+/* Returns the sum of the counts of an object such as {"like":41,"love":12}, or the value of a plain count.
+ * Returns COUNT_NONE if `v` is neither. */
 int64_t graph_sum(struct yyjson_val *v);
 
 /* ---- tokens ---- */
 
-/* Parses the response of a token endpoint of graph.facebook.com or graph.instagram.com. An error is
- * RECONNECT if the token is invalid, APP_REJECTED if our app was rejected; other errors do not affect the
- * account. */
+/* Parses the response of a token endpoint of graph.facebook.com or graph.instagram.com. Returns
+ * OUTCOME_RECONNECT if the token is invalid, and OUTCOME_APP_REJECTED if our app was rejected. Other errors
+ * do not affect the account. */
 struct outcome graph_parse_grant(struct arena *a, const struct http_response *response,
                                  struct token_grant *got);
 
-/* The outcome of an error response: in Meta's form, or in that of api.instagram.com. */
+/* Returns the outcome of an error response, which has Meta's format or that of api.instagram.com. */
 struct outcome graph_parse_grant_error(struct arena *a, const struct http_response *response,
                                        struct yyjson_val *root);
 

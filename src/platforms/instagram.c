@@ -124,8 +124,8 @@ static void read_part(struct graph_response *g, struct graph_result part, struct
         return;
     case GRAPH_ITEM: item->state = part.state; return;
     case GRAPH_METRIC:
-        if (!graph_request_other_form(g, graph_find_rejected_metric(part.message, requested),
-                                      is_unavailable_for_post(part.message), TIERS))
+        if (!graph_retry_in_other_form(g, graph_find_rejected_metric(part.message, requested),
+                                       is_unavailable_for_post(part.message), TIERS))
             item->state = ITEM_NO_DATA;
         return;
     case GRAPH_DENIED:

@@ -1,6 +1,6 @@
-/* A strict JSON reader for platform responses: the whole body is validated first (UTF-8, depth, number of
- * members, no duplicate names), then values are looked up by name. A value that is absent or of another
- * type reads as "none", so lookups can be chained and checked once at the end. */
+/* A strict JSON reader for platform responses. First the whole body is validated: UTF-8, depth, number of
+ * members, no duplicate names. Then values are looked up by name. If a value is absent or has another type,
+ * the lookup returns "none", so lookups can be chained and checked once at the end. */
 #ifndef VT_PLATFORMS_JSONR_H
 #define VT_PLATFORMS_JSONR_H
 
@@ -17,10 +17,12 @@ enum {
     JSONR_MEMBERS_MAX = 256, /* per object */
 };
 
-/* NULL: invalid. The arena owns all that is read from the document. */
+/* Parses and validates a body. Returns NULL if it is invalid. Everything that is read from the document is in
+ * the arena. */
 struct yyjson_val *jsonr_parse(struct arena *a, struct str body);
 
-/* NULL: `v` is not an object (or is NULL), or has no such member. */
+/* Returns the member `name` of an object. Returns NULL if `v` is NULL or not an object, or has no such
+ * member. */
 struct yyjson_val *jsonr_get(struct yyjson_val *v, const char *name);
 
 bool jsonr_is_object(struct yyjson_val *v);
@@ -28,33 +30,36 @@ bool jsonr_is_array(struct yyjson_val *v);
 bool jsonr_is_null(struct yyjson_val *v); /* false if the member is absent */
 bool jsonr_is_true(struct yyjson_val *v);
 
-/* p == NULL: not a string. */
+/* Returns a string. `p` of the result is NULL if `v` is not a string. */
 struct str jsonr_text(struct yyjson_val *v);
 
-/* "object", "array", "string", "number", "boolean", "null". Static. */
+/* Returns the type: "object", "array", "string", "number", "boolean" or "null". Static. */
 const char *jsonr_type(struct yyjson_val *v);
 
-/* The text of a number; p == NULL: not a number. */
+/* Returns the text of a number. `p` of the result is NULL if `v` is not a number. */
 struct str jsonr_number(struct yyjson_val *v);
 
-/* An id as text: a string, or an integer of any size. p == NULL: neither, or empty. */
+/* Returns an id as text. In the JSON it is a string, or an integer of any size. `p` of the result is NULL if
+ * `v` is neither, or empty. */
 struct str jsonr_id(struct yyjson_val *v);
 
-/* An integer, such as an error code or a lifetime in seconds. */
+/* Reads an integer, such as an error code or a lifetime in seconds. Returns false if `v` is not an integer.
+ */
 bool jsonr_integer(struct yyjson_val *v, int64_t *out);
 
-/* A count: a non-negative integer, also as a string (YouTube) or as `20.0` (Pinterest). Anything else, and
- * values above COUNT_MAX, are COUNT_NONE. */
+/* Returns a count: a non-negative integer, also as a string (YouTube) or as `20.0` (Pinterest). Returns
+ * COUNT_NONE for anything else, and for values above COUNT_MAX. */
 int64_t jsonr_count(struct yyjson_val *v);
 
-/* Members of an object or elements of an array, in order. */
+/* Iterates over the members of an object or the elements of an array, in order. */
 struct jsonr_iter {
     struct yyjson_val *at;
     size_t left;
     bool object;
 };
-struct jsonr_iter jsonr_iterate(struct yyjson_val *v); /* empty for other types */
-/* `name` may be NULL; p == NULL in an array. */
+struct jsonr_iter jsonr_iterate(struct yyjson_val *v); /* other types have no elements */
+/* Reads the next member or element. Returns false if there are no more. `name` may be NULL; in an array,
+ * name->p is set to NULL. */
 bool jsonr_next(struct jsonr_iter *it, struct str *name, struct yyjson_val **value);
 
 #endif

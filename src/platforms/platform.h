@@ -1,13 +1,13 @@
 /* The interface of the connectors, one file per API. A connector is pure: build() writes a request, parse()
- * reads a response. It does no I/O and allocates only in the arena that it is passed, so that it is tested
+ * reads a response. It does no I/O and allocates only in the arena that it is passed. So it can be tested
  * with files and fuzzed.
  *
  * parse() accepts any bytes and always returns an outcome. It never follows an address in a body. A count
  * that a response lacks is COUNT_NONE, which is neither 0 nor an error.
  *
  * Marks in the connectors' comments: [V] verified in the platform's documentation, [live] seen in live
- * responses, [P] reported by other projects, [K] unverified. What is not [V] is configurable or detected at
- * run time. */
+ * responses, [P] reported by other projects, [K] unverified. Everything that is not marked [V] is
+ * configurable or detected at run time. */
 #ifndef VT_PLATFORMS_PLATFORM_H
 #define VT_PLATFORMS_PLATFORM_H
 
@@ -19,11 +19,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(constant, descriptor): an API per row, in the order of the numbers, which are stored in the database
- * (platform_credentials.api, platform_limits.api): append only. Instagram has two APIs, one for each login.
+/* X(constant, descriptor): one row per API. The numbers are stored in the database (platform_credentials.api,
+ * platform_limits.api), so add new rows only at the end. Instagram has two APIs, one for each login:
  *
- * API_INSTAGRAM: Instagram Login, graph.instagram.com, one post per call, tokens can be refreshed.
- * API_INSTAGRAM_FACEBOOK: Facebook Login, graph.facebook.com, batches, tokens cannot be refreshed. */
+ *   API_INSTAGRAM           Instagram Login, graph.instagram.com, one post per call,
+ *                           tokens can be refreshed
+ *   API_INSTAGRAM_FACEBOOK  Facebook Login, graph.facebook.com, batches,
+ *                           tokens cannot be refreshed */
 #define PLATFORM_API_LIST(X)                                                                                 \
     X(API_TIKTOK, tiktok_desc)                                                                               \
     X(API_INSTAGRAM, instagram_desc)                                                                         \
@@ -43,26 +45,28 @@ enum { PLATFORM_APIS = PLATFORM_API_LIST(PLATFORM_API_ONE) };
 /* ---- items: the posts of one call ---- */
 
 enum item_state {
-    ITEM_PENDING,   /* not in the response (yet); the caller treats it as MISSING if the outcome is OK */
+    ITEM_PENDING,   /* not in the response, or not parsed yet; the caller treats it as ITEM_MISSING if the
+                       outcome is OUTCOME_OK */
     ITEM_OK,        /* has at least one count */
     ITEM_NO_DATA,   /* the post exists, but has no counts yet */
     ITEM_MISSING,   /* probably deleted; the caller requires several such responses */
     ITEM_PERMANENT, /* will never have counts (posted before the business conversion, an image pin) */
-    ITEM_RETRY,     /* this item failed temporarily, others of the batch did not */
+    ITEM_RETRY,     /* this item failed temporarily, but other items of the batch did not */
 };
 
-/* Which definition of a view a post's counts follow. Other values are the connector's own, 1 to 255, and are
+/* The definition of a view that a post's counts follow. Values from 1 to 255 are defined by the connector and
  * stored with the post. */
 enum { VIEWS_SOURCE_NONE = 0 };
 
 struct platform_item {
-    struct str id;     /* the platform's id of the post; for CALL_RESOLVE the id to resolve */
-    int64_t posted_at; /* ms */
-    int views_source;  /* in: the stored source, NONE if none is chosen yet; out: that of counts[COUNT_VIEWS].
-                        * A  connector never changes a chosen source */
-    enum item_state state;       /* out */
+    struct str id;         /* the platform's id of the post; in a CALL_RESOLVE the id to resolve */
+    int64_t posted_at;     /* ms */
+    int views_source;      /* in: the stored definition, or VIEWS_SOURCE_NONE if none is chosen yet; out: the
+                              definition that counts[COUNT_VIEWS] follows. A connector never changes a chosen
+                              definition. */
+    enum item_state state; /* out */
     int64_t counts[COUNT_KINDS]; /* out */
-    struct str resolved;         /* out, CALL_RESOLVE: the id for CALL_READ; p == NULL: unknown yet */
+    struct str resolved;         /* out, in a CALL_RESOLVE: the id for CALL_READ; p == NULL: not known yet */
 };
 
 /* ---- a call ---- */
@@ -75,8 +79,8 @@ enum call_kind {
 /* The servers of a platform. */
 enum platform_origin {
     ORIGIN_API,
-    ORIGIN_TOKEN,   /* the token endpoint, if it is not on the API's server */
-    ORIGIN_CONSENT, /* the consent page: only browsers go there */
+    ORIGIN_TOKEN,   /* the token endpoint, if it is on another server than the API */
+    ORIGIN_CONSENT, /* the consent page, which only browsers open */
 };
 enum { PLATFORM_ORIGINS = 3 };
 
@@ -84,25 +88,26 @@ enum { PLATFORM_ORIGINS = 3 };
 struct platform_options {
     const char *origins[PLATFORM_ORIGINS]; /* "https://api.example.com" */
     const char *graph_version;             /* "v26.0" */
-    int ids_per_call;                      /* 0: the descriptor's */
+    int ids_per_call;                      /* 0: as in the descriptor */
     bool batch;                            /* send batches to graph.instagram.com [K] */
     const char *more_scopes; /* Facebook: requested in addition to desc.scopes; NULL or "": none */
     const char *config_id;   /* Facebook Login for Business: replaces the scopes; NULL or "": none */
     struct str api_key;      /* YouTube: reads public counts of any author's videos; empty: none */
-    bool by_key;             /* calls may use api_key, so that one call reads videos of several authors */
+    bool by_key;             /* calls may use api_key; then one call reads videos of several authors */
 };
 
 struct platform_call {
     enum call_kind kind;
     const struct platform_options *options;
-    struct str account_id;   /* the platform's id; "" if the items belong to several accounts */
-    struct str access_token; /* or the API key if by_key */
+    struct str account_id; /* the platform's id of the account; "" if the items belong to several accounts */
+    struct str access_token; /* the access token, or the API key if by_key */
     bool by_key;             /* this call uses the API key instead of a token */
-    int tier;                /* the form of the request, 0 … desc.tiers - 1; 0 is tried first */
-    struct str dropped; /* metrics to leave out, comma separated: earlier calls had them rejected; "": none */
-    bool with_account;  /* also request the account itself, to tell a deleted post from a lost permission; set
-                         * only after an outcome that had with_account */
-    bool is_personal;   /* linked_account.is_personal */
+    int tier;                /* the form of the request, from 0 to desc.tiers - 1; 0 is tried first */
+    struct str dropped; /* metrics to omit, comma-separated, because the platform rejected them in earlier
+                           calls; "": none */
+    bool with_account;  /* also request the account itself, to distinguish a deleted post from a lost
+                           permission; set only after an outcome with with_account */
+    bool is_personal;   /* see linked_account.is_personal */
     bool combined;      /* request both kinds of metrics; see platform_desc.combines */
     int64_t now_ms;
     struct platform_item *items;
@@ -111,50 +116,56 @@ struct platform_call {
 
 /* ---- outcomes of calls ----
  *
- * In batches, some items may have a result whatever the outcome is: items that are neither PENDING nor RETRY
- * keep their result, and a repeated call contains only the others. */
+ * In a batch, some items may have a result even if the outcome is an error. Items that are neither
+ * ITEM_PENDING nor ITEM_RETRY keep their result. A repeated call contains only the other items. */
 
 enum outcome_kind {
-    OUTCOME_OK,             /* response understood; see the items */
-    OUTCOME_RETRY,          /* 429, 5xx, throttled: back off. Also used for transport errors */
+    OUTCOME_OK,             /* the response was understood; see the items */
+    OUTCOME_RETRY,          /* status 429 or 5xx, or throttled: back off; also used for transport errors */
     OUTCOME_QUOTA_SPENT,    /* no more calls until the daily quota resets (YouTube) */
     OUTCOME_TOKEN_REJECTED, /* refresh the token, then repeat this call once */
-    OUTCOME_RECONNECT,      /* the author must consent again; no calls for the account until then */
-    OUTCOME_APP_REJECTED, /* the operator's app was rejected: wrong secret, no review. Not the author's fault
-                           */
-    OUTCOME_OTHER_FORM,  /* a metric or permission is not available: build again with tier + 1 or `dropped` */
-    OUTCOME_SPLIT,       /* one id makes the call fail: halve the call, down to a single id */
-    OUTCOME_MALFORMED,   /* not the documented shape: like RETRY */
+    OUTCOME_RECONNECT,      /* the author must consent again; no calls are made for the account until then */
+    OUTCOME_APP_REJECTED,   /* the operator's app was rejected (wrong secret, no review); the author is not at
+                               fault */
+    OUTCOME_OTHER_FORM,  /* a metric or permission is not available: build the request again with tier + 1 or
+                            with `dropped` */
+    OUTCOME_SPLIT,       /* one id makes the call fail: repeat with half of the posts, down to a single id */
+    OUTCOME_MALFORMED,   /* the response does not have the documented shape; handled like OUTCOME_RETRY */
     OUTCOME_BAD_REQUEST, /* the platform reports an error in our request */
 };
 enum { OUTCOME_KINDS = 10 };
 
-/* "ok", "retry" …, for metrics, logs and tables. Static. */
+/* Returns a name such as "ok" or "retry" for metrics, logs and tables. Static. */
 const char *outcome_kind_name(enum outcome_kind kind);
 
-/* Whether the app may request both kinds of metrics at once. Stored in the database: never renumber. */
+/* Whether the app may request both kinds of metrics at once. The numbers are stored in the database: never
+ * renumber. */
 enum combined { COMBINED_UNKNOWN, COMBINED_WORKS, COMBINED_FAILS };
 
-enum outcome_scope { SCOPE_CALL, SCOPE_ACCOUNT, SCOPE_APP }; /* what a RETRY or QUOTA_SPENT pauses */
+enum outcome_scope {
+    SCOPE_CALL,
+    SCOPE_ACCOUNT,
+    SCOPE_APP
+}; /* what an OUTCOME_RETRY or OUTCOME_QUOTA_SPENT pauses */
 
 /* Texts are static or in the arena. */
 struct outcome {
     enum outcome_kind kind;
     enum outcome_scope scope;
-    int64_t wait_ms;   /* before the next call, as the platform requests; 0: not given */
-    int usage_percent; /* the highest of the rate headers; 0: unknown */
+    int64_t wait_ms;   /* wait before the next call that the platform requests; 0: none */
+    int usage_percent; /* the highest value of the rate headers; 0: unknown */
     struct str code;   /* short and stable, such as "190.460"; never a message */
-    /* OTHER_FORM: */
-    struct str dropped;    /* the rejected metric if the response names it, else p == NULL */
-    bool these_posts_only; /* only these posts need another form (a classic video among Reels), so do not
-                            * store it for the account */
-    bool with_account;     /* post deleted or permission lost, undecided: repeat in the same form with
-                            * platform_call.with_account */
-    /* SPLIT: */
-    bool too_large; /* the response would have been too large; no single post is at fault */
-    /* OK: */
-    bool no_insights;        /* posts were readable, but none of their insights: the grant probably lacks the
-                              * permission for insights */
+    /* If OUTCOME_OTHER_FORM: */
+    struct str dropped;    /* the rejected metric if the response names it; otherwise p == NULL */
+    bool these_posts_only; /* only these posts need another form (a classic video among Reels), so it must not
+                              be stored for the account */
+    bool with_account; /* a post was deleted or a permission was lost, and the response does not show which:
+                          repeat in the same form with platform_call.with_account */
+    /* If OUTCOME_SPLIT: */
+    bool too_large; /* the response would have been too large, so no single post is at fault */
+    /* If OUTCOME_OK: */
+    bool no_insights;        /* posts could be read, but none of their insights: the grant probably lacks the
+                                permission for insights */
     enum combined combined;  /* what the response to a call with platform_call.combined shows */
     struct str unknown_code; /* an error code that no table contains; p == NULL: none */
 };
@@ -168,9 +179,9 @@ struct platform_app {
 
 struct token_grant {
     struct str access_token;
-    struct str refresh_token; /* empty: none; keep the old one */
-    struct str scopes;        /* as returned; p == NULL: unknown */
-    struct str account_id; /* p == NULL: unknown. The caller rejects a refresh that returns another account */
+    struct str refresh_token; /* empty: none, so the current refresh token stays valid */
+    struct str scopes;        /* as the platform returned them; p == NULL: unknown */
+    struct str account_id; /* p == NULL: unknown; the caller rejects a refresh that returns another account */
     int64_t expires_in_s;  /* 0: unknown; -1: never */
     int64_t refresh_expires_in_s; /* 0: unknown */
 };
@@ -178,8 +189,8 @@ struct token_grant {
 /* An account that linking found. */
 struct linked_account {
     enum platform_api api;
-    struct str id, name;      /* name: for people; p == NULL: none */
-    struct token_grant grant; /* of a Facebook page: the page's own token */
+    struct str id, name;      /* the platform's id; the name for display, p == NULL: none */
+    struct token_grant grant; /* for a Facebook page, this is the page's own token */
     bool is_personal;         /* Pinterest: no business account, hence no analytics */
 };
 enum { LINK_ACCOUNTS_MAX = 100, LINK_STEPS_MAX = 12 };
@@ -190,29 +201,30 @@ struct platform_authorize {
     struct platform_app app;
     struct str redirect_uri, state;
     struct str challenge; /* PKCE, S256; ignored unless uses_pkce */
-    bool again; /* show the consent page even to an author who has already consented, so that they can select
-                 * another account or grant a permission that they declined */
+    bool again; /* show the consent page even to authors who have consented before, so that they can select
+                   another account or grant a permission that they declined */
 };
 
 /* A permission that linking requests and that an author may decline. */
 struct platform_permission {
-    const char *scope;   /* the platform's name; NULL ends a table */
-    const char *words;   /* what it allows, for authors: completes "You did not allow this service to …" */
-    const char *without; /* what is missing without it, a sentence for authors */
+    const char *scope; /* the platform's name; NULL ends a table */
+    const char
+        *words; /* what it allows, in words for authors: completes "You did not allow this service to …" */
+    const char *without; /* what is missing without it, as a sentence for authors */
 };
 
 /* Linking exchanges the authorization code for a token and lists the accounts that the token can read. Call
- * link_build() and link_parse() alternately, one call each, until link_build() returns false. Texts are in
- * the arena. */
+ * link_build(), make the HTTP call, then call link_parse(). Repeat until link_build() returns false. Texts
+ * are in the arena. */
 struct platform_link {
     const struct platform_options *options;
     struct platform_app app;
-    struct str redirect_uri, code, verifier; /* verifier: PKCE, if uses_pkce */
-    int step;                                /* 0 at first; private to the connector */
+    struct str redirect_uri, code, verifier; /* verifier: for PKCE, if uses_pkce */
+    int step;                                /* initially 0; private to the connector */
     struct str cursor;                       /* private to the connector */
     struct token_grant grant;
     struct linked_account accounts[LINK_ACCOUNTS_MAX];
-    size_t account_count; /* 0 at the end: no account that can be read */
+    size_t account_count; /* 0 at the end: there is no account that can be read */
 };
 
 /* ---- a descriptor ---- */
@@ -227,59 +239,67 @@ struct platform_rate {
 struct platform_desc {
     enum platform_api api;
     enum platform platform;
-    enum platform section; /* the section with its app: instagram-facebook uses [facebook] */
+    enum platform
+        section; /* the configuration section that contains its app; instagram-facebook uses [facebook] */
     const char *name;   /* "tiktok", "instagram", "instagram-facebook", "youtube" …: commands and metrics */
     const char *title;  /* for people: "TikTok", "Instagram (Facebook login)" */
     const char *scopes; /* requested by linking */
-    const struct platform_permission *permissions; /* those that an author may decline; NULL: none */
-    /* For authors: why a personal account has no counts, and the cure; NULL: no difference. */
+    const struct platform_permission
+        *permissions; /* the permissions that an author may decline; NULL: none */
+    /* A text for authors: why a personal account has no counts, and what to do; NULL: personal accounts are
+     * not different. */
     const char *personal_note;
     bool uses_pkce;
-    bool links; /* authors can start linking here; false: linked through another API (facebook) */
+    bool links; /* authors can start linking here; false: its accounts are linked through another API
+                   (facebook) */
 
     int tiers;                        /* number of forms of a request */
-    int ids_per_call[PLATFORM_TIERS]; /* by tier, of CALL_READ */
+    int ids_per_call[PLATFORM_TIERS]; /* for CALL_READ, by tier */
     int ids_per_resolve;              /* 0: ids need no CALL_RESOLVE */
     bool measurable[COUNT_KINDS];     /* counts that this API provides */
     struct platform_rate app_rate, account_rate;
-    /* Metrics of a period and of the lifetime may be requested together only by some apps (Pinterest).
-     * Without platform_call.combined a call requests one kind, depending on the hour. */
+    /* Only some apps may request metrics of a period and of the lifetime together (Pinterest). Without
+     * platform_call.combined a call requests one of the two kinds, which depends on the hour. */
     bool combines;
-    bool quota_by_tier;       /* each form has its own daily quota; if one is spent, the other form is used */
-    int64_t refresh_before_s; /* refresh a token that expires sooner than this; -1: cannot be refreshed */
-    int64_t refresh_min_age_s; /* minimum age of a token for a refresh (Instagram: a day) */
+    bool quota_by_tier; /* each form has its own daily quota; if one quota is spent, the other form is used */
+    int64_t
+        refresh_before_s; /* refresh a token that expires in less than this; -1: tokens cannot be refreshed */
+    int64_t refresh_min_age_s; /* how old a token must be before it can be refreshed (Instagram: a day) */
 
-    /* Whether CALL_READ accepts the id; otherwise CALL_RESOLVE first. NULL: it accepts all. */
+    /* Returns true if CALL_READ accepts the id; otherwise the id must be resolved with CALL_RESOLVE first.
+     * NULL: CALL_READ accepts all ids. */
     bool (*is_readable)(struct str post_id);
 
     void (*build)(struct arena *a, const struct platform_call *call, struct http_request *out);
     struct outcome (*parse)(struct arena *a, struct platform_call *call,
                             const struct http_response *response);
 
-    /* NULL if refresh_before_s is -1. `have`: the current grant. */
+    /* NULL if refresh_before_s is -1. `have` is the current grant. */
     void (*build_refresh)(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
                           struct http_request *out);
     struct outcome (*parse_refresh)(struct arena *a, const struct http_response *response,
                                     struct token_grant *got);
 
-    /* Path and query of the consent page at ORIGIN_CONSENT. */
+    /* Returns path and query of the consent page at ORIGIN_CONSENT. */
     struct str (*authorize_path)(struct arena *a, const struct platform_authorize *authorize);
     bool (*link_build)(struct arena *a, const struct platform_link *link, struct http_request *out);
     struct outcome (*link_parse)(struct arena *a, struct platform_link *link,
                                  const struct http_response *response);
 };
 
+/* Returns the descriptor of an API. */
 const struct platform_desc *platform_desc(enum platform_api api);
 
-/* By desc.name; NULL if no API has that name. */
+/* Returns the descriptor with this name, or NULL if no API has it. */
 const struct platform_desc *platform_desc_by_name(struct str name);
 
-/* Whether a grant with these scopes lacks the permission; false if the scopes are unknown (empty). */
+/* Returns true if a grant with these scopes lacks the permission. Returns false if `scopes` is empty, because
+ * then the scopes are unknown. */
 bool platform_permission_is_missing(const struct platform_permission *permission, struct str scopes);
 
-/* Whether a post or account id consists of letters, digits, `_`, `-`, `.` and `~`, which need no escaping in
- * a URL. A post with another id is never requested: it is ITEM_PERMANENT. */
+/* Returns true if a post id or account id consists of letters, digits, `_`, `-`, `.` and `~`, which need no
+ * escaping in a URL. A post with any other id is never requested: it is ITEM_PERMANENT. */
 enum { PLATFORM_ID_MAX = 128 };
 bool platform_id_is_plain(struct str id);
 

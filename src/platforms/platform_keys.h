@@ -1,5 +1,5 @@
-/* Rows of configuration keys that several platforms have, for the connectors' key tables. `constant` is the
- * PLATFORM_… constant, `section` its name. */
+/* Rows of configuration keys that several platforms have, for the connectors' tables of keys. `constant` is
+ * the PLATFORM_… constant, `section` the name of its section. */
 #ifndef VT_PLATFORMS_PLATFORM_KEYS_H
 #define VT_PLATFORMS_PLATFORM_KEYS_H
 
@@ -19,7 +19,7 @@
             false, NULL, "Maximum number of concurrent calls."                                               \
     }
 
-/* `member` is api_origin, token_origin or consent_origin. */
+/* A row for an origin. `member` is api_origin, token_origin or consent_origin. */
 #define ORIGIN_KEY(constant, section, member, initial, help)                                                 \
     {                                                                                                        \
         section, #member, CONFIG_TEXT, KEY(platform[constant].member), initial, TEXT_LIMIT(200), false,      \

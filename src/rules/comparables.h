@@ -1,31 +1,32 @@
-/* An author's comparable videos at one time. They are read and sorted once per author and step, and then
- * compared with each of the author's videos (decision 4, points 1 to 3). */
+/* The videos with which an author's videos are compared to find viral ones (decision 4, points 1 to 3). They
+ * are read and sorted once per author and step. */
 #ifndef VT_RULES_COMPARABLES_H
 #define VT_RULES_COMPARABLES_H
 
 #include "rules/rule_settings.h"
 #include "store/write.h"
 
-/* Stands for the row of a video that is not in the database yet. */
+/* The row of a video that is not in the database yet. */
 #define NEW_VIDEO_ROW INT64_C(0)
 
 struct comparables {
     size_t count;
-    int64_t extra_row; /* the oldest of `videos` if it is one more than needed, else 0 */
+    int64_t extra_row; /* the oldest of `videos` if there is one more than needed, otherwise 0 */
     struct comparable
         videos[COMPARE_LAST_MAX + 1];    /* newest first; ascending by views after comparables_sort() */
     int64_t views[COMPARE_LAST_MAX + 1]; /* ascending after comparables_sort() */
 };
 
-/* Reads one video more than is compared, because a video is never compared with itself. The caller may
- * replace the views of `videos` with newer ones, then calls comparables_sort() before comparables_compare().
- * Needs an open transaction. */
+/* Reads the comparable videos at the time `t_ms`, and one more, because a video is never compared with
+ * itself. The caller may replace the views of `videos` with newer ones. Call comparables_sort() before
+ * comparables_compare(). Needs an open transaction. */
 MUST_USE enum err comparables_read(struct comparables *base, struct store *store,
                                    const struct step_rules *rules, int64_t author_row, int64_t t_ms);
 
+/* Sorts the views. */
 void comparables_sort(struct comparables *base);
 
-/* Compares the video with the others: median and threshold. */
+/* Returns the median of the views of the other videos, and the threshold above which the video is viral. */
 struct viral_comparison comparables_compare(const struct comparables *base, const struct step_rules *rules,
                                             int64_t video_row);
 

@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* Writes the values in (above, upto] to `out` in ascending order and returns their number. */
+/* Writes the milestone values above `above` and up to `upto` to `out`, in ascending order. Returns their
+ * number. */
 size_t milestones_between(int64_t above, int64_t upto, int64_t out[MILESTONES_MAX]);
 
 #endif

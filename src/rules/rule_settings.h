@@ -1,4 +1,4 @@
-/* The configurable numbers of decisions 4 and 6, in the units of the step engine. */
+/* The configurable numbers of decisions 4 and 6, in the units that the step engine uses. */
 #ifndef VT_RULES_RULE_SETTINGS_H
 #define VT_RULES_RULE_SETTINGS_H
 
@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* The limits of [viral] compare_last, which size arrays. */
+/* The limits of [viral] compare_last. Array sizes depend on them. */
 enum { COMPARE_LAST_MIN = 5, COMPARE_LAST_MAX = 500 };
 
 struct step_rules {
@@ -14,9 +14,10 @@ struct step_rules {
     int64_t min_views;
     int64_t compare_last; /* COMPARE_LAST_MIN … COMPARE_LAST_MAX */
     int64_t compare_min_age_ms;
-    int64_t history_start_ms; /* no event with an earlier time is written */
+    int64_t history_start_ms; /* no event before this time is written */
 };
 
+/* Returns the rules of a configuration. */
 struct step_rules step_rules_configured(const struct config *config);
 
 #endif

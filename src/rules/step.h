@@ -1,10 +1,10 @@
-/* The step engine. A step applies all readings of one author with the same observed_at and then updates every
- * touched video: views, gains, milestones, viral state and events (decisions 1, 3 to 6). It runs inside a
- * write transaction of the caller, which commits or rolls back the whole step.
+/* The step engine. A step applies all readings of one author that have the same observed_at. Then it updates
+ * every video with such a reading: views, gains, milestones, viral state and events (decisions 1, 3 to 6). It
+ * runs in a write transaction of the caller, which commits or rolls back the whole step.
  *
- *     step_begin(&step, store, observed_at, now);
- *     for each reading: err = step_add(&step, &reading, &rejection);
- *     err = step_finish(&step, &result);
+ *   step_begin(&step, store, observed_at, now);
+ *   for each reading: err = step_add(&step, &reading, &rejection);
+ *   err = step_finish(&step, &result);
  *
  * The order of the readings does not affect the result. Applying the same step again changes nothing. */
 #ifndef VT_RULES_STEP_H
@@ -16,12 +16,13 @@
 #include "rules/rule_settings.h"
 #include "store/write.h"
 
-/* One reading of the post that the video has on the platform. */
+/* A reading: the counts of the post that a video has on a platform. */
 struct reading {
     int64_t video_row;
     enum platform platform;
     bool baseline;
-    bool not_of_views; /* views were not measured: updates other counts only, not times or the viral state */
+    bool not_of_views; /* views were not measured: the reading updates only the other counts, not times or the
+                          viral state */
     int64_t counts[COUNT_KINDS]; /* COUNT_NONE: unknown */
 };
 
@@ -36,20 +37,20 @@ enum rejection {
 };
 enum { REJECTION_KINDS = 6 };
 
-/* The reason for people. Static. */
+/* Returns the reason as a text for people. Static. */
 struct str rejection_text(enum rejection rejection);
 
-/* Sums over all steps that it was passed to. */
+/* Totals over all steps that were passed this struct. */
 struct step_result {
     int64_t videos_changed;
     int64_t gained, baseline;               /* views */
-    int64_t went_viral, milestones;         /* with or without an event */
-    int64_t viral_events, milestone_events; /* written */
+    int64_t went_viral, milestones;         /* including those without an event */
+    int64_t viral_events, milestone_events; /* events written */
 };
 
 struct touched_video;
 
-/* Reused for many steps. The members are private to step.c. */
+/* A step. It is reused for many steps. The members are private to step.c. */
 struct step {
     struct step_rules rules;
     struct arena arena; /* touched videos; valid until the next step_begin() */
@@ -66,14 +67,15 @@ struct step {
 void step_init(struct step *s, const struct step_rules *rules);
 void step_fini(struct step *s);
 
-/* Discards an unfinished step. `now` bounds observed_at and becomes part of the event ids. */
+/* Begins a step; discards an unfinished one. `now_ms` is the upper bound of observed_at and becomes part of
+ * the event ids. */
 void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int64_t now_ms);
 
-/* Adds one reading; `*rejection` says why it was rejected, or REJECTION_NONE. All readings of a step must
- * belong to one author. After an error, roll back the transaction. */
+/* Adds one reading. `*rejection` receives the reason why it was rejected, or REJECTION_NONE. All readings of
+ * a step must belong to one author. After an error, roll back the transaction. */
 MUST_USE enum err step_add(struct step *s, const struct reading *reading, enum rejection *rejection);
 
-/* Updates and saves the touched videos, writes events and raises the author's revision. Adds to `*result`. */
+/* Updates and saves the videos, writes events and increments the author's revision. Adds to `*result`. */
 MUST_USE enum err step_finish(struct step *s, struct step_result *result);
 
 #endif

@@ -7,14 +7,14 @@
 
 #include <stddef.h>
 
-/* With fewer comparable videos there is no median. */
+/* Minimum number of comparable videos; with fewer there is no median. */
 enum { COMPARE_LEAST = 5 };
 
-/* For `skip`: skips no video. */
+/* A value of `skip` that skips no video. */
 #define SKIP_NONE SIZE_MAX
 
-/* `sorted` holds the views of the author's `n` comparable videos in ascending order. The one at index `skip`
- * is ignored: all of an author's videos are compared with one array, but no video with itself. */
+/* Returns the comparison with the author's comparable videos. `sorted` contains the views of these `n` videos
+ * in ascending order. The element at index `skip` is ignored, because no video is compared with itself. */
 struct viral_comparison viral_comparison_of(const int64_t *sorted, size_t n, size_t skip,
                                             const struct step_rules *rules);
 

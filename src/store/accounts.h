@@ -1,5 +1,5 @@
-/* Sign-in of authors: logins, sessions, known devices, invitations. Functions that take a `struct store_read`
- * are reads as in read.h; the others follow write.h. Secrets are passed as their SHA-256. */
+/* How authors sign in: login names and passwords, sessions, known devices, invitations. Functions with a
+ * `struct store_read` follow read.h; all others follow write.h. A secret is identified by its SHA-256. */
 #ifndef VT_STORE_ACCOUNTS_H
 #define VT_STORE_ACCOUNTS_H
 
@@ -8,14 +8,14 @@
 
 enum { SECRET_HASH_LEN = 32, LOGIN_MAX_BYTES = 100, PASSWORD_TEXT_MAX = 128 };
 
-/* The signed-in author of a page. Texts are in the arena of the find function. */
+/* The author that a page is shown to. The texts are in the arena that the find function was passed. */
 struct viewer {
-    int64_t author_row; /* 0: nobody */
+    int64_t author_row; /* 0: nobody is signed in */
     struct uuid id;
     struct str name;
     bool plan_active;
     struct str login;    /* p == NULL: none */
-    struct str password; /* the stored hash; p == NULL: none */
+    struct str password; /* the stored password hash; p == NULL: none */
 };
 
 struct session {
@@ -25,66 +25,78 @@ struct session {
 
 struct invitation {
     struct viewer viewer;
-    struct str login; /* chosen by the operator; p == NULL: the author chooses */
+    struct str login; /* the login name that the operator chose; p == NULL: the author chooses one */
     int64_t expires_at;
-    int64_t used_at; /* TIME_NONE: not yet */
+    int64_t used_at; /* TIME_NONE: not used yet */
 };
 
-/* By the folded login name, or by the author's id. */
+/* Finds an author by login name. `name` must be normalized (login_normalize()). */
 enum next store_find_login(struct store_read *read, struct arena *a, struct str name, struct viewer *out);
+/* Finds an author by id. */
 enum next store_find_viewer(struct store_read *read, struct arena *a, const struct uuid *id,
                             struct viewer *out);
 
+/* Finds a session by the hash of its secret. */
 enum next store_find_session(struct store_read *read, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                              struct session *out);
-/* ERR_NOT_FOUND also if the device has expired. */
+/* Finds the author of a device by the hash of its secret. The read ends with ERR_NOT_FOUND if there is no
+ * such device or if it has expired. */
 enum next store_find_device(struct store_read *read, const uint8_t hash[SECRET_HASH_LEN], int64_t now,
                             int64_t *author_row);
+/* Finds an invitation by the hash of its secret. */
 enum next store_find_invitation(struct store_read *read, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                                 struct invitation *out);
 
-/* The same, with or without a transaction. */
+/* Like store_find_login(), store_find_viewer() and store_find_invitation(), but follow write.h. They need no
+ * transaction. */
 MUST_USE enum err store_get_login(struct store *s, struct arena *a, struct str name, struct viewer *out);
 MUST_USE enum err store_get_viewer(struct store *s, struct arena *a, int64_t author_row, struct viewer *out);
 MUST_USE enum err store_get_invitation(struct store *s, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                                        struct invitation *out);
 
-/* Sets login name and password (p == NULL: none). ERR_EXISTS if another author has the name. */
+/* Sets an author's login name and password hash. If `password.p` is NULL, the author has no password. Returns
+ * ERR_EXISTS if another author has this login name. */
 MUST_USE enum err store_put_login(struct store *s, int64_t author_row, struct str name, struct str password,
                                   int64_t now);
-/* Sets the name only. */
+/* Sets an author's login name. The password stays as it is. Returns ERR_EXISTS if another author has this
+ * login name. */
 MUST_USE enum err store_set_login_name(struct store *s, int64_t author_row, struct str name);
-/* Sets the password of an author who has a login. `now` TIME_NONE: the same password, hashed again. */
+/* Sets the password hash of an author who has a login name. `now` is the time at which the password changed.
+ * Pass TIME_NONE if the password is unchanged and only its hash is new. */
 MUST_USE enum err store_set_password(struct store *s, int64_t author_row, struct str password, int64_t now);
 
+/* Inserts a session. */
 MUST_USE enum err store_insert_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
                                        int64_t author_row, int64_t now, int64_t expires_at);
-/* Sets seen_at. */
+/* Sets the session's seen_at to `now`. */
 MUST_USE enum err store_touch_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now);
+/* Deletes a session. */
 MUST_USE enum err store_delete_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN]);
 /* Deletes all sessions and devices of the author. */
 MUST_USE enum err store_delete_sessions_of(struct store *s, int64_t author_row);
 /* Deletes expired sessions. */
 MUST_USE enum err store_purge_sessions(struct store *s, int64_t now);
 
-/* A browser that has signed in. */
+/* A device: a browser in which an author has signed in. */
 struct device_record {
     uint8_t hash[SECRET_HASH_LEN];
-    bool has_previous; /* the browser's previous device, which is deleted if it is this author's */
+    bool has_previous; /* the browser already had a device; it is deleted if it belongs to this author */
     uint8_t previous[SECRET_HASH_LEN];
     int64_t author_row, now, expires_at;
-    int64_t expired_before; /* devices that expired until then are deleted */
+    int64_t expired_before; /* devices that expired at or before this time are deleted */
 };
 
-/* Inserts the device and deletes all but the newest `max_devices` of the author. */
+/* Inserts the device and deletes all but the newest `max_devices` devices of its author. */
 MUST_USE enum err store_put_device(struct store *s, const struct device_record *device, int max_devices);
 
-/* Replaces older invitations of the author. `login` p == NULL: the author chooses. */
+/* Inserts an invitation and deletes the author's earlier ones. If `login.p` is NULL, the author chooses a
+ * login name. */
 MUST_USE enum err store_insert_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
                                           int64_t author_row, struct str login, int64_t now,
                                           int64_t expires_at);
+/* Deletes all invitations of the author. */
 MUST_USE enum err store_delete_invitations_of(struct store *s, int64_t author_row);
-/* ERR_NOT_FOUND: unknown, used, or expired. */
+/* Marks an invitation as used. Returns ERR_NOT_FOUND if it is unknown, already used, or expired. */
 MUST_USE enum err store_use_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now);
 
 #endif

@@ -1,4 +1,5 @@
-/* An author's own keys, as the web pages show them: created by hand, or issued to a connected app. */
+/* An author's API keys, as the web pages show them. A key was created by hand or issued to a connected app.
+ */
 #ifndef VT_STORE_AUTHOR_KEYS_H
 #define VT_STORE_AUTHOR_KEYS_H
 
@@ -11,10 +12,10 @@ struct author_key {
 };
 
 enum key_state { KEYS_LIVE, KEYS_REVOKED };
-/* Limits per author: live keys, and keys created per UTC day, both including those of apps. */
+/* Limits per author: live keys, and keys created per UTC day. Both include keys issued to apps. */
 enum { AUTHOR_KEYS_MAX = 100, AUTHOR_KEYS_PER_DAY = 200 };
 
-/* Newest first, at most `limit`. */
+/* Lists at most `limit` keys of the author in this state, newest first. */
 typedef bool (*store_author_key_fn)(void *ctx, const struct author_key *key);
 enum next store_list_author_keys(struct store_read *read, int64_t author_row, enum key_state state, int limit,
                                  store_author_key_fn fn, void *ctx);
@@ -23,14 +24,14 @@ enum next store_list_author_keys(struct store_read *read, int64_t author_row, en
 enum next store_read_author_key(struct store_read *read, int64_t author_row, const struct uuid *id,
                                 store_author_key_fn fn, void *ctx);
 
-/* The same, with or without a transaction. */
+/* Like store_read_author_key(), but follows write.h. It needs no transaction. */
 MUST_USE enum err store_get_author_key(struct store *s, int64_t author_row, const struct uuid *id,
                                        store_author_key_fn fn, void *ctx);
 
-/* Sets `*reached` to the limit that prevents another key, KEY_LIMIT_LIVE if both do. Call it in the
- * transaction that inserts the key: write transactions never overlap, so concurrent requests and processes
- * cannot exceed a limit together. Live keys of `replaced_app_row` (0: none) do not count, because the
- * transaction revokes them. */
+/* Checks whether the author may have another key. `*reached` receives the limit that prevents it; if both
+ * limits do, KEY_LIMIT_LIVE. Call in the transaction that inserts the key: write transactions never overlap,
+ * so concurrent requests and processes cannot exceed a limit together. Live keys issued to the app
+ * `replaced_app_row` (0: no app) do not count, because the same transaction revokes them. */
 enum key_limit { KEY_LIMIT_NONE, KEY_LIMIT_LIVE, KEY_LIMIT_DAY };
 MUST_USE enum err store_check_key_limits(struct store *s, int64_t author_row, int64_t replaced_app_row,
                                          int64_t now, enum key_limit *reached);

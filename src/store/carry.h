@@ -1,27 +1,30 @@
-/* What a restore carries over from the database that it replaces. A backup brings back an old state; without
- * this, everything that was revoked since the backup would be valid again.
+/* What a restore carries over from the database that it replaces. A backup brings back an old state. Without
+ * this module, everything that was revoked since the backup would be valid again.
  *
- *   carried over                                   otherwise
- *   revoked keys with the time of revocation,      a leaked key works again; the error `api_key_revoked`
- * becomes also those that the backup does not have       `invalid_api_key` ended plans the author has access
- * again removed apps, rotated app secrets              a removed app can be connected; a leaked secret works
- *   sign-in names and passwords                    an old password or proxy name opens an account
- *   disconnected platform accounts                 we read data to which the author has ended our access
- *   newer tokens and account states                a used refresh token is sent, and the platform ends the
- * grant used platform quotas                           they are used twice the newest event id ids are issued
- * twice the clock floor for expiry                     expired links and codes are valid if the clock is set
- * back
+ *   carried over                         what would happen otherwise
+ *   -----------------------------------  ----------------------------------------------------------
+ *   revoked keys, even if the backup     A leaked key works again. For a key that the backup lacks,
+ *   does not have them                   `api_key_revoked` becomes `invalid_api_key`.
+ *   ended plans                          The author has access again.
+ *   removed apps                         A removed app can be connected.
+ *   replaced app secrets                 A leaked secret works again.
+ *   login names and passwords            An old password or proxy name opens an account.
+ *   disconnected platform accounts       We read data to which the author has ended our access.
+ *   newer tokens and account states      A used refresh token is sent; the platform ends the grant.
+ *   used platform quotas                 The quotas are used twice.
+ *   the newest event id                  Event ids are issued twice.
+ *   the clock floor for expiry           Expired links and codes are valid if the clock is set back.
  *
  * Dropped from the backup: sessions, devices, invitations, unused authorization codes, unfinished account
- * connections (each may have been ended or used since), and the refresh lease.
+ * connections, and the refresh lease. Each may have been ended or used since the backup.
  *
  * Not carried over, because nothing that was ended depends on it: new authors, live keys, new apps, active
- * plans, times of last use, readings, the records of refresh runs and spool files (feed the spool files of
- * that time again).
+ * plans, times of last use, readings, and the records of refresh runs and spool files. To restore the
+ * readings, feed the spool files of that time again.
  *
  * Rows are matched by values that are unique across databases (UUIDs, hashes, client ids), never by row ids.
- * A disconnected account is detected by its absence, so that rule requires a replaced database that descends
- * from the backup: it has the backup's store_id, or lists it among its ancestors. */
+ * A disconnected account is detected by its absence. So this rule applies only if the replaced database
+ * descends from the backup: it has the backup's store_id, or lists it among its ancestors. */
 #ifndef VT_STORE_CARRY_H
 #define VT_STORE_CARRY_H
 
@@ -47,29 +50,28 @@ enum carry_kind {
 
 struct carry_result {
     int64_t version;             /* schema version of the replaced database */
-    bool is_readable;            /* there is something to carry over */
+    bool is_readable;            /* the replaced database could be read */
     bool is_complete;            /* false: something revoked since the backup may be valid again */
     char why[512];               /* the reason if !is_complete */
     int64_t counts[CARRY_KINDS]; /* changed rows of the new database */
 };
 
-/* "keys revoked", "plans ended", ...: for the operator. */
+/* Returns the kind as words for the operator, such as "keys revoked" or "plans ended". Static. */
 const char *carry_name(enum carry_kind kind);
 
-/* Reads the database file `path` for carry_apply(), outside of a transaction. A defect of that file is not an
- * error: `result` describes it. Rules that detect something by its absence apply only if the file is complete
- * and descends from the backup. */
+/* Reads the database file `path` for carry_apply(). Call outside of a transaction. A defect of that file is
+ * not an error: `result` describes it. Rules that detect something by its absence apply only if the file is
+ * complete and descends from the backup. */
 MUST_USE enum err carry_read(struct db *db, const char *path, struct carry_result *result);
 
-/* Applies the table above in the open transaction, after a carry_read() that set is_readable. */
+/* Applies the table above in the open transaction. Call after carry_read() if it has set is_readable. */
 MUST_USE enum err carry_apply(struct db *db, struct carry_result *result);
 
-/* Sets `result` to: nothing was carried over, because of `err`. */
+/* Sets `result` to say that nothing was carried over, because of `err`. */
 void carry_fail(struct carry_result *result, enum err err);
 
-/* Records the backup's store_id as an ancestor of the new database. Call it in the transaction, before the
- * new id is set.
- */
+/* Records the backup's store_id as an ancestor of the new database. Call in the transaction that sets the new
+ * id, before it is set. */
 MUST_USE enum err carry_note_ancestor(struct db *db);
 
 #endif

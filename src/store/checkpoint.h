@@ -12,21 +12,22 @@
 struct checkpointer;
 struct ticket_lock;
 
-/* Opens its own connection (blocks) and starts to watch the log. `write_lock` is the lock of this process's
- * writers; it must outlive the checkpointer. */
+/* Opens a connection of its own (blocks) and starts to watch the write-ahead log. `write_lock` is the lock
+ * that the writers of this process share; it must outlive the checkpointer. */
 MUST_USE enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path,
                                     struct ticket_lock *write_lock, struct error *error);
 
 struct checkpoint_counts {
     uint64_t done, failed;
-    struct metrics_times times; /* including the wait for the lock */
-    struct store_log log;       /* the last look at the log */
-    bool too_long;              /* the log grows and a long read prevents its checkpoint */
+    struct metrics_times times; /* durations, including the wait for the lock */
+    struct store_log log;       /* the log's state when it was last checked */
+    bool too_long;              /* the log keeps growing because a long read prevents its checkpoint */
 };
+/* Returns the counters. They are valid until checkpointer_close(). */
 const struct checkpoint_counts *checkpointer_counts(const struct checkpointer *c);
 
-/* Waits for the running job, closes the connection, and calls `closed` on the loop thread, after this
- * function has returned. */
+/* Closes the checkpointer: waits for the running job without blocking, closes the connection, and calls
+ * `closed` on the loop thread after this function has returned. */
 void checkpointer_close(struct checkpointer *c, void (*closed)(void *ctx), void *ctx);
 
 #endif

@@ -1,8 +1,8 @@
 /* The lock of a whole database: the file `<database>-lock` beside it.
  *
- * Every process that opens the database holds it shared for its lifetime; `restore` holds it exclusively.
- * SQLite's own locks are not sufficient: they need a readable database, and a process that still has a
- * replaced file open deletes the write-ahead log of the new file when it closes its own. */
+ * Every process that opens the database holds the lock shared for its lifetime; `restore` holds it
+ * exclusively. SQLite's own locks are not sufficient: they need a readable database. Also, a process that
+ * still has a replaced file open deletes the write-ahead log of the new file when it closes the old one. */
 #ifndef VT_STORE_DATABASE_LOCK_H
 #define VT_STORE_DATABASE_LOCK_H
 
@@ -13,15 +13,16 @@ struct database_lock {
     struct file_lock file; /* fd -1: not held */
 };
 
-/* Acquires the lock shared, without waiting. ERR_BUSY: a restore is running. ERR_NOT_FOUND, ERR_INVALID:
- * there is no database at `path`; with `creates` only its directory must exist. Any other error: the lock
- * file cannot be opened or locked. */
+/* Acquires the lock shared, without waiting. Returns ERR_BUSY if a restore is running, ERR_NOT_FOUND or
+ * ERR_INVALID if there is no database at `path`, and another error if the lock file cannot be opened or
+ * locked. With `creates`, the database need not exist, only its directory. */
 MUST_USE enum err database_lock_share(struct database_lock *l, const char *path, bool creates,
                                       struct error *error);
 
-/* The same exclusively. ERR_BUSY: another process uses the database. The database need not exist. */
+/* Acquires the lock exclusively, without waiting. Returns ERR_BUSY if another process uses the database. The
+ * database need not exist. */
 MUST_USE enum err database_lock_exclude(struct database_lock *l, const char *path, struct error *error);
 
-void database_lock_release(struct database_lock *l); /* harmless if not held */
+void database_lock_release(struct database_lock *l); /* does nothing if the lock is not held */
 
 #endif

@@ -1,5 +1,5 @@
-/* Errors for an operator about a database that cannot be used: they name the cause and the cure. Each
- * function sets `error` and returns its code. */
+/* Explains to an operator why a database cannot be used. Each function sets `error` to a text with cause and
+ * fix, and returns the code of `error`. */
 #ifndef VT_STORE_DIAGNOSIS_H
 #define VT_STORE_DIAGNOSIS_H
 
@@ -7,16 +7,18 @@
 
 #include <stdint.h>
 
-/* Checks that `path` names an existing regular file, and not what SQLite would take for a URI or a database
- * in memory. ERR_INVALID or ERR_NOT_FOUND. */
+/* Checks that `path` names an existing regular file, and is not a path that SQLite would read as a URI or as
+ * a database in memory. Returns ERR_INVALID or ERR_NOT_FOUND if not. */
 MUST_USE enum err diagnose_path(const char *path, struct error *error);
 
-/* Checks that the directory of `path` exists. ERR_NOT_FOUND. */
+/* Checks that the directory of `path` exists. Returns ERR_NOT_FOUND if not. */
 MUST_USE enum err diagnose_directory(const char *path, struct error *error);
 
-/* What the error code `err` of an operation on the database means. Returns `err`. */
+/* Explains the error `err` of an operation on the database `path`. Returns `err`. */
 enum err diagnose_failure(enum err err, const char *path, struct error *error);
 
+/* Explain that `path` is an empty file (ERR_VERSION), a file of another program (ERR_CORRUPT), or a database
+ * of a newer version of viewtally (ERR_VERSION). */
 enum err diagnose_empty(const char *path, struct error *error);                  /* ERR_VERSION */
 enum err diagnose_foreign(const char *path, struct error *error);                /* ERR_CORRUPT */
 enum err diagnose_newer(const char *path, int64_t version, struct error *error); /* ERR_VERSION */

@@ -10,34 +10,35 @@
 
 enum {
     STORE_ID_LEN = 16,
-    PACKED_MAX_BYTES = 64 * 1024, /* of one packed column; five posts with the longest texts take 12 KiB */
+    PACKED_MAX_BYTES = 64 * 1024, /* per packed column; five posts with the longest texts take 12 KiB */
 };
 
 struct store {
     struct db db;
     uint8_t id[STORE_ID_LEN];
 
-    /* The newest event id issued by the open write transaction; 0: none. It is read again in each
-     * transaction, because another process may have issued some. */
+    /* The newest event id that the open write transaction has issued; 0: none. Read from the database in each
+     * transaction, because another process may have issued newer ids. */
     int64_t last_event_id;
 
     struct buf packed_posts, packed_milestones, packed_recent; /* bound to a running statement, else free */
 
     struct metrics_times reads;
 
-    VEC(struct day_gain) days; /* of one video, during a read (read_stats.c) */
+    VEC(struct day_gain) days; /* gains of one video, used during a read (read_stats.c) */
 };
 
-/* Called at the start and the end of each function of read.h: measure its duration, set its result. */
+/* Each function of read.h calls store_read_begin() first and returns store_read_end(). Together they measure
+ * the duration of the read and set its result. */
 void store_read_begin(struct store_read *read);
 enum next store_read_end(struct store_read *read, enum err err);
 
-/* Runs `work` in one snapshot: in a read transaction of its own, or in the transaction of the caller if there
- * is one. */
+/* Runs `work` in one snapshot. If the caller has an open transaction, `work` runs in it; otherwise in a read
+ * transaction of its own. */
 typedef enum err snapshot_work(struct store *s, void *ctx);
 MUST_USE enum err store_run_in_snapshot(struct store *s, snapshot_work *work, void *ctx);
 
-/* The author's revision and newest event id. */
+/* An author's revision and newest event id. */
 struct author_head {
     int64_t rev, last_event_id;
 };

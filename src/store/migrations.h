@@ -21,7 +21,8 @@ extern const int schema_migration_count;
 /* "VwTl" in bytes 68 to 71 of the file identifies a viewtally database. */
 #define SCHEMA_APPLICATION_ID INT64_C(0x5677546c)
 
-/* Read in one snapshot, because another process may be creating the database. */
+/* The numbers by which a database file is recognized. They are read in one snapshot, because another process
+ * may be creating the database. */
 struct schema_identity {
     int64_t application_id;
     int64_t version; /* number of applied migrations */

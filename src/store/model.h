@@ -26,7 +26,7 @@ struct post {
     struct str url; /* p == NULL: none */
     int64_t posted_at;
     int64_t updated_at;          /* observed_at of the last reading; TIME_NONE: no reading yet */
-    int64_t counts[COUNT_KINDS]; /* by enum count_kind; COUNT_NONE: never known (the API returns 0) */
+    int64_t counts[COUNT_KINDS]; /* by enum count_kind; COUNT_NONE: never measured (the API returns 0) */
 };
 
 struct viral_comparison {
@@ -39,7 +39,8 @@ struct milestone {
     int64_t value;
     int64_t reached_at;
 };
-/* Six values from 1,000 to 500,000 and 30 of the form {1, 2, 5} x 10^6 … 10^15, up to COUNT_MAX. */
+/* Number of milestone values: six from 1,000 to 500,000, and 30 of the form {1, 2, 5} x 10^6 … 10^15, up to
+ * COUNT_MAX. */
 enum { MILESTONES_MAX = 36 };
 
 /* The views that a video gained on one UTC day, and the sum of its gains up to and including that day
@@ -51,11 +52,11 @@ struct day_gain {
 
 #define GAINED_MAX (PLATFORM_COUNT * COUNT_MAX) /* upper bound of gained_total */
 
-/* The newest day with a gain and the gains of the seven dates before it (recent.h). */
+/* The newest day with a gain, and the gains of the seven dates before it (recent.h). */
 enum { RECENT_DAYS = 8 };
 struct recent_days {
-    bool known;                        /* false: look in the table `daily` */
-    size_t count;                      /* 0: no gain yet; otherwise days[count - 1] is the newest */
+    bool known;                        /* false: read the table `daily` instead */
+    size_t count;                      /* 0: no gain yet; otherwise the newest day is days[count - 1] */
     struct day_gain days[RECENT_DAYS]; /* ascending */
 };
 
@@ -79,14 +80,14 @@ struct video {
     struct post posts[PLATFORM_COUNT]; /* ascending platform, one each */
     size_t milestone_count;
     struct milestone milestones[MILESTONES_MAX]; /* ascending value */
-    struct recent_days recent;                   /* the store maintains it; read it through read.h */
+    struct recent_days recent; /* maintained by the store; use the functions of read.h to read it */
 };
 
 /* The part of a video that events and statistics show. */
 struct video_ref {
     struct uuid id;
     struct str title;         /* p == NULL: none of its own */
-    struct str thumbnail_url; /* p == NULL: none, or not part of this read */
+    struct str thumbnail_url; /* p == NULL: none, or this read does not include it */
     int64_t posted_at;
 };
 
@@ -120,7 +121,7 @@ struct author {
     struct str name;
     bool plan_active;
     int64_t created_at;
-    int64_t rev;           /* revision: grows with every change that a response to this author could show */
+    int64_t rev; /* revision: increases with every change that a response to this author could show */
     int64_t last_event_id; /* 0: none */
     int64_t books_count, videos_count;
     int64_t views_refreshed_at; /* TIME_NONE: never */

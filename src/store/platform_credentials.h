@@ -1,5 +1,5 @@
 /* The authors' accounts at the platforms with their sealed tokens, and account connections in progress.
- * Follows write.h. `api` is an enum platform_api. */
+ * Follows write.h. `api` is a value of enum platform_api. */
 #ifndef VT_STORE_PLATFORM_CREDENTIALS_H
 #define VT_STORE_PLATFORM_CREDENTIALS_H
 
@@ -12,7 +12,7 @@
 
 enum credential_state {
     CREDENTIAL_CONNECTED,
-    CREDENTIAL_RECONNECT_REQUIRED, /* the author must connect it again; no calls are made until then */
+    CREDENTIAL_RECONNECT_REQUIRED, /* no calls are made until the author connects the account again */
 };
 enum { CREDENTIAL_STATES = 2 };
 
@@ -22,78 +22,86 @@ struct credential {
     struct str account_id;
     struct str account_name; /* p == NULL: none */
     struct str scopes;
-    struct str access_sealed, refresh_sealed; /* bytes; refresh p == NULL: none */
+    struct str access_sealed, refresh_sealed; /* sealed bytes; refresh_sealed.p == NULL: none */
     int64_t access_expires_at;                /* TIME_NONE: never */
     int64_t refresh_expires_at;               /* TIME_NONE: never, or unknown */
     int64_t obtained_at;
     enum credential_state state;
-    int64_t version;         /* incremented with every new token, so that newer ones are never overwritten */
-    int64_t refresh_sent_at; /* a token refresh whose response is not stored was sent then; TIME_NONE: none */
-    int64_t failures;        /* consecutive */
-    struct str last_error;   /* p == NULL: none */
+    int64_t version; /* incremented with every new token, so that older tokens never overwrite newer ones */
+    int64_t
+        refresh_sent_at; /* when a token refresh was sent whose response is not stored yet; TIME_NONE: none */
+    int64_t failures;    /* number of consecutive failed calls */
+    struct str last_error;             /* p == NULL: none */
     int64_t last_error_at, last_ok_at; /* TIME_NONE: never */
-    int tier;                          /* the request form that works */
-    struct str dropped;                /* unsupported metrics, comma-separated */
-    int64_t tier_until;                /* when tier and dropped expire; TIME_NONE: not set */
-    bool is_personal;                  /* the platform has no analytics for the account */
+    int tier;                          /* the request form that works; see platform_call.tier */
+    struct str dropped; /* metrics that the platform rejects for this account, comma-separated */
+    int64_t tier_until; /* when tier and dropped expire; TIME_NONE: not set */
+    bool is_personal;   /* the platform has no analytics for the account */
 };
 
+/* Reads an account by its row. */
 MUST_USE enum err store_get_credential(struct store *s, struct arena *a, int64_t row, struct credential *out);
+/* Finds an account by the platform's id of it. */
 MUST_USE enum err store_find_credential(struct store *s, struct arena *a, int api, struct str account_id,
                                         struct credential *out);
 
 typedef bool (*store_credential_fn)(void *ctx, const struct credential *c);
-/* Those of one author, by api and account. The second function is a read as in read.h. */
+/* Lists the accounts of one author, ordered by API and account id. */
 MUST_USE enum err store_list_author_credentials(struct store *s, int64_t author_row, store_credential_fn fn,
                                                 void *ctx);
+/* Like store_list_author_credentials(), but follows read.h. */
 enum next store_read_author_credentials(struct store_read *read, int64_t author_row, store_credential_fn fn,
                                         void *ctx);
-/* Those of all authors: at most `limit` with a row above `after`, by row. */
+/* Lists accounts of all authors by row: at most `limit` accounts whose row is above `after`. */
 MUST_USE enum err store_list_credentials(struct store *s, int64_t after, int limit, store_credential_fn fn,
                                          void *ctx);
-/* Number of accounts of an API in a state. */
+/* Counts the accounts of an API that are in `state`. */
 MUST_USE enum err store_count_credentials(struct store *s, int api, enum credential_state state,
                                           int64_t *count);
 
-/* Current errors of the accounts of an API, the most frequent first, at most `limit`. The text is valid until
- * the callback returns. Scans all accounts. */
+/* Lists the current errors of an API's accounts, each with the number of accounts, the most frequent first,
+ * at most `limit`. The text is valid until the callback returns. Scans all accounts. */
 typedef bool (*store_credential_error_fn)(void *ctx, struct str error, int64_t accounts);
 MUST_USE enum err store_list_credential_errors(struct store *s, int api, int limit,
                                                store_credential_error_fn fn, void *ctx);
 
-/* Inserts the account, or gives the author's existing account new tokens and the state CREDENTIAL_CONNECTED.
- * Reads the members up to obtained_at, and is_personal; sets row and version. ERR_EXISTS: the account belongs
- * to another author. */
+/* Inserts the account. If the author already has it, replaces its tokens and sets its state to
+ * CREDENTIAL_CONNECTED. Reads is_personal and the members of `c` up to obtained_at; sets c->row and
+ * c->version. Returns ERR_EXISTS if the account belongs to another author. */
 MUST_USE enum err store_put_credential(struct store *s, struct credential *c);
 
-/* Stores refreshed tokens: access_sealed, refresh_sealed, both expiries, scopes and obtained_at of `c`; the
- * state becomes CREDENTIAL_CONNECTED. Only if the row still has c->version; increments it. `*swapped` false:
- * the row is deleted or has newer tokens. */
+/* Stores refreshed tokens if the row still has the version c->version, and increments it. Writes
+ * access_sealed, refresh_sealed, both expiry times, scopes and obtained_at, and sets the state to
+ * CREDENTIAL_CONNECTED. `*swapped` is false if nothing was stored because the row has been deleted or has
+ * newer tokens. */
 MUST_USE enum err store_swap_tokens(struct store *s, struct credential *c, bool *swapped);
 
-/* The same tokens, sealed with another key. Does not change the version. */
+/* Replaces the sealed form of the tokens after they were sealed with another key. Does not change the
+ * version. */
 MUST_USE enum err store_reseal_credential(struct store *s, int64_t row, struct str access_sealed,
                                           struct str refresh_sealed);
 
-/* Records that a token refresh is about to be sent, so that one interrupted by a crash is detected.
- * `*acquired` false: the tokens have another version, or another refresh sent after `not_since` has no stored
- * response yet. */
+/* Records that a token refresh is about to be sent, so that a refresh interrupted by a crash is detected.
+ * `*acquired` is false if no refresh may be sent: either the tokens have another version, or another refresh
+ * was sent after `not_since` and its response is not stored yet. */
 MUST_USE enum err store_begin_token_refresh(struct store *s, int64_t row, int64_t version, int64_t now,
                                             int64_t not_since, bool *acquired);
-/* The response had no tokens. */
+/* Records that the token refresh ended without new tokens. */
 MUST_USE enum err store_end_token_refresh(struct store *s, int64_t row, int64_t version);
 
-/* Record the outcome of a platform call. ok: the state becomes CREDENTIAL_CONNECTED. failed: sets `state`;
- * does nothing if the row has another version of the tokens. */
+/* Records that a platform call succeeded. Sets the state to CREDENTIAL_CONNECTED. */
 MUST_USE enum err store_credential_ok(struct store *s, int64_t row, int64_t at);
+/* Records that a platform call failed, and sets the account's state. Does nothing if the tokens have another
+ * version. */
 MUST_USE enum err store_credential_failed(struct store *s, int64_t row, int64_t version, struct str error,
                                           int64_t at, enum credential_state state);
 
-/* Sets tier, dropped and tier_until. */
+/* Sets the account's tier, dropped and tier_until. */
 MUST_USE enum err store_set_credential_tier(struct store *s, int64_t row, int tier, struct str dropped,
                                             int64_t until);
 
-/* Deletes the account and its tokens if it belongs to `author_row` (0: any author). ERR_NOT_FOUND. */
+/* Deletes the account and its tokens. Returns ERR_NOT_FOUND if there is no such account, or if it does not
+ * belong to `author_row` (0: any author). */
 MUST_USE enum err store_delete_credential(struct store *s, int64_t row, int64_t author_row);
 
 /* ---- account connections in progress ---- */
@@ -108,11 +116,12 @@ struct link_record {
     int64_t created_at;
 };
 
-/* insert: ERR_EXISTS if the state exists. take: finds and deletes it, so that each is used once. */
+/* Inserts a connection in progress. Returns ERR_EXISTS if its state_hash exists. */
 MUST_USE enum err store_insert_link(struct store *s, const struct link_record *link);
+/* Finds a connection in progress and deletes it, so that it can be used only once. */
 MUST_USE enum err store_take_link(struct store *s, struct arena *a, const uint8_t state_hash[LINK_HASH_LEN],
                                   struct link_record *out);
-/* Deletes those created before `before`. */
+/* Deletes the connections in progress that were created before `before`. */
 MUST_USE enum err store_purge_links(struct store *s, int64_t before);
 
 #endif

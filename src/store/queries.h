@@ -1,10 +1,10 @@
-/* Every SQL statement except the migrations. Statements are constant text; values are bound.
+/* Every SQL statement except the migrations. A statement is constant text, to which values are bound.
  *
- * A unit test checks the query plan of each and fails on a full scan or a sort. INDEXED BY pins the plan
- * where two indexes are possible, so that it does not depend on statistics; a missing index is then an error
- * at open. CROSS JOIN fixes the order of a join. Lists are keyset pages: `(posted_at, uuid) < (?, ?)` is one
- * bound of the index range. SQLite uses a partial index only if the query says IS NOT NULL or compares the
- * column alone. */
+ * A unit test checks the query plan of each statement and fails on a full scan or a sort. INDEXED BY pins the
+ * plan where two indexes are possible, so that the plan does not depend on statistics; a missing index is
+ * then an error at open. CROSS JOIN fixes the order of a join. Lists are keyset pages: `(posted_at, uuid) <
+ * (?, ?)` is one bound of the index range. SQLite uses a partial index only if the statement says IS NOT NULL
+ * or compares only that column. */
 #ifndef VT_STORE_QUERIES_H
 #define VT_STORE_QUERIES_H
 
@@ -14,10 +14,13 @@
 #define SQL_USER_VERSION   "PRAGMA user_version"
 #define SQL_COUNT_SCHEMA   "SELECT count(*) FROM sqlite_schema"
 #define SQL_WAL            "PRAGMA journal_mode = WAL"
-/* synchronous = FULL: the log is synced before a commit becomes visible to any connection. A checkpoint at
- * 16,000 pages (64 MiB, also the maximum size of the log file after it), because an import changes the same
- * pages again and again: with SQLite's default of 1,000 pages it spends half of its time on checkpoints. In a
- * server, jobs make them earlier (checkpoint.h). cache_size = 32 MiB of pages per connection. */
+/* synchronous = FULL: the log is synced before a commit becomes visible to any connection.
+ *
+ * wal_autocheckpoint = 16000 pages (64 MiB, also the maximum size of the log file after a checkpoint): an
+ * import changes the same pages many times, and with SQLite's default of 1,000 pages it spends half of its
+ * time on checkpoints. In a server, jobs make checkpoints earlier (checkpoint.h).
+ *
+ * cache_size = 32 MiB of pages per connection. */
 #define SQL_SETUP                                                                                            \
     "PRAGMA synchronous = FULL;"                                                                             \
     "PRAGMA foreign_keys = ON;"                                                                              \
@@ -106,18 +109,19 @@
     "LEFT JOIN books b ON b.id = v.book_id WHERE e.author_id = ?1 AND e.id " compare                         \
     " ?2 ORDER BY e.id " order
 
-/* The videos of an author have consecutive ids, whenever they were inserted, so that a list of them reads few
- * pages of the database. There is room for 16 million per author. */
+/* The videos of an author have consecutive ids, no matter when they were inserted, so that a list of them
+ * reads few pages of the database. Each author has room for 16 million videos. */
 #define SQL_NEXT_VIDEO                                                                                       \
     "1 + ifnull((SELECT id FROM videos WHERE id BETWEEN ?2 << 24 AND (?2 << 24) + 16777214 "                 \
     "ORDER BY id DESC LIMIT 1), ?2 << 24)"
 
-/* At most 100 at a time; more than one for each new code. */
+/* Deletes at most 100 codes at a time. Each new code deletes more than one, so old codes do not accumulate.
+ */
 #define SQL_CODES_PURGE(index, which)                                                                        \
     "DELETE FROM oauth_codes WHERE hash IN (SELECT hash FROM oauth_codes INDEXED BY " index " WHERE " which  \
     " AND created_at < ?1 ORDER BY created_at LIMIT 100)"
 
-/* Writes no column of an index other than videos_in_stats, so that a reading changes one row and one index.
+/* Writes no indexed column except those of videos_in_stats, so that a reading changes one row and one index.
  */
 #define SQL_SAVE_COUNTS(more)                                                                                \
     "UPDATE videos SET views = ?2, baseline = ?3, views_updated_at = ?4, threshold = ?5, "                   \

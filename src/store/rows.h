@@ -1,5 +1,6 @@
-/* Converts result rows to the records of model.h. The columns are those of the SQL_… lists of queries.h,
- * beginning with column `first`. Texts are borrowed from the row. Return false if the row is damaged. */
+/* Converts result rows to the records of model.h. Each function reads the columns of an SQL_… list of
+ * queries.h, beginning with column `first`. Texts are valid as long as the row. The functions return false if
+ * the row is damaged. */
 #ifndef VT_STORE_ROWS_H
 #define VT_STORE_ROWS_H
 
@@ -7,7 +8,7 @@
 #include "store/db.h"
 #include "store/model.h"
 
-/* The length of each list. */
+/* Number of columns of each list. */
 enum {
     AUTHOR_COLUMNS = 10,
     KEY_COLUMNS = 9,
@@ -16,7 +17,7 @@ enum {
     VIDEO_REF_COLUMNS = 4,
     EVENT_COLUMNS = 7
 };
-/* The packed posts within SQL_VIDEO. */
+/* The index of the packed posts in SQL_VIDEO. */
 enum { VIDEO_POSTS_COLUMN = 17 };
 
 MUST_USE bool row_author(struct sqlite3_stmt *q, int first, struct author *out);
@@ -25,12 +26,13 @@ MUST_USE bool row_book(struct sqlite3_stmt *q, int first, struct book *out);
 MUST_USE bool row_video(struct sqlite3_stmt *q, int first, struct video *out);
 MUST_USE bool row_video_ref(struct sqlite3_stmt *q, int first, struct video_ref *out);
 MUST_USE bool row_book_ref(struct sqlite3_stmt *q, int first, struct book_ref *out);
-MUST_USE bool row_recent(struct sqlite3_stmt *q, int column, struct recent_days *out); /* NULL: unknown */
-struct day_gain row_day(struct sqlite3_stmt *q);                                       /* of QUERY_DAYS */
-/* SQL_EVENT does not include author_row. */
+MUST_USE bool row_recent(struct sqlite3_stmt *q, int column,
+                         struct recent_days *out); /* a NULL column means that the recent days are unknown */
+struct day_gain row_day(struct sqlite3_stmt *q);   /* reads a row of QUERY_DAYS */
+/* Does not set out->author_row, which SQL_EVENT does not include. */
 MUST_USE bool row_event(struct sqlite3_stmt *q, int first, struct event *out);
 
-/* Copies a text into the arena; NULL stays NULL. */
+/* Copies a text into the arena. If s.p is NULL, so is the result's. */
 struct str row_copy(struct arena *a, struct str s);
 
 #endif

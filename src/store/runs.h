@@ -1,5 +1,5 @@
-/* The refresh in the database: its lease, its runs with their counts, and the videos that are still read.
- * Follows write.h. */
+/* The refresh as stored in the database: its lease, its runs with their counts, and the videos that are still
+ * read. Follows write.h. */
 #ifndef VT_STORE_RUNS_H
 #define VT_STORE_RUNS_H
 
@@ -14,7 +14,7 @@ enum { HOLDER_MAX = 160 };
 
 struct lease_row {
     int64_t fence;           /* fencing token: incremented with every change of the holder */
-    char holder[HOLDER_MAX]; /* "": none */
+    char holder[HOLDER_MAX]; /* "": nobody holds the lease */
     int64_t taken_at, expires_at;
 };
 
@@ -37,22 +37,26 @@ struct run_row {
     struct str error;    /* p == NULL: none */
 };
 
-/* Inserts a starting run; sets run->row. */
+/* Inserts a run that starts now, and sets run->row. */
 MUST_USE enum err store_insert_run(struct store *s, struct run_row *run);
+/* Writes the run's finished_at, outcome and error. */
 MUST_USE enum err store_finish_run(struct store *s, const struct run_row *run);
+/* Stores a count of a run. */
 MUST_USE enum err store_put_run_count(struct store *s, int64_t run_row, int source, int platform,
                                       const char *name, int64_t value);
 
-/* Marks every run in progress as abandoned. Call it after acquiring the lease. */
+/* Marks every run in progress as abandoned. Call after acquiring the lease. */
 MUST_USE enum err store_abandon_runs(struct store *s);
 
-/* Deletes this run and older ones, except the newest complete run, on which the schedule depends. */
+/* Deletes the run `newest_row` and all older ones, except the newest complete run, on which the schedule
+ * depends. */
 MUST_USE enum err store_prune_runs(struct store *s, int64_t newest_row);
 
-/* Start and end of the newest complete run (all sources, succeeded or partial); TIME_NONE: there is none. */
+/* Reads start and end of the newest complete run: it read all sources and either succeeded or was partial.
+ * Both are TIME_NONE if there is none. */
 MUST_USE enum err store_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at);
 
-/* Newest first. */
+/* Lists at most `limit` runs, newest first. */
 typedef bool (*store_run_fn)(void *ctx, const struct run_row *run);
 MUST_USE enum err store_list_runs(struct store *s, int limit, store_run_fn fn, void *ctx);
 
@@ -61,21 +65,23 @@ struct run_count {
     struct str name;
     int64_t value;
 };
+/* Lists the counts of a run. */
 typedef bool (*store_run_count_fn)(void *ctx, const struct run_count *count);
 MUST_USE enum err store_list_run_counts(struct store *s, int64_t run_row, store_run_count_fn fn, void *ctx);
 
 /* ---- videos to read ---- */
 
-/* The author with the next row above `after` (0: the first). ERR_NOT_FOUND: no more. */
+/* Finds the author with the lowest row above `after` (0: the first author). Returns ERR_NOT_FOUND if there
+ * are no more. */
 MUST_USE enum err store_next_author(struct store *s, int64_t after, int64_t *author_row);
 
-/* The author's live videos, newest first: those posted from `posted_from` to `now`. */
+/* Lists the author's live videos, newest first. A video is live if it was posted from `posted_from` to `now`.
+ */
 typedef bool (*store_live_fn)(void *ctx, const struct video *video);
 MUST_USE enum err store_list_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
                                   store_live_fn fn, void *ctx);
 
-/* Number of the author's live videos, and of those among them that were last updated before `updated_before`.
- */
+/* Counts the author's live videos, and how many of them were last updated before `updated_before`. */
 MUST_USE enum err store_count_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
                                    int64_t updated_before, int64_t *live, int64_t *stale);
 

@@ -1,6 +1,6 @@
-/* Records of spool files: from the first transaction that applies lines of a file until the file has been
- * moved away. They are written in the same transactions, so that file position and data agree after a crash.
- * Follows write.h. */
+/* Records of spool files. A record exists from the first transaction that applies lines of the file until the
+ * file has been moved away. It is written in the transactions that apply the lines, so that file position and
+ * data agree after a crash. Follows write.h. */
 #ifndef VT_STORE_SPOOL_RECORDS_H
 #define VT_STORE_SPOOL_RECORDS_H
 
@@ -9,7 +9,7 @@
 #include "store/model.h"
 #include "store/store.h"
 
-/* Distinguishes two files of the same name. */
+/* Distinguishes two files that have the same name. */
 struct file_identity {
     int64_t size, inode, modified_ns;
 };
@@ -28,23 +28,25 @@ struct spool_file {
     struct uuid step_author;
 };
 
-/* find: the file with this name; next: the first file with a greater name. The name is copied into the arena.
- */
+/* Finds the record with this file name. The name is copied into the arena. */
 MUST_USE enum err store_spool_find(struct store *s, struct arena *a, struct str name, struct spool_file *out);
+/* Finds the record with the first file name above `after`. The name is copied into the arena. */
 MUST_USE enum err store_spool_next(struct store *s, struct arena *a, struct str after,
                                    struct spool_file *out);
 
-/* insert: writes name and identity, sets file->row. save: writes the other members. delete: also deletes the
- * errors. */
+/* Inserts a record with name and identity, and sets file->row. */
 MUST_USE enum err store_spool_insert(struct store *s, struct spool_file *file);
+/* Writes the other members: applied_at, step_at, step_author. */
 MUST_USE enum err store_spool_save(struct store *s, const struct spool_file *file);
+/* Deletes a record and the errors of its lines. */
 MUST_USE enum err store_spool_delete(struct store *s, int64_t file_row);
 
-/* Records the error of a line. `*added` false: the line has one already, which is not changed. */
+/* Records the error of a line. `*added` is false if the line already has an error, which stays as it is. */
 MUST_USE enum err store_spool_add_error(struct store *s, int64_t file_row, int64_t line, struct str reason,
                                         bool *added);
+/* Counts the errors of a file. */
 MUST_USE enum err store_spool_count_errors(struct store *s, int64_t file_row, int64_t *out);
-/* By line number. */
+/* Lists the errors of a file, ordered by line number. */
 typedef bool (*store_spool_error_fn)(void *ctx, int64_t line, struct str reason);
 MUST_USE enum err store_spool_list_errors(struct store *s, int64_t file_row, store_spool_error_fn fn,
                                           void *ctx);

@@ -5,8 +5,9 @@
 #include "base/expiry_floor.h"
 #include "store/store.h"
 
-/* All zero if it was never stored. get works with or without a transaction; put needs one. */
+/* Reads the stored state; all zero if it was never stored. Needs no transaction. */
 MUST_USE enum err store_get_expiry(struct store *s, struct expiry_state *out);
+/* Stores the state. Needs a transaction. */
 MUST_USE enum err store_put_expiry(struct store *s, const struct expiry_state *state);
 
 #endif

@@ -1,10 +1,11 @@
-/* Write transactions, and reads within them. A transaction uses one STORE_WRITE connection in one thread; a
+/* Write transactions, and reads within them. A transaction uses one STORE_WRITE connection in one thread. A
  * commit is synced to disk before another connection can see it.
  *
- * Functions that write need an open transaction. find, get and list functions also run without one, on any
- * connection, each in a snapshot of its own. An error leaves the transaction open: the caller rolls back.
- * Returned texts are copied into the caller's arena; texts passed to a list callback are valid until it
- * returns. ERR_NOT_FOUND: no such row. A callback that returns false ends the list without an error. */
+ * Functions that write need an open transaction. Functions named find, get or list also run without one, on
+ * any connection, each in a snapshot of its own. After an error the transaction is still open: the caller
+ * rolls it back. Returned texts are copied into the caller's arena. Texts passed to a list callback are valid
+ * until it returns. ERR_NOT_FOUND means that there is no such row. If a callback returns false, the list ends
+ * without an error. */
 #ifndef VT_STORE_WRITE_H
 #define VT_STORE_WRITE_H
 
@@ -19,41 +20,43 @@ void store_rollback(struct store *s);            /* does nothing if no transacti
 
 /* --- authors --- */
 
+/* Finds an author by id. */
 MUST_USE enum err store_find_author(struct store *s, struct arena *a, const struct uuid *id,
                                     struct author *out);
+/* Reads an author by row. */
 MUST_USE enum err store_get_author(struct store *s, struct arena *a, int64_t author_row, struct author *out);
-/* Sets author->row and rev. */
+/* Inserts an author; sets author->row and author->rev. */
 MUST_USE enum err store_insert_author(struct store *s, struct author *author);
-/* Writes name and plan_active; increments rev. */
+/* Writes the author's name and plan_active; increments the revision. */
 MUST_USE enum err store_update_author(struct store *s, const struct author *author);
-/* By created_at, id. For the CLI. */
+/* Lists all authors by (created_at, id). */
 typedef bool (*store_author_fn)(void *ctx, const struct author *author);
 MUST_USE enum err store_list_authors(struct store *s, store_author_fn fn, void *ctx);
-/* Increments rev, and raises views_refreshed_at to `refreshed_at` if that is newer (TIME_NONE: leave it).
- * Once per author and transaction is enough. */
+/* Increments the author's revision. If `refreshed_at` is newer than views_refreshed_at, replaces it;
+ * TIME_NONE leaves it unchanged. One call per author and transaction is enough. */
 MUST_USE enum err store_touch_author(struct store *s, int64_t author_row, int64_t refreshed_at);
 
 /* --- API keys --- */
 
-/* Sets key->row. ERR_EXISTS if the hash exists. */
+/* Inserts a key and sets key->row. Returns ERR_EXISTS if the hash exists. */
 MUST_USE enum err store_insert_key(struct store *s, struct api_key *key, const uint8_t hash[KEY_HASH_LEN]);
 MUST_USE enum err store_find_key_by_id(struct store *s, struct arena *a, const struct uuid *id,
                                        struct api_key *out);
 MUST_USE enum err store_find_key_by_hash(struct store *s, struct arena *a, const uint8_t hash[KEY_HASH_LEN],
                                          struct api_key *out);
-/* Does nothing if the key is revoked already. */
+/* Revokes a key. Does nothing if it has been revoked before. */
 MUST_USE enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now);
-/* By created_at. */
+/* Lists the keys of an author by created_at. */
 typedef bool (*store_key_fn)(void *ctx, const struct api_key *key);
 MUST_USE enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, void *ctx);
-/* Sets last_used_at, which never decreases. */
+/* Sets the key's last_used_at, unless it is newer than `at`. */
 MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at);
 
 /* --- books --- */
 
 MUST_USE enum err store_find_book(struct store *s, struct arena *a, const struct uuid *id, struct book *out);
 MUST_USE enum err store_insert_book(struct store *s, struct book *book); /* sets book->row */
-/* Writes title, subtitle and created_at. */
+/* Writes the book's title, subtitle and created_at. */
 MUST_USE enum err store_update_book(struct store *s, const struct book *book);
 
 /* --- videos --- */
@@ -61,15 +64,17 @@ MUST_USE enum err store_update_book(struct store *s, const struct book *book);
 MUST_USE enum err store_find_video(struct store *s, struct arena *a, const struct uuid *id,
                                    struct video *out);
 MUST_USE enum err store_get_video(struct store *s, struct arena *a, int64_t video_row, struct video *out);
-/* Sets row and recent. Inserts the posts, but not their keys (store_put_post_key()). */
+/* Inserts a video with its posts, and sets video->row and video->recent. Does not insert the posts' keys:
+ * call store_put_post_key(). */
 MUST_USE enum err store_insert_video(struct store *s, struct video *video);
-/* Writes what an import line can change: book, posted_at, title, thumbnail_url, posts. */
+/* Writes the members that an import line can change: book, posted_at, title, thumbnail_url, posts. */
 MUST_USE enum err store_update_video(struct store *s, const struct video *video);
-/* Writes what a step can change: views, baseline, first_reading_at, updated_at, threshold, baseline_pending,
- * posts, milestones, recent days; with `went_viral` also went_viral_at and views_when_viral. `video` must
- * come from a find, get, insert or save of the same transaction. */
+/* Writes the members that a step can change: views, baseline, first_reading_at, updated_at, threshold,
+ * baseline_pending, posts, milestones, recent days. With `went_viral` also writes went_viral_at and
+ * views_when_viral. `video` must come from a find, get, insert or save of the same transaction. */
 MUST_USE enum err store_save_counts(struct store *s, const struct video *video, bool went_viral);
-/* The same, and adds `gained` views to the video's gains of `day`, which is not older than its newest one. */
+/* Like store_save_counts(), and adds `gained` views to the video's gains of `day`. `day` must not be older
+ * than the newest day with a gain. */
 MUST_USE enum err store_save_gain(struct store *s, struct video *video, bool went_viral, int32_t day,
                                   int64_t gained);
 
@@ -78,17 +83,19 @@ MUST_USE enum err store_save_gain(struct store *s, struct video *video, bool wen
 struct post_owner {
     int64_t video_row, author_row;
 };
+/* Finds the video that has the post with this id. */
 MUST_USE enum err store_find_post(struct store *s, enum platform platform, struct str post_id,
                                   struct post_owner *out);
-/* ERR_EXISTS if the id belongs to another video. */
+/* Assigns the id to the video. Returns ERR_EXISTS if the id belongs to another video. */
 MUST_USE enum err store_put_post_key(struct store *s, enum platform platform, struct str post_id,
                                      int64_t video_row);
+/* Deletes the assignment of the id. */
 MUST_USE enum err store_delete_post_key(struct store *s, enum platform platform, struct str post_id);
 
 /* --- rules --- */
 
-/* Returns the newest `limit` videos of the author that have a reading and were posted until `posted_to`, by
- * (posted_at, id), descending. `out` has room for `limit`. */
+/* Lists the newest `limit` videos of the author that have a reading and were posted at or before `posted_to`,
+ * by (posted_at, id), descending. `out` has room for `limit` videos. */
 struct comparable {
     int64_t video_row;
     int64_t views;
@@ -96,11 +103,11 @@ struct comparable {
 MUST_USE enum err store_list_comparables(struct store *s, int64_t author_row, int64_t posted_to, int limit,
                                          struct comparable *out, size_t *count);
 
-/* Assigns the event its id, max(last id + 1, now), which was never issued before, and sets the author's
- * last_event_id. */
+/* Inserts an event and sets the author's last_event_id. Sets event->id to max(last id + 1, now), which was
+ * never issued before. */
 MUST_USE enum err store_insert_event(struct store *s, struct event *event, int64_t now);
 
-/* Returns at most `limit` videos whose baseline waits for the finalizing of an import, by author. */
+/* Lists at most `limit` videos whose baseline waits for the finalizing of an import, ordered by author. */
 struct pending_video {
     int64_t author_row, video_row;
 };

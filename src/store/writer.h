@@ -14,36 +14,40 @@
 struct ticket_lock;
 struct writer;
 
-/* The caller owns the memory, which must stay valid until `done` is called: exactly once, on the loop thread,
- * after writer_submit() has returned. */
+/* A write job. The caller owns its memory, which must stay valid until `done` is called. `done` is called
+ * exactly once, on the loop thread, after writer_submit() has returned. */
 struct writer_job {
-    /* On a pool thread, in a transaction. OK: commit; otherwise: roll back. */
+    /* Called on a pool thread, in a transaction. OK commits it; any other result rolls it back. */
     enum err (*work)(struct writer_job *job, struct store *store);
-    /* On the loop thread. OK: the transaction is on disk; otherwise nothing was written. */
+    /* Called on the loop thread. If `err` is OK, the transaction is on disk; otherwise nothing was written.
+     */
     void (*done)(struct writer_job *job, enum err err);
     struct writer_job *next; /* private to the queue */
 };
 
-/* Opens the queue's connection (blocks). `options->mode` is STORE_WRITE. */
+/* Opens the queue and its connection (blocks). `options->mode` must be STORE_WRITE. */
 MUST_USE enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_options *options,
                               struct error *error);
 
-/* The lock that each job holds. Other writers of this process that use their own connection must hold it from
- * store_begin() to store_commit(). Valid until the queue is closed. */
+/* Returns the lock that each job holds. Other writers of this process that use their own connection must hold
+ * it from store_begin() to store_commit(). It is valid until the queue is closed. */
 struct ticket_lock *writer_lock(struct writer *w);
 
-/* ERR_FULL: the queue is full. ERR_CANCELED: writer_close() was called. `done` is not called then. */
+/* Adds a job to the queue. Returns ERR_FULL if the queue is full, or ERR_CANCELED if writer_close() was
+ * called. After an error `done` is not called. */
 MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
 
 struct writer_counts {
     int waiting;                     /* including the running job */
     uint64_t failed;                 /* jobs that failed because of the database, not by their own result */
-    int64_t succeeded_ms, failed_ms; /* monotonic time of the last one; 0: none */
+    int64_t succeeded_ms, failed_ms; /* monotonic time of the last success or failure; 0: none */
     struct metrics_times times;      /* duration of the transactions */
 };
+/* Returns the counters. They are valid until writer_close(). */
 const struct writer_counts *writer_counts(const struct writer *w);
 
-/* Rejects new jobs, runs the waiting ones, closes the connection, and calls `closed` on the loop thread. */
+/* Closes the queue: rejects new jobs, runs the waiting ones, closes the connection, and calls `closed` on the
+ * loop thread. */
 void writer_close(struct writer *w, void (*closed)(void *ctx), void *ctx);
 
 #endif

@@ -18,15 +18,15 @@ struct key_list {
     struct key_entry entries[SEAL_KEYS_MAX];
 };
 
-/* `*is` receives the file's fstat() result. Errors as of seal_keys_open(). The caller wipes `*out`, also on
- * failure. */
+/* Reads and validates the key file. `*is` receives the file's fstat() result. Returns the errors of
+ * seal_keys_open(). The caller wipes `*out`, also after an error. */
 MUST_USE enum err key_file_read(const char *path, struct key_list *out, struct stat *is, struct error *error);
 
-/* The file is on disk when this returns. Unless `replace`, ERR_EXISTS if the file exists. */
+/* Writes the key file and syncs it to disk. If `replace` is false, returns ERR_EXISTS if the file exists. */
 MUST_USE enum err key_file_write(const char *path, const struct key_list *keys, bool replace,
                                  struct error *error);
 
-/* A random key, with an id that is not in `existing`. */
+/* Generates a random key with an id that is not in `existing`. */
 void key_file_generate(const struct key_list *existing, struct key_entry *out);
 
 #endif

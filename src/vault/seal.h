@@ -1,15 +1,15 @@
-/* Seals secrets, so that a copy of the database does not reveal them: XChaCha20-Poly1305 (libsodium's IETF
- * variant) with a key from the operator's key file.
+/* Seals secrets, so that a copy of the database does not reveal them. Sealing is encryption with
+ * XChaCha20-Poly1305 (libsodium's IETF variant) and a key from the operator's key file.
  *
- *     sealed = key id (4 bytes) | random nonce (24) | ciphertext | tag (16)
+ *   sealed = key id (4 bytes) | random nonce (24) | ciphertext | tag (16)
  *
  * Author, API, account and column are authenticated with the text, so that sealed bytes that were moved to
  * another row or column cannot be decrypted. A line of the key file is `ID KEY`, both hexadecimal (8 and 64
  * digits); `#` begins a comment. The first key encrypts; all keys decrypt.
  *
- * Key rotation may change the file while a server runs. Call seal_encrypt() inside the write transaction that
- * stores the result: it checks there whether the file has changed, and key rotation removes an old key inside
- * a write transaction too. So no row is stored under a key that has been removed. */
+ * Key rotation may change the file while a server runs. Call seal_encrypt() in the write transaction that
+ * stores the sealed bytes: it reads the file again if it has changed. Key rotation removes an old key in a
+ * write transaction too, so no row is ever stored under a removed key. */
 #ifndef VT_VAULT_SEAL_H
 #define VT_VAULT_SEAL_H
 
@@ -30,7 +30,7 @@ enum {
 
 enum seal_column { SEAL_ACCESS, SEAL_REFRESH, SEAL_VERIFIER };
 
-/* The column that holds the sealed bytes. */
+/* The column that contains the sealed bytes. */
 struct seal_place {
     int64_t author_row;
     int api;
@@ -38,41 +38,46 @@ struct seal_place {
     enum seal_column column;
 };
 
-/* The keys of a file, in locked memory if the system permits. Not thread-safe. */
+/* The keys of a key file, in locked memory if the system permits. Not thread-safe. */
 struct seal_keys;
 
-/* Reads the file. With path NULL or "" there are no keys: encryption and decryption return ERR_NOT_FOUND.
- * Errors: ERR_NOT_FOUND (no such file), ERR_INVALID (not a key file, or other users can access it), ERR_IO.
- * The error's text names the file and contains nothing of its contents. */
+/* Reads the key file `path`. If `path` is NULL or "", there are no keys: encryption and decryption return
+ * ERR_NOT_FOUND. Returns ERR_NOT_FOUND if the file does not exist, ERR_INVALID if it is not a key file or
+ * other users can access it, and ERR_IO. The error's text names the file but contains nothing of its
+ * contents. */
 MUST_USE enum err seal_keys_open(struct seal_keys **out, const char *path, struct error *error);
-/* Wipes and frees the keys. NULL is allowed. */
+/* Wipes and frees the keys. `keys` may be NULL. */
 void seal_keys_close(struct seal_keys *keys);
+/* Returns true if there is at least one key. */
 bool seal_has_keys(const struct seal_keys *keys);
 
-/* Appends the sealed text to `out`, encrypted with the file's current first key. Call it inside the write
- * transaction that stores it. ERR_NOT_FOUND: no key. ERR_FULL: too long for the buffer or for sealing. */
+/* Encrypts `plain` with the file's current first key and appends the sealed bytes to `out`. Call in the write
+ * transaction that stores them. Returns ERR_NOT_FOUND if there is no key, or ERR_FULL if the text is too long
+ * for sealing or for the buffer. */
 MUST_USE enum err seal_encrypt(struct seal_keys *keys, const struct seal_place *place, struct str plain,
                                struct buf *out);
 
-/* Decrypts into `out`, which has room for `sealed.len` bytes and which the caller wipes. ERR_NOT_FOUND: the
- * key is not in the file, even after reading it again. ERR_CORRUPT: the bytes were not sealed for this place.
- */
+/* Decrypts `sealed` into `out`, which has room for `sealed.len` bytes. The caller wipes `out`. Returns
+ * ERR_NOT_FOUND if the key is not in the file, even after reading the file again, or ERR_CORRUPT if the bytes
+ * were not sealed for this place. */
 MUST_USE enum err seal_decrypt(struct seal_keys *keys, const struct seal_place *place, struct str sealed,
                                char *out, size_t *len);
 
-/* The id of the key that sealed the bytes; 0: these are not sealed bytes. Ids are never 0. */
+/* Returns the id of the key that sealed the bytes, or 0 if they are not sealed bytes. Ids are never 0. */
 uint32_t seal_key_id(struct str sealed);
+/* Returns true if the key with this id is among `keys`. */
 bool seal_has_key(const struct seal_keys *keys, uint32_t id);
 
 /* ---- the key file ---- */
 
-/* Creates a file with one random key and mode 0600. ERR_EXISTS if the file exists. */
+/* Creates a key file with one random key and mode 0600. Returns ERR_EXISTS if the file exists. */
 MUST_USE enum err seal_create_key_file(const char *path, struct error *error);
-/* Inserts a new random key before the others. Replaces the file atomically and syncs it. */
+/* Inserts a new random key as the first one; `*id` receives its id. Replaces the file atomically and syncs it
+ * to disk. */
 MUST_USE enum err seal_add_key(const char *path, uint32_t *id, struct error *error);
-/* Removes all keys but the first. Replaces the file atomically and syncs it. */
+/* Removes all keys but the first. Replaces the file atomically and syncs it to disk. */
 MUST_USE enum err seal_remove_old_keys(const char *path, struct error *error);
-/* The ids in the order of the file. */
+/* Lists the ids of the keys in the order of the file. */
 void seal_list_key_ids(const struct seal_keys *keys, uint32_t ids[SEAL_KEYS_MAX], size_t *count);
 
 #endif

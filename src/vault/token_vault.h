@@ -1,8 +1,8 @@
-/* The token vault: stores the accounts that authors connected, with sealed tokens, and decrypts the tokens
- * for one call at a time. The rows are those of store/platform_credentials.h.
+/* The token vault: stores the accounts that authors have connected, with sealed tokens, and decrypts the
+ * tokens for one call at a time. The rows are described in store/platform_credentials.h.
  *
- * Only struct tokens and struct account_record contain plain-text tokens; their owners wipe them. Logs and
- * error texts never contain a token. */
+ * Only struct tokens and struct account_record contain tokens in plain text; the owner of such a struct wipes
+ * it. Logs and error texts never contain a token. */
 #ifndef VT_VAULT_TOKEN_VAULT_H
 #define VT_VAULT_TOKEN_VAULT_H
 
@@ -13,19 +13,18 @@
 
 enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MAX = 4096 };
 
-/* Checks whether the key file can decrypt the sealed rows: that it has all keys, and that each key decrypts
- * at least one of its rows. Run before a server or a refresh starts. Without sealed rows no key file is
- * needed. */
+/* Checks that the key file contains all keys that the sealed rows need, and that each key decrypts at least
+ * one of its rows. Call before a server or a refresh starts. Without sealed rows no key file is needed. */
 MUST_USE enum err vault_check(const struct config *config, struct store *s, struct error *error);
 
-/* Like vault_check(); with `all`, decrypts every row. `*rows`: the number of rows. */
+/* Like vault_check(), but decrypts every row if `all` is true. `*rows` receives the number of rows. */
 MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
                                 struct error *error);
 
-/* Replaces the key of all sealed rows while servers and runs continue (`viewtally secrets rotate`). Uses many
- * transactions; may be interrupted at any point and run again. */
+/* Seals all rows with a new key while servers and runs continue (`viewtally secrets rotate`). Uses many
+ * transactions. May be interrupted at any point and run again. */
 struct key_rotation_result {
-    uint32_t key_id; /* of the new key; 0: not created yet */
+    uint32_t key_id; /* id of the new key; 0: not created yet */
     int64_t resealed;
 };
 MUST_USE enum err key_rotation_run(const struct config *config, struct store *s,
@@ -38,47 +37,50 @@ struct tokens {
     int64_t row, author_row, version;
     enum platform_api api;
     struct token_grant grant; /* access_token, refresh_token (p == NULL: none), scopes, account_id */
-    char *memory;             /* of all texts in grant; token_vault_close() wipes and frees it */
+    char *memory;             /* contains all texts of `grant`; token_vault_close() wipes and frees it */
     size_t size;
 };
 
-/* Decrypts the row's tokens; copies what it needs of `c`. ERR_NOT_FOUND: the key file lacks the key.
- * ERR_CORRUPT: the row is damaged. */
+/* Decrypts the row's tokens. `out` does not refer to `c` afterwards. Returns ERR_NOT_FOUND if the key file
+ * does not contain the key, or ERR_CORRUPT if the row is damaged. */
 MUST_USE enum err token_vault_open(struct seal_keys *keys, const struct credential *c, struct tokens *out);
 
-/* Wipes the tokens. Also allowed after a failed open. */
+/* Wipes and frees the tokens. May be called after a failed token_vault_open(). */
 void token_vault_close(struct tokens *t);
 
-/* Like token_vault_open(), but reads the row first. ERR_NOT_FOUND also if there is no such row. */
+/* Like token_vault_open(), but reads the row first. Also returns ERR_NOT_FOUND if there is no such row. */
 MUST_USE enum err token_vault_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
 
-/* Whether the access token should be refreshed now. `idle`: it is not needed now, but might expire unused.
- * False if the author must reconnect or if the API has no refresh. */
+/* Returns true if the access token should be refreshed now. With `idle`, no call needs the token now, but it
+ * might expire unused. Returns false if the author must reconnect the account, or if tokens of this API
+ * cannot be refreshed. */
 bool token_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
                           bool idle);
 
 /* ---- storing an account ---- */
 
-/* Without pointers, so that it can be passed through the writer queue (writer_call.h). */
+/* An account to store, with tokens in plain text. It contains no pointers, so that it can be passed through
+ * the writer queue (writer_call.h). */
 struct account_record {
     int64_t author_row;
     enum platform_api api;
     char account_id[ACCOUNT_ID_MAX + 1], name[ACCOUNT_NAME_MAX + 1], scopes[SCOPES_MAX + 1];
-    char access_token[TOKEN_MAX + 1], refresh_token[TOKEN_MAX + 1]; /* refresh "": none */
+    char access_token[TOKEN_MAX + 1], refresh_token[TOKEN_MAX + 1]; /* refresh_token "": none */
     int64_t access_expires_at, refresh_expires_at;                  /* TIME_NONE: never, or unknown */
     int64_t obtained_at;
     bool is_personal;
 };
 
-/* ERR_INVALID if a text is too long, missing or not UTF-8. If the grant has no lifetime and can be refreshed,
- * it is assumed to expire in an hour. */
+/* Fills a record from an account that linking returned. Returns ERR_INVALID if a text is missing, too long,
+ * or not UTF-8. If the grant has no lifetime and can be refreshed, it is assumed to expire in an hour. */
 MUST_USE enum err account_record_init(struct account_record *out, int64_t author_row,
                                       const struct linked_account *account, int64_t now_ms,
                                       struct error *error);
+/* Wipes the record. */
 void account_record_wipe(struct account_record *r);
 
-/* Seals and stores the record; call it inside a write transaction (see seal.h). ERR_EXISTS: another author
- * has connected this account. ERR_NOT_FOUND: the key file has no key. */
+/* Seals and stores the record; `*row` receives its row. Call in a write transaction (see seal.h). Returns
+ * ERR_EXISTS if another author has connected this account, or ERR_NOT_FOUND if the key file has no key. */
 MUST_USE enum err account_record_store(const struct account_record *r, struct seal_keys *keys,
                                        struct store *s, int64_t *row);
 

@@ -4,13 +4,14 @@
 
 #include "vault/token_vault.h"
 
-/* When a token with this lifetime expires (0: unknown, -1: never; see struct token_grant). TIME_NONE: never.
- */
+/* Returns the time at which an access token with this lifetime expires; TIME_NONE means never. `expires_in_s`
+ * is 0 if the lifetime is unknown and -1 if the token never expires. */
 int64_t token_expiry(const struct platform_desc *desc, int64_t expires_in_s, int64_t now_ms);
+/* Returns the time at which a refresh token expires; TIME_NONE means never or unknown. */
 int64_t refresh_token_expiry(int64_t expires_in_s, int64_t now_ms);
 
-/* Seals both tokens of the grant for the row `c`, and sets the sealed columns of `c`, which point into the
- * buffers. */
+/* Seals both tokens of the grant for the row `c`. Sets the sealed columns of `c`, which then point into
+ * `access` and `refresh`. */
 MUST_USE enum err token_vault_seal(struct seal_keys *keys, struct credential *c,
                                    const struct token_grant *grant, struct buf *access, struct buf *refresh);
 
