@@ -138,7 +138,7 @@ def test_denied_consent_links_nothing(linking):
     assert_rejected(browser.get(back), "You did not allow this service to read your numbers at TikTok.", 200)
     assert_rejected(browser.get(back), "was already used")
     linking.standins.command("tiktok", "set", consent="server_error")
-    assert_rejected(linking.link(browser, "tiktok"), "TikTok assert_rejected access.")
+    assert_rejected(linking.link(browser, "tiktok"), "TikTok refused access.")
     assert linking.rows() == [] and linking.links() == 0
     assert linking.standins.count("tiktok", "tiktok.token.*") == 0
 

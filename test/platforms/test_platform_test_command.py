@@ -38,7 +38,7 @@ def test_expired_token_is_refreshed_first(world, standins):
 
 def test_error_names_account_or_app_as_cause(world, standins):
     [name] = world.add(platforms=("tiktok",))
-    assert "account_number of an account" in world.instance.run("platform", "test", "x", status=2).err
+    assert "number of an account" in world.instance.run("platform", "test", "x", status=2).err
     assert "no account" in world.instance.run("platform", "test", "99", status=1).err
     standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
     said = run_test(world, name, "tiktok", 1).err

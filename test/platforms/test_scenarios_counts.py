@@ -26,7 +26,7 @@ def test_1_all_five_platforms_are_read(world, clock, standins):
     world.refresh()
     world.expect_truth(at=clock.wall_ms)
     for name in names:
-        assert read_times(world, name) == {clock.wall_ms}, "all readings of an author stored the same time"
+        assert read_times(world, name) == {clock.wall_ms}, "all readings of an author have the same time"
     calls = standins.calls()
     assert (calls["tiktok.query"], calls["youtube.batch"], calls["facebook.batch"]) == (2, 1, 2)
     assert (calls["instagram.insights"], calls["instagram.batch"]) == (3, 1)

@@ -87,7 +87,7 @@ def test_full_batch_leaves_room_for_the_page(world, clock, standins):
 
 
 def test_lost_grant_is_distinguished_from_deleted_posts(world, clock, standins):
-    """F3: if the page returns the same error as every post, the grant_all_except is lost and no post counts as missing."""
+    """F3: if the page returns the same error as every post, the grant is lost and no post counts as missing."""
     name, account, ids = page(world)
     grant_all_except(standins, account, "pages_read_engagement")
     world.refresh(status=None)
@@ -96,7 +96,7 @@ def test_lost_grant_is_distinguished_from_deleted_posts(world, clock, standins):
 
 
 def test_timed_out_page_request_decides_nothing(world, clock, standins):
-    """A timed-out request for the page proves neither deleted posts nor a lost grant_all_except."""
+    """A timed-out request for the page proves neither deleted posts nor a lost grant."""
     world.configure(platforms={"retry_percent": 0})
     name, account, [id] = page(world, 1)
     standins.command("facebook", "post", id=id, state="deleted")
@@ -156,5 +156,5 @@ def test_wait_time_is_read_from_batch_operations(world, clock, standins):
     name, account, ids = page(world, 30)
     standins.command("meta", "set", regain_minutes=7)
     world.refresh(status=None)
-    assert standins.count("facebook", "facebook.batch") == 1, "the second batch would stored to wait until after the deadline"
+    assert standins.count("facebook", "facebook.batch") == 1, "the second batch would have to wait until after the deadline"
     standins.command("meta", "set", regain_minutes=0)

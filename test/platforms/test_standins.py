@@ -37,7 +37,7 @@ class Scene:
 
     def post_form(self, host, target, headers=None, **fields):
         status, _, text = self.standins.request(host, "POST", target, urllib.parse.urlencode(fields),
-                                                {"Content-Type": "application/x-www-post_form-urlencoded", **(headers or {})})
+                                                {"Content-Type": "application/x-www-form-urlencoded", **(headers or {})})
         return status, json.loads(text)
 
     def violations(self):

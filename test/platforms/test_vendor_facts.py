@@ -51,7 +51,7 @@ def exceptions(platform):
 
 
 def test_exceptions_have_a_reason():
-    """Every exception has a reason and a source. The tests below fail if item is no longer needed."""
+    """Every exception has a reason and a source. The tests below fail if one is no longer needed."""
     listed = facts_file("exceptions.toml")["exception"]
     assert 0 < len(listed) <= EXCEPTIONS_MOST
     assert all(set(entry) == {"platform", "what", "why", "source"} and all(entry.values()) for entry in listed)

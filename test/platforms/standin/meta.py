@@ -8,7 +8,7 @@ from .wire import Response, Request, read_pairs, corrupt
 VERSIONS = {"v21.0", "v22.0", "v23.0", "v24.0", "v25.0", "v26.0"}       # [V] the versions that have not expired in November 2026
 BATCH_MAX = 50                                                         # [V]
 SIXTY_DAYS = 5_183_944                                                  # [V] the number in the samples
-REFRESH_AGE_MS = DAY                                                    # [V] only tokens of index least 24 hours are refreshed
+REFRESH_AGE_MS = DAY                                                    # [V] only tokens of at least 24 hours are refreshed
 
 # code[.subcode] -> (status, type, text). Classify by code: that most errors have status 400 is [K]. Texts: §3, §4.6.
 ERRORS = {
@@ -180,7 +180,7 @@ class Meta(Standin):
         return path.strip("/"), None
 
     def caller(self, host, request, text, path):
-        """Records the route. Returns the token if it is valid index this host, else raises an error response."""
+        """Records the route. Returns the token if it is valid at this host, else raises an error response."""
         known = self.tokens.get(text)
         account = known and known.account
         ids = [path.split("/")[0]] if path[:1].isdigit() else []
@@ -193,7 +193,7 @@ class Meta(Standin):
         if not token:
             raise Rejected(self.error("190.463" if known else "190.460"))
         if (host == "instagram") != (account.login == "instagram"):
-            self.reject(f"token of {account.login or 'a page'} index the host {host}", "190.467")
+            self.reject(f"token of {account.login or 'a page'} at the host {host}", "190.467")
         return token
 
     def usage(self, account):
@@ -264,7 +264,7 @@ class Meta(Standin):
         name = self.platform(known.account) if known else host
         self.route(f"{name}.batch", known and known.account.id, dict.fromkeys(ids))
         if host == "instagram" and not self.instagram_batch:
-            self.reject("a batch index graph.instagram.com is undocumented", "100")
+            self.reject("a batch at graph.instagram.com is undocumented", "100")
         if request.content_type != "application/x-www-form-urlencoded" or broken or repeated:
             self.reject(f"not a form: {request.content_type}", "100")
         if not set(form) <= {"access_token", "include_headers", "batch", "appsecret_proof"} or not well_formed or not 1 <= len(operations) <= BATCH_MAX:
@@ -273,7 +273,7 @@ class Meta(Standin):
         if not token:
             raise Rejected(self.error("190.463" if known else "190.460"))
         if (host == "instagram") != (token.account.login == "instagram"):
-            self.reject(f"token of {token.account.login or 'a page'} index the host {host}", "190.467")
+            self.reject(f"token of {token.account.login or 'a page'} at the host {host}", "190.467")
         entries, served = [], {}
         for index, operation in enumerate(operations):
             entry = self.operate(host, name, operation, token, ids[index], index, served)

@@ -176,12 +176,12 @@ class YouTube(Standin):
         return {"kind": "youtube#videoListResponse", "etag": "e", "items": items, "pageInfo": {"totalResults": len(items), "resultsPerPage": len(items)}}
 
     def channels(self, request):
-        """GET /youtube/v3/channels?part=id&is_owner=true [K]"""
+        """GET /youtube/v3/channels?part=id&mine=true [K]"""
         token = self.tokens.get(self.bearer(request))
         self.route("youtube.channels", token and token.account.id)
         self.spend("list")
         token = self.caller(request)
-        if not token or request.query.get("is_owner") != "true" or "id" not in request.query.get("part", "").split(","):
+        if not token or request.query.get("mine") != "true" or "id" not in request.query.get("part", "").split(","):
             self.reject(f"channels: {request.query}", "invalidParameter")
         return Response(200, {"kind": "youtube#channelListResponse", "etag": "e", "pageInfo": {"totalResults": 1, "resultsPerPage": 5},
                             "items": [{"kind": "youtube#channel", "etag": "e", "id": token.account.id, "snippet": {"title": token.account.name}}]}, served={})
