@@ -96,7 +96,7 @@ def test_confirmation_and_invitation_pages_are_accessible(browser, stage):
         assert browser.walk("look", name=name, sides=[DESK | LIGHT, PHONE | DARK], **stage.arguments(path=invitation, form=form)) == []
 
 
-def test_invitation_to_revoked_key(browser, stage):
+def test_first_days_from_invitation_to_revoked_key(browser, stage):
     """Without JavaScript: set the password, create a key, use it, revoke it, sign in again."""
     browser.walk("firstDays", invitation=stage.invite("empty"), login="nobody@example.org", password="lighthouse winter bread",
                  keyName=scene.SCRIPT, **stage.arguments())

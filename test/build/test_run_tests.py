@@ -35,7 +35,7 @@ def unit_program(directory):
 
 @pytest.mark.parametrize("strict, allowed, failed, skipped", [
     (False, None, 0, 1), (True, None, 1, 0), (True, "needs_a_device", 0, 1), (True, "something_else", 1, 0)])
-def test_skips_of_unit_tests(script, tmp_path, monkeypatch, strict, allowed, failed, skipped):
+def test_strict_run_fails_on_unlisted_skips_of_unit_tests(script, tmp_path, monkeypatch, strict, allowed, failed, skipped):
     monkeypatch.setattr(script, "STRICT", strict)
     allow(tmp_path, "unit debug test_x", allowed)
     part = script.run_unit("debug", unit_program(tmp_path))
@@ -44,7 +44,7 @@ def test_skips_of_unit_tests(script, tmp_path, monkeypatch, strict, allowed, fai
 
 @pytest.mark.parametrize("strict, allowed, failed, skipped", [
     (False, None, 0, 1), (True, None, 1, 0), (True, "test_some.test_skipped", 0, 1)])
-def test_skips_of_python_tests(script, tmp_path, monkeypatch, strict, allowed, failed, skipped):
+def test_strict_run_fails_on_unlisted_skips_of_python_tests(script, tmp_path, monkeypatch, strict, allowed, failed, skipped):
     monkeypatch.setattr(script, "STRICT", strict)
     allow(tmp_path, "python plain", allowed)
     (tmp_path / "test_some.py").write_text(PYTEST)

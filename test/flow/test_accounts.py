@@ -46,7 +46,7 @@ def make_key(browser, name="Spreadsheet"):
 
 # ---- from start to end ---------------------------------------------------------------------------------------------------
 
-def test_from_the_invitation_to_a_revoked_key(viewtally):
+def test_first_days_from_invitation_to_revoked_key(viewtally):
     author = viewtally.add_author("Ann Author")
     viewtally.start()
     browser = Browser(viewtally.client())
@@ -303,7 +303,7 @@ def test_secrets_are_stored_as_hashes(world):
         assert secret.encode() not in stored
 
 
-def test_sign_out_everywhere(world):
+def test_sign_out_everywhere_ends_all_sessions(world):
     other = sign_in(world, "ann", PASSWORD)
     key = make_key(other)
     page = other.send(other.get("/account"), "/account/sign-out")

@@ -274,7 +274,7 @@ def peak_memory(server, action):
     return status("VmHWM:") - before, result
 
 
-def test_unknown_login_takes_the_same_work(world):
+def test_unknown_login_costs_as_much_as_a_wrong_password(world):
     """Argon2id over 64 MiB with and without an account. Measured by memory, because time depends on the load of the machine."""
     nobody = world.add_author("No password yet")
     world.run("author", "set-login", nobody, "nopassword")
@@ -485,7 +485,7 @@ def test_image_sources_are_configured(make_viewtally, clock):
         assert "image_sources" in other.run("check-config", status=2).err
 
 
-def test_cookie_attributes(make_viewtally, clock, world):
+def test_cookies_have_security_attributes(make_viewtally, clock, world):
     for name in ("viewtally-form", "viewtally-session", "viewtally-device"):
         morsel = world.browser.attributes[name]
         assert morsel["httponly"] and morsel["samesite"] == "Lax" and morsel["path"] == "/" and not morsel["domain"] and not morsel["secure"]

@@ -113,7 +113,7 @@ def test_more_requests_than_one_call_holds(make_world, redis):
     assert evalsha_calls(redis) == 3
 
 
-def test_each_request_gets_its_own_verdict(make_world, fake):
+def test_each_request_of_a_call_is_decided_separately(make_world, fake):
     world = make_world(fake.url, limit=1000, keys=5)
     listed = world.server.run("key", "list", "--author", world.author, "--json").json()
     number = {entry["id"]: world.keys.index(next(key for key in world.keys if key.endswith(entry["prefix"][-4:]))) for entry in listed}

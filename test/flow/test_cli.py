@@ -182,7 +182,7 @@ def test_unwritable_output_exits_with_3(viewtally):
 # --- author and key ---
 
 
-def test_author_add_and_list(viewtally):
+def test_added_author_is_listed(viewtally):
     viewtally.run("migrate")
     assert viewtally.run("author", "list").out == "" and viewtally.run("author", "list", "--json").json() == []
     viewtally.run("migrate")
@@ -202,7 +202,7 @@ def test_author_add_and_list(viewtally):
     assert " inactive " in lines[0] and lines[0].endswith("  First") and " active " in lines[1]
 
 
-def test_key_create_list_revoke(viewtally):
+def test_created_key_is_listed_and_can_be_revoked(viewtally):
     owner = viewtally.add_author()
     created = viewtally.run("key", "create", "--author", owner, "--name", "Zapier", "--json").json()
     assert created["name"] == "Zapier" and created["key"].startswith("service_live_") and created["last_used_at"] is None
@@ -267,7 +267,7 @@ def test_bad_lines_are_escaped_for_the_terminal(viewtally):
 # --- demo ---
 
 
-def test_demo(viewtally):
+def test_demo_creates_a_key_for_the_author_with_most_videos(viewtally):
     path = viewtally.directory / "demo.ndjson"
     path.write_bytes(encode_lines([author("Small"), author("Big"), video("v", "Big", "2026-07-01T00:00:00Z")]))
     first = viewtally.run("demo", path, "--key-file", "demo.key").out
@@ -275,7 +275,7 @@ def test_demo(viewtally):
     assert "of Big, an author with 1 video" in first and " http://127.0.0.1:8080/v1/account\n" in first
     assert (viewtally.directory / "demo.key").stat().st_mode & 0o777 == 0o600
     path.unlink()
-    done = viewtally.run("demo", path, "--key-file", "demo.key")                # imports nothing, and says so
+    done = viewtally.run("demo", path, "--key-file", "demo.key")                # imports nothing and prints a message
     again = done.out
     assert done.err == f"viewtally demo: the database already has authors: {path} is not imported\n"
     assert re.search(r"KEY=(\S+)", again).group(1) == key

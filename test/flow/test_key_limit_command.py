@@ -56,7 +56,7 @@ def test_reset_empties_a_full_window(world, redis):
     wait.until(lambda: world.statuses(1) == [200], "the server to follow the reset", 5)
 
 
-def test_reset_says_so(world):
+def test_reset_prints_that_the_window_is_empty(world):
     assert world.limit("--reset").out.endswith("remaining                   5\nThe window is now empty.\n")
 
 

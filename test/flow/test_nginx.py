@@ -365,7 +365,7 @@ def test_rejections_by_nginx_have_the_api_format(stack, status, data):
 
 # -- variants described in the file -------------------------------------------------------------------------------------
 
-def test_unix_socket(make_viewtally, make_nginx, tmp_path):
+def test_nginx_connects_through_a_unix_socket(make_viewtally, make_nginx, tmp_path):
     path = tmp_path / "v.sock"
     server = make_viewtally({"log": {"level": "debug"}, "server": {"listen": f"127.0.0.1:0, unix:{path}", "trusted_proxies": "unix"}})
     server.import_lines([next(world())])
@@ -378,7 +378,7 @@ def test_unix_socket(make_viewtally, make_nginx, tmp_path):
     assert logged_client(stack.nginx.address, "127.0.0.2", stack, {}) == "127.0.0.2"
 
 
-def test_tls(server, make_nginx, tmp_path):
+def test_nginx_terminates_tls(server, make_nginx, tmp_path):
     if not shutil.which("openssl"):
         pytest.skip("openssl is not installed, so there is no certificate to test with")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",

@@ -14,7 +14,7 @@ def keyed(viewtally):
     return viewtally
 
 
-def test_connect_and_list(keyed):
+def test_connected_account_is_listed(keyed):
     author, other = keyed.add_author("Ann"), keyed.add_author("Bob")
     number = secrets.connect(keyed, author, options=["--name", "ann"])
     done = secrets.connect(keyed, other, "instagram-facebook", "178", grant={"access_token": "EAA.SECRET"}, options=["--json"])

@@ -143,7 +143,7 @@ def assert_served(world, count=30):
         assert {client.get("/account").status for _ in range(count)} <= {200, 429}
 
 
-def test_redis_stopped_and_started_again(world, redis):
+def test_process_limits_while_redis_is_stopped(world, redis):
     redis.stop()
     assert_served(world)
     world.wait_until_unavailable()
@@ -152,7 +152,7 @@ def test_redis_stopped_and_started_again(world, redis):
     assert world.first.log.count("redis: unavailable") == 1
 
 
-def test_redis_paused(world, redis):
+def test_process_limits_while_redis_is_paused(world, redis):
     redis.signal(signal.SIGSTOP)
     assert_served(world)
     assert last_state(world.first) == "unavailable"
@@ -162,7 +162,7 @@ def test_redis_paused(world, redis):
         assert client.get("/account").status == 200
 
 
-def test_process_windows_take_over_with_what_redis_counted(world, redis):
+def test_process_windows_include_requests_counted_by_redis(world, redis):
     with world.client() as client:
         for _ in range(20):
             assert client.get("/account").status == 200
@@ -176,7 +176,7 @@ def test_process_windows_take_over_with_what_redis_counted(world, redis):
     (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
     (("CONFIG", "SET", "min-replicas-to-write", "3"), ("CONFIG", "SET", "min-replicas-to-write", "0")),
 ], ids=["read-only", "out of memory", "too few replicas"])
-def test_redis_that_rejects_writes(world, redis, spoil, mend):
+def test_process_limits_while_redis_rejects_writes(world, redis, spoil, mend):
     redis.call(*spoil)
     assert_served(world)
     world.wait_until_unavailable()
@@ -219,7 +219,7 @@ def guarded(tmp_path, *options):
 
 
 @pytest.mark.parametrize("unix", [True, False], ids=["unix socket", "user of an access list"])
-def test_password_database_and_prefix(make_viewtally, tmp_path, unix):
+def test_password_database_and_prefix_are_used(make_viewtally, tmp_path, unix):
     secret, users = tmp_path / "secret", tmp_path / "users.acl"
     secret.write_text("s3cret\n")
     users.write_text("user default off\nuser tally on >s3cret ~tally:* +@all\n")
@@ -294,7 +294,7 @@ class Impostor:
     b"", b"+OK\r\n", b"$-1\r\n", b"*3\r\n:1\r\n:2\r\n", b"?what\r\n", b"-LOADING Redis is loading\r\n", b"HTTP/1.1 400 Bad\r\n\r\n",
     b"*-1\r\n", b"$99999999999999\r\nx", b"*1\r\n" * 100, b":1\r\n:2\r\n:3\r\n" * 50,
 ], ids=["silence", "ok", "nil", "cut", "garbage", "loading", "http", "nil array", "huge", "nested", "too many"])
-def test_server_that_is_not_redis(make_viewtally, reply):
+def test_process_limits_if_the_server_is_not_redis(make_viewtally, reply):
     impostor = Impostor(reply)
     try:
         instance = make_viewtally({"limits": {"requests_per_minute": 5}, "redis": {

@@ -175,7 +175,7 @@ def test_reply_after_the_client_disconnected_is_ignored(world, fake, reset):
     wait.until(lambda: world.get(LIMIT + 1) == [200] * (LIMIT + 1), "replies of Redis in time")
 
 
-def test_connection_reset_with_pending_calls(world, fake):
+def test_process_decides_pending_calls_if_the_connection_is_reset(world, fake):
     called, gate = threading.Event(), threading.Event()
 
     def hold(words):
@@ -231,7 +231,7 @@ def test_concurrent_requests_share_one_connection(world, fake):
     assert len(fake.accepted) == fake.most_open == 1
 
 
-def test_redis_started_after_the_server(make_viewtally, redis):
+def test_server_connects_to_a_redis_that_starts_later(make_viewtally, redis):
     redis.stop()
     world = World(make_viewtally, redis.url)
     world.wait_until("unavailable")
@@ -240,7 +240,7 @@ def test_redis_started_after_the_server(make_viewtally, redis):
     world.wait_until("up")
 
 
-def test_host_name_that_does_not_exist(make_viewtally):
+def test_process_limits_if_the_host_name_does_not_exist(make_viewtally):
     world = World(make_viewtally, "redis://redis.invalid:6379")
     world.wait_until("unavailable")
     assert world.get(LIMIT + 1) == [200] * LIMIT + [429]

@@ -90,7 +90,7 @@ def test_authorities_of_the_system_are_the_default(make_viewtally, tmp_path, aut
         World(make_viewtally, redis.url).assert_unavailable("certificate", "local issuer")
 
 
-def test_password_over_tls(make_viewtally, tmp_path, authority, server_files):
+def test_password_is_sent_over_tls(make_viewtally, tmp_path, authority, server_files):
     users = tmp_path / "users.acl"
     users.write_text("user default on nopass ~* +@all\nuser tally on >s3cret ~viewtally:* +@all\n")
     with tls_redis(tmp_path, server_files, "--aclfile", str(users)) as redis:
@@ -100,7 +100,7 @@ def test_password_over_tls(make_viewtally, tmp_path, authority, server_files):
         World(make_viewtally, url, ca_file=authority.ca, password_file=secret).wait_until_up()
 
 
-def test_client_certificate(make_viewtally, tmp_path, authority, server_files):
+def test_client_certificate_is_sent(make_viewtally, tmp_path, authority, server_files):
     certificate, key = authority.issue("client", "DNS:viewtally")
     with TlsRedis(tmp_path / "redis", *server_files, "--tls-ca-cert-file", authority.ca, "--tls-auth-clients", "yes") as redis:
         World(make_viewtally, redis.url, ca_file=authority.ca, client_cert_file=certificate, client_key_file=key).wait_until_up()
@@ -121,7 +121,7 @@ def test_renewed_certificate_needs_no_restart(make_viewtally, tmp_path, authorit
 # --- failure ---
 
 
-def test_unknown_authority(make_viewtally, tmp_path, server_files):
+def test_certificate_of_an_unknown_authority_is_rejected(make_viewtally, tmp_path, server_files):
     other = Authority(tmp_path / "other", "Other CA")
     with tls_redis(tmp_path, server_files) as redis:
         World(make_viewtally, redis.url, ca_file=other.ca).assert_unavailable("certificate is not accepted")
@@ -129,27 +129,27 @@ def test_unknown_authority(make_viewtally, tmp_path, server_files):
 
 @pytest.mark.parametrize("host, names", [("127.0.0.1", "DNS:127.0.0.1,IP:127.0.0.2"), ("localhost", "DNS:other.example,IP:127.0.0.1")],
                          ids=["address", "name"])
-def test_certificate_of_another_host(make_viewtally, tmp_path, authority, host, names):
+def test_certificate_of_another_host_is_rejected(make_viewtally, tmp_path, authority, host, names):
     with tls_redis(tmp_path, authority.issue("other-host", names)) as redis:
         World(make_viewtally, f"rediss://{host}:{redis.port}", ca_file=authority.ca).assert_unavailable("certificate", "mismatch")
 
 
-def test_expired_certificate(make_viewtally, tmp_path, authority):
+def test_expired_certificate_is_rejected(make_viewtally, tmp_path, authority):
     with tls_redis(tmp_path, authority.issue("expired", "IP:127.0.0.1", days=-1)) as redis:
         World(make_viewtally, redis.url, ca_file=authority.ca).assert_unavailable("certificate has expired")
 
 
-def test_redis_without_tls(make_viewtally, redis, authority):
+def test_redis_without_tls_is_unavailable(make_viewtally, redis, authority):
     url = redis.url.replace("redis://", "rediss://")
     World(make_viewtally, url, ca_file=authority.ca).assert_unavailable("TLS: no reply to the handshake")
 
 
-def test_plain_connection_to_a_tls_port(make_viewtally, tmp_path, server_files):
+def test_plain_connection_to_a_tls_port_is_unavailable(make_viewtally, tmp_path, server_files):
     with tls_redis(tmp_path, server_files) as redis:
         World(make_viewtally, redis.url.replace("rediss://", "redis://")).assert_unavailable()
 
 
-def test_silent_handshake(make_viewtally, authority):
+def test_silent_handshake_does_not_block_requests(make_viewtally, authority):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         world = World(make_viewtally, f"rediss://127.0.0.1:{silent.getsockname()[1]}", ca_file=authority.ca)
         world.assert_limits_in_process()      # during the first attempt
@@ -157,7 +157,7 @@ def test_silent_handshake(make_viewtally, authority):
         assert "redis: unavailable, limiting per process (TLS: no reply to the handshake;" in world.lines()[0]
 
 
-def test_connection_closed_during_the_handshake(make_viewtally, authority):
+def test_connection_closed_during_the_handshake_is_reported(make_viewtally, authority):
     with socket.create_server(("127.0.0.1", 0)) as closing:
         threading.Thread(target=close_connections, args=(closing,), daemon=True).start()
         world = World(make_viewtally, f"rediss://127.0.0.1:{closing.getsockname()[1]}", ca_file=authority.ca)
@@ -186,7 +186,7 @@ def test_old_protocols_are_rejected(make_viewtally, tmp_path, authority, server_
         redis.stop()
 
 
-def test_redis_paused_and_killed(make_viewtally, tmp_path, authority, server_files):
+def test_reconnects_over_tls_after_redis_was_paused_or_killed(make_viewtally, tmp_path, authority, server_files):
     with tls_redis(tmp_path, server_files) as redis:
         world = World(make_viewtally, redis.url, ca_file=authority.ca)
         world.wait_until_up()

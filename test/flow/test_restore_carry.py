@@ -174,19 +174,19 @@ def assert_lists_what_is_valid(world, printed):
     assert "  account  1  tiktok  stays\n" in printed and "  account  2  tiktok  goes\n" in printed
 
 
-def test_damaged_replaced_database_prints_what_is_valid_again(world):
+def test_damaged_replaced_database_prints_revived_credentials(world):
     revoke_all(world)
     world.database.write_bytes(b"not a database " * 1000)
     printed = world.run("restore", "--force", "then.db").out
     assert_lists_what_is_valid(world, printed)
 
 
-def test_missing_replaced_database_prints_what_is_valid_again(world):
+def test_missing_replaced_database_prints_revived_credentials(world):
     world.database.unlink()
     assert_lists_what_is_valid(world, world.run("restore", "then.db").out)
 
 
-def test_unrelated_replaced_database_prints_what_is_valid_again(world):
+def test_unrelated_replaced_database_prints_revived_credentials(world):
     world.database.unlink()
     world.run("migrate")
     printed = world.run("restore", "then.db").out
@@ -259,7 +259,7 @@ def test_restored_database_descends_from_the_replaced_one(world):
     assert accounts(world) == []
 
 
-def test_account_that_the_replaced_database_never_had_is_kept(world):
+def test_account_unknown_to_the_replaced_database_is_restored(world):
     """A wrong, older backup was restored first: accounts connected after it are missing, but were not disconnected."""
     connect_account(world, "Bob", "later")
     world.run("backup", "newer.db")

@@ -60,7 +60,7 @@ def test_no_file_contains_a_plain_token(viewtally):
     (lambda path: path.write_text("deadbeef " + "00" * 32 + "\n"), "is not in the key file"),
     (lambda path: path.write_text(secrets.key_ids(path)[0] + " " + "00" * 32 + "\n"), "cannot open the tokens"),
 ])
-def test_nothing_starts_if_tokens_cannot_be_decrypted(viewtally, spoil, says):
+def test_server_and_refresh_do_not_start_if_tokens_cannot_be_decrypted(viewtally, spoil, says):
     path = secrets.with_keys(viewtally)
     viewtally.configure({"refresh": {"source": "simulated"}})
     secrets.connect(viewtally, viewtally.add_author())
@@ -72,7 +72,7 @@ def test_nothing_starts_if_tokens_cannot_be_decrypted(viewtally, spoil, says):
     assert says in viewtally.run("secrets", "check", status=1 if "cannot open" in says else 2).err
 
 
-def test_nothing_starts_if_stored_tokens_have_no_key_file(viewtally):
+def test_server_and_refresh_do_not_start_without_the_key_file_of_tokens(viewtally):
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
     viewtally.configure({"secrets": {"key_file": ""}})

@@ -136,7 +136,7 @@ def test_empty_files_and_unusual_names(service, spool, ada):
         assert views_of(service, ada, "a") == 99
 
 
-def test_file_that_is_still_being_written_is_left_for_later(service, spool, ada):
+def test_file_is_not_applied_while_it_is_written(service, spool, ada):
     """A program writes into the spool instead of renaming: nothing is lost."""
     message = "slow.ndjson is still being written and is left for later"
     with service, open(spool.path / "slow.ndjson", "w") as file:
@@ -164,7 +164,7 @@ def read_position(pid, path):
     return None
 
 
-def test_file_that_changes_while_it_is_read_is_left_for_later(service, spool, ada):
+def test_file_that_changes_during_reading_is_applied_later(service, spool, ada):
     """The writer has closed the file, so only size and time show the change. Nothing is applied before the file is read again."""
     path = spool.path / "changing.ndjson"
     spool.drop(path.name, [reading("a", at(minute), minute + 1) for minute in range(1440)] * 60)

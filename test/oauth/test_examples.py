@@ -64,21 +64,21 @@ def follow_redirect(location):
     return ""
 
 
-def test_curl(world, tmp_path):
+def test_curl_example_connects(world, tmp_path):
     script = tmp_path / "connect.sh"
     script.write_text(example("sh"))
     world.words = [world.app["client_id"]]
     assert "Ann Author" in run_example(world, ["sh", str(script)], tmp_path, lambda location: location + "\n")
 
 
-def test_python(world, tmp_path):
+def test_python_example_connects(world, tmp_path):
     script = tmp_path / "connect.py"
     script.write_text(example("python"))
     world.words = [world.app["client_id"]]
     assert "Connected to Ann Author" in run_example(world, ["/usr/bin/python3", str(script)], tmp_path, follow_redirect)
 
 
-def test_javascript(world):
+def test_javascript_example_connects(world):
     installed = npm.install("oauth")
     script = installed / f"readme-{free_port()}.mjs"
     globals_of_18 = "import { webcrypto } from 'node:crypto';\nglobalThis.crypto ??= webcrypto;\n"

@@ -434,7 +434,7 @@ def test_instagram_me_below_data_is_accepted(linking):
     assert "instagram 1" in linking.link(linking.browser(), "instagram").text
 
 
-def test_personal_pinterest_account_is_shown_as_such(linking):
+def test_personal_pinterest_account_is_explained(linking):
     """Pinterest rejects analytics of personal accounts; their pins are neither missing nor 0."""
     world, id = linking.world, World.account_id("pinterest", 1)
     linking.standins.command("pinterest", "account_set", account=id, kind="PINNER")

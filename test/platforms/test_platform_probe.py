@@ -76,7 +76,7 @@ def test_probe_prints_what_a_refresh_would_change(world, standins):
     assert "not JSON" in probe(world, name, "tiktok", status=3).out
 
 
-def test_expired_token_is_refreshed_and_stored(world, standins):
+def test_probe_stores_refreshed_tokens(world, standins):
     """The new tokens must be stored, because the platform accepts the old refresh token only once."""
     [name] = world.add(platforms=("tiktok",))
     standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
@@ -85,7 +85,7 @@ def test_expired_token_is_refreshed_and_stored(world, standins):
     assert world.credential(name, "tiktok")["version"] == 2
 
 
-def test_probe_without_a_post(world):
+def test_probe_without_a_post_requests_an_id_that_does_not_exist(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
         finished = probe(world, name, platform, status=None)
@@ -120,7 +120,7 @@ def test_recorded_responses_are_anonymized_samples(world, standins, tmp_path):
     assert replayed.returncode == 0, replayed.stdout
 
 
-def test_usage_errors(world):
+def test_probe_rejects_invalid_numbers(world):
     world.add(platforms=("tiktok",))
     run = world.instance.run
     assert "number of an account" in run("platform", "probe", "x", status=2).err

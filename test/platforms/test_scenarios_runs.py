@@ -52,7 +52,7 @@ def test_next_run_continues_where_the_deadline_ended_this_one(world, clock, stan
     assert first in (world.accounts[names[len(read)], "tiktok"], world.accounts[names[len(read) - 1], "tiktok"]), first
 
 
-def test_posts_of_the_future_are_not_read(world, clock, standins):
+def test_posts_are_not_read_before_posted_at(world, clock, standins):
     world.add(platforms=("tiktok",), posted_at="2026-07-10T12:00:01Z")
     world.refresh()
     assert standins.calls("tiktok") == {}

@@ -44,7 +44,7 @@ static struct world begin(void)
     return w;
 }
 
-static void the_floor_follows_the_wall_clock(void **state)
+static void floor_follows_the_wall_clock(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -55,7 +55,7 @@ static void the_floor_follows_the_wall_clock(void **state)
     assert_int_equal(w.stored.floor_ms, START + 3 * DAY_MS + 20);
 }
 
-static void a_step_back_does_not_lower_the_floor(void **state)
+static void step_back_does_not_lower_the_floor(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -80,7 +80,7 @@ static void an_hour_ahead_is_adopted_and_a_millisecond_more_is_not(void **state)
     assert_int_equal(w.stored.ahead_wall_ms, w.wall_ms);
 }
 
-static void a_jump_is_adopted_after_24_hours(void **state)
+static void jump_is_adopted_after_24_hours(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -99,7 +99,7 @@ static void a_jump_is_adopted_after_24_hours(void **state)
     assert_int_equal(w.stored.ahead_for_ms, 0);
 }
 
-static void ten_years_ahead_for_an_hour_leave_nothing(void **state)
+static void ten_years_ahead_for_an_hour_have_no_lasting_effect(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -115,7 +115,7 @@ static void ten_years_ahead_for_an_hour_leave_nothing(void **state)
     assert_true(w.stored.floor_ms < START + YEARS);
 }
 
-static void a_second_jump_begins_the_24_hours_again(void **state)
+static void second_jump_restarts_the_24_hours(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -143,7 +143,7 @@ static void the_24_hours_survive_restarts_and_count_no_downtime(void **state)
     assert_int_equal(w.stored.floor_ms, w.wall_ms);
 }
 
-static void a_longer_downtime_begins_the_24_hours_again(void **state)
+static void longer_downtime_restarts_the_24_hours(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -200,14 +200,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(skew_between_processes_expires_nothing),
-        cmocka_unit_test(the_floor_follows_the_wall_clock),
-        cmocka_unit_test(a_step_back_does_not_lower_the_floor),
+        cmocka_unit_test(floor_follows_the_wall_clock),
+        cmocka_unit_test(step_back_does_not_lower_the_floor),
         cmocka_unit_test(an_hour_ahead_is_adopted_and_a_millisecond_more_is_not),
-        cmocka_unit_test(a_jump_is_adopted_after_24_hours),
-        cmocka_unit_test(ten_years_ahead_for_an_hour_leave_nothing),
-        cmocka_unit_test(a_second_jump_begins_the_24_hours_again),
+        cmocka_unit_test(jump_is_adopted_after_24_hours),
+        cmocka_unit_test(ten_years_ahead_for_an_hour_have_no_lasting_effect),
+        cmocka_unit_test(second_jump_restarts_the_24_hours),
         cmocka_unit_test(the_24_hours_survive_restarts_and_count_no_downtime),
-        cmocka_unit_test(a_longer_downtime_begins_the_24_hours_again),
+        cmocka_unit_test(longer_downtime_restarts_the_24_hours),
         cmocka_unit_test(two_processes_do_not_count_a_minute_twice),
         cmocka_unit_test(expiry_uses_the_later_of_wall_clock_and_floor),
     };

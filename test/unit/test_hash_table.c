@@ -42,7 +42,7 @@ static bool finds_exactly_the_added(const struct hash_table *t, const struct ent
     return true;
 }
 
-static void finds_what_a_plain_array_finds(void **state)
+static void lookup_matches_a_plain_array(void **state)
 {
     static struct entry entries[KEYS];
     struct hash_table t;
@@ -137,7 +137,7 @@ static void integers_spread_over_the_low_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_a_plain_array_finds),
+        cmocka_unit_test(lookup_matches_a_plain_array),
         cmocka_unit_test(iterates_over_each_entry_once),
         cmocka_unit_test(holds_more_entries_than_buckets_if_out_of_memory),
         cmocka_unit_test(integers_spread_over_the_low_bits),

@@ -334,7 +334,7 @@ static void reads_a_page_post(void **state)
 /* ---- fates ---- */
 
 /* Row 14. */
-static void empty_and_missing_lists(void **state)
+static void empty_and_missing_lists_give_no_counts(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -449,7 +449,7 @@ int main(void)
         cmocka_unit_test(drops_rejected_metric),
         cmocka_unit_test(parses_social_actions),
         cmocka_unit_test(reads_a_page_post),
-        cmocka_unit_test(empty_and_missing_lists),
+        cmocka_unit_test(empty_and_missing_lists_give_no_counts),
         cmocka_unit_test(error_of_one_post_sets_its_state),
         cmocka_unit_test(missing_insights_are_reported),
     };

@@ -31,7 +31,7 @@ static void body_below_the_minimum_is_in_memory(void **state)
     shared_body_release(body);
 }
 
-static void empty_body_is_possible(void **state)
+static void empty_body_is_stored(void **state)
 {
     (void)state;
     struct shared_body *body = shared_body_new(STR(""));
@@ -113,7 +113,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(body_below_the_minimum_is_in_memory),
-        cmocka_unit_test(empty_body_is_possible),
+        cmocka_unit_test(empty_body_is_stored),
         cmocka_unit_test(body_lives_until_the_last_reference_is_released),
         cmocka_unit_test(file_is_sealed_and_closed_with_the_body),
         cmocka_unit_test(file_is_sent_whole),

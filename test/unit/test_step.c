@@ -226,7 +226,7 @@ static void readings_are_rejected_exactly_beyond_the_limits(void **state)
     assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
 }
 
-static void rejection_texts(void **state)
+static void rejections_have_their_texts(void **state)
 {
     (void)state;
     assert_true(str_eq(rejection_text(REJECTION_UNKNOWN_POST), STR("unknown post")));
@@ -367,7 +367,7 @@ static void video_that_is_not_viral_is_below_its_threshold(void **state)
 }
 
 /* The hash table grows for a step with many videos; a small step afterwards works. */
-static void step_with_many_videos(void **state)
+static void step_applies_to_a_thousand_videos(void **state)
 {
     (void)state;
     enum { MANY = 1000 };
@@ -402,14 +402,14 @@ int main(void)
         STEP_TEST(baseline_and_ordinary_reading_in_one_step),
         STEP_TEST(only_milestones_above_the_baseline_cause_events),
         STEP_TEST(readings_are_rejected_exactly_beyond_the_limits),
-        STEP_TEST(rejection_texts),
+        STEP_TEST(rejections_have_their_texts),
         STEP_TEST(rejected_readings_change_nothing),
         STEP_TEST(replayed_step_changes_nothing),
         STEP_TEST(finalizing_decides_by_the_baseline),
         STEP_TEST(finalizing_is_viral_at_exactly_the_threshold),
         STEP_TEST(gain_above_a_pending_baseline_is_viral_once),
         STEP_TEST(video_that_is_not_viral_is_below_its_threshold),
-        STEP_TEST(step_with_many_videos),
+        STEP_TEST(step_applies_to_a_thousand_videos),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
