@@ -1,12 +1,12 @@
-/* CSV output (RFC 4180). A cell that a spreadsheet would run as a formula begins with an apostrophe. */
+/* CSV output (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe in front. */
 #ifndef VT_API_CSV_H
 #define VT_API_CSV_H
 
 #include "base/buf.h"
 #include "base/uuid.h"
 
-/* Each appends a cell, after a comma unless it is the first of its line. */
-void csv_text(struct buf *b, struct str s); /* p == NULL: empty. Ill-formed UTF-8 becomes U+FFFD */
+/* Each function appends a cell. It writes a comma first unless the cell is the first of its line. */
+void csv_text(struct buf *b, struct str s); /* if s.p is NULL, an empty cell; invalid UTF-8 becomes U+FFFD */
 void csv_i64(struct buf *b, int64_t v);
 void csv_bool(struct buf *b, bool v);
 void csv_uuid(struct buf *b, const struct uuid *u);

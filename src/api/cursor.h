@@ -1,18 +1,20 @@
-/* The opaque cursor of GET /videos: a position in the list, bound to the author and the filters of its
- * request. */
+/* The opaque cursor of GET /videos. It contains a position in the list and is valid only for the same author
+ * and the same filters. */
 #ifndef VT_API_CURSOR_H
 #define VT_API_CURSOR_H
 
 #include "store/read.h"
 
-/* base64url of a version byte, the position and a 64-bit hash of author and filters. */
+/* A cursor is the base64url form of a version byte, the position, and a 64-bit hash of author and filters. */
 enum { CURSOR_TEXT_LEN = 44 };
 
-/* Binds to all of the query but `after` and `limit`. The output has no NUL. */
+/* Formats a cursor for `position`. It is bound to all members of `q` except `after` and `limit`. The output
+ * is not NUL-terminated. */
 void cursor_format(const struct videos_query *q, const struct uuid *author,
                    const struct video_position *position, char out[CURSOR_TEXT_LEN]);
 
-/* False: malformed, another version, other filters, or another author. */
+/* Parses a cursor. Returns false if it is malformed, has an unknown version, or belongs to other filters or
+ * another author. */
 MUST_USE bool cursor_parse(const struct videos_query *q, const struct uuid *author, struct str text,
                            struct video_position *out);
 

@@ -1,5 +1,5 @@
 /* JSON responses: the success envelope, the nine error codes, and the header fields of every response. The
- * OAuth endpoints use them too. */
+ * OAuth endpoints also use them. */
 #ifndef VT_API_ENVELOPE_H
 #define VT_API_ENVELOPE_H
 
@@ -8,8 +8,8 @@
 
 /* Strings live as long as the server. */
 struct envelope_settings {
-    const char *cors_origins; /* a comma-separated list; "": CORS is off */
-    struct str key_prefix;    /* keys are cut off the debug log's targets */
+    const char *cors_origins; /* comma-separated; empty if CORS is disabled */
+    struct str key_prefix;    /* the prefix of API keys, to remove keys from URLs in the debug log */
 };
 
 enum api_error {
@@ -26,30 +26,36 @@ enum api_error {
     API_UNAVAILABLE,  /* 503, code internal_error */
 };
 
-/* Discards the response so far and makes an error response. Returns NEXT_DONE. Not while streaming. */
+/* Discards the response written so far and writes an error response. Returns NEXT_DONE. Do not call after
+ * part of the response was sent (r->res.streaming). */
 enum next envelope_error(struct request *r, enum api_error error, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Response to a failed read: 503 with Retry-After, or an aborted response while streaming. Returns NEXT_DONE.
- */
+/* Responds to a failed database read: with 503 and Retry-After, or if part of the response was already sent,
+ * by closing the connection. Returns NEXT_DONE. */
 enum next envelope_store_error(struct request *r, enum err err);
 
-/* The same if the data changed too often between the slices of a response (STREAM_ABORT). */
+/* Like envelope_store_error(), but for data that changed too often while a long response was being written
+ * (STREAM_ABORT). */
 enum next envelope_data_changed(struct request *r);
 
-/* For struct http_app. */
+/* Responds with 404, or with 405 if the path exists but not for this method. For http_app.no_route. */
 enum next envelope_no_route(struct request *r);
+/* Responds to a request that was rejected before routing, with `message`. For http_app.reject. */
 void envelope_reject(struct request *r, const char *message);
 
-/* Status 200, and the envelope up to and including `"success":true`. The caller appends further members. */
+/* Sets status 200 and writes the envelope up to and including `"success":true`. Returns the response body, to
+ * which the caller appends further members. */
 struct buf *envelope_begin(struct request *r);
-/* Closes the envelope. Returns NEXT_DONE; makes a 500 if the response exceeds its maximum size. */
+/* Closes the envelope. If the response exceeds its maximum size, replaces it with a 500. Returns NEXT_DONE.
+ */
 enum next envelope_end(struct request *r);
 
-/* For struct http_app.preflight: makes the response if CORS is on and the request is a preflight. */
+/* Returns true, after writing the response, if CORS is enabled and the request is a preflight. For
+ * http_app.preflight. */
 bool envelope_preflight(struct request *r, const struct envelope_settings *settings);
 
-/* For struct http_app.finish: request id, caching and CORS fields. */
+/* Adds the header fields for request id, caching and CORS. For http_app.finish. */
 void envelope_finish(struct request *r, const struct envelope_settings *settings, bool varies_by_accept);
 
 #endif

@@ -1,6 +1,6 @@
-/* Long polls: requests that wait for a commit, by any process. While a request waits, a timer polls the
- * store's version; after a commit it wakes the waiters in batches, so that a thousand of them do not delay
- * other requests. */
+/* Long polls: requests that wait until any process commits to the database. While a request waits, a timer
+ * polls store_version(). After a commit it wakes the waiting requests in batches, so that a thousand of them
+ * do not delay other requests. */
 #ifndef VT_API_LONGPOLL_H
 #define VT_API_LONGPOLL_H
 
@@ -12,23 +12,25 @@
 
 struct longpoll;
 
-/* In the arena of the waiting request; zeroed before its first use. */
+/* Allocate it in the arena of the waiting request, and zero it before its first use. */
 struct longpoll_wait {
     struct list link;
     struct request *request;
 };
 
+/* Never returns NULL. Free with longpoll_close(). */
 struct longpoll *longpoll_new(uv_loop_t *loop, struct store *store);
 
-/* Precondition: no request is waiting. Frees itself when its timer is closed. */
+/* Closes the timer; `l` is freed when the loop has closed it. Precondition: no request is waiting. NULL is
+ * ignored. */
 void longpoll_close(struct longpoll *l);
 
-/* Waits until a commit or until `deadline_ms` (monotonic); the request's next step finds out which. It may
- * wait again. Uses r->on_free. */
+/* Makes the request wait for a commit, at most until `deadline_ms` (monotonic). Return its value from the
+ * current step. The next step must check whether there is new data, and may wait again. Sets r->on_free. */
 enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms);
 
-/* Before the server stops: wakes all waiters. From then on longpoll_is_draining() is true, and requests
- * respond with what they have instead of waiting. */
+/* Wakes all waiting requests. Call before the server stops. Afterwards longpoll_is_draining() returns true;
+ * requests must then respond at once instead of waiting. */
 void longpoll_drain(struct longpoll *l);
 bool longpoll_is_draining(const struct longpoll *l);
 

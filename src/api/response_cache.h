@@ -10,11 +10,11 @@
 
 struct response_cache;
 
-/* Everything that a response depends on. An entry is found by all fields but `revision`; an entry of another
- * revision is a miss. Strings may be empty. */
+/* Everything that a response depends on. A lookup compares all members except `revision`; an entry found with
+ * another revision is a miss. Strings may be empty. */
 struct response_key {
     const void *route;
-    int64_t scope; /* row of the author, or of the API key */
+    int64_t scope; /* row id of the author or of the API key */
     struct str path, query, accept;
     int64_t revision;
 };
@@ -22,22 +22,23 @@ struct response_key {
 enum { RESPONSE_FACTS = 3 };
 struct cached_response {
     struct str body, etag, content_type;
-    int64_t facts[RESPONSE_FACTS];   /* numbers of the endpoint, returned on a hit */
-    struct shared_body *shared_body; /* on a hit: the owner of `body`, which can outlive the entry */
+    int64_t facts[RESPONSE_FACTS];   /* values of the endpoint, passed to on_cache_hit() (api.h) */
+    struct shared_body *shared_body; /* on a hit, owns `body`, which can outlive the entry */
 };
 
-/* If `max_bytes` is 0, nothing is ever stored. */
+/* Creates a cache of at most `max_bytes`. If 0, it never stores a response. Never returns NULL. */
 struct response_cache *response_cache_new(size_t max_bytes);
 /* NULL is ignored. */
 void response_cache_free(struct response_cache *c);
 
-/* Returns the response, which is valid until the next call of this cache, or NULL on a miss. Acquire
- * `shared_body` to keep the body longer. `now_ms` is wall clock time. */
+/* Looks up a response. Returns NULL on a miss. The result is valid until the next call for this cache; to use
+ * the body longer, acquire `shared_body`. `now_ms` is wall clock time. */
 const struct cached_response *response_cache_look_up(struct response_cache *c, const struct response_key *key,
                                                      int64_t now_ms);
 
-/* Stores a copy if the same request was offered before. It is valid from `now_ms` until just before
- * `valid_until_ms`. `content_type` is not copied: it must be a constant. */
+/* Stores a copy of the response if this function was called for the same request before (see the file head).
+ * The entry is valid from `now_ms` until just before `valid_until_ms`. `content_type` is not copied, so it
+ * must be a string constant. */
 void response_cache_store(struct response_cache *c, const struct response_key *key,
                           const struct cached_response *response, int64_t now_ms, int64_t valid_until_ms);
 

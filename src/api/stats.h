@@ -1,5 +1,6 @@
 /* GET /stats: declarations shared by its files. stats.c handles the request and groups by video, stats_book.c
- * groups by book, stats_days.c makes the days of a row dense. */
+ * groups by book, and stats_days.c adds the days without views to a row. A slice is the work of one loop
+ * iteration: at most STATS_VIDEOS_PER_SLICE videos. */
 #ifndef VT_API_STATS_H
 #define VT_API_STATS_H
 
@@ -16,8 +17,8 @@ struct stats {
     struct stats_progress progress;
     int32_t from, to, today;
     bool csv;
-    struct str variant;      /* everything that the body depends on, except the data */
-    struct by_book *by_book; /* NULL: grouped by video */
+    struct str variant;      /* for the ETag: everything except the data that the body depends on */
+    struct by_book *by_book; /* NULL if grouped by video */
 };
 
 static inline struct stats *stats_of(const struct request *r)
@@ -25,7 +26,8 @@ static inline struct stats *stats_of(const struct request *r)
     return endpoint_call_of(r)->endpoint;
 }
 
-/* Call after each slice. True: the slice failed or the data changed, and the step must return `*next`. */
+/* Call after each slice. Returns true if the read failed or the data changed; the step must then return
+ * `*next`. */
 MUST_USE bool stats_slice_interrupted(struct request *r, enum next *next);
 
 /* Completes the response. */
@@ -33,9 +35,11 @@ enum next stats_finish(struct request *r);
 
 /* ---- stats_book.c ---- */
 
-struct by_book *by_book_new(struct request *r); /* uses r->on_free */
-/* Writes all rows, beginning with the first book. */
+/* Allocates the state of grouping by book. Sets r->on_free, which frees it. */
+struct by_book *by_book_new(struct request *r);
+/* Starts to write the rows of all books. Return its value from the current step. */
 enum next by_book_start(struct request *r);
+/* Appends the header line of the CSV format. */
 void by_book_csv_head(struct buf *b);
 
 /* ---- stats_days.c ---- */
@@ -46,18 +50,19 @@ struct stats_day {
     bool is_viral, went_viral;
 };
 
-/* The days of one row, ascending and dense (decision 3). */
+/* Iterates over all days of one row in ascending order, including days without views (decision 3). */
 struct stats_days {
     const struct stats_video *row;
     int32_t date, last;
-    int32_t viral_date; /* INT32_MAX: not viral */
+    int32_t viral_date; /* INT32_MAX if not viral */
     int64_t total;      /* as of the day before `date` */
-    size_t next;        /* of row->days */
+    size_t next;        /* index in row->days */
 };
 
-/* False: no listed day has a gain, so the row is left out. */
+/* Starts the iteration. Returns false if no day has gained views; the row is then omitted. */
 MUST_USE bool stats_days_begin(struct stats_days *d, const struct stats_video *row,
                                const struct stats *stats);
+/* Sets `*out` to the next day. Returns false after the last one. */
 MUST_USE bool stats_days_next(struct stats_days *d, struct stats_day *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* Long responses in slices: yields to other requests, sends what is complete, and knows the entity tag before
- * the body.
+/* Long responses, written in slices. Between two slices other requests can run and the completed part is
+ * sent. The ETag is computed before the body.
  *
- * Each slice is a read of its own and reports the author's revision that it saw. If the data changed between
- * two slices, the response is restarted; if a part of it was sent already, it is aborted, so that no client
+ * Each slice is a separate read and reports the author's revision that it saw. If the data changed between
+ * two slices, the response is restarted. If part of it was already sent, it is aborted, so that no client
  * receives a mix of two revisions. */
 #ifndef VT_API_STREAM_H
 #define VT_API_STREAM_H
@@ -11,20 +11,22 @@
 
 struct stream {
     int64_t slice_start_us;
-    int64_t author_rev; /* of the response */
+    int64_t author_rev; /* the revision that the response shows */
     int restarts;
 };
 
-/* Sets the ETag from the database, the author, the author's revision and `variant`, which stands for
- * everything else that the body depends on. False: the client has this response already, and the 304 is made.
- */
+/* Computes the ETag from the database, the author, the author's revision and `variant`, which contains
+ * everything else that the body depends on. Returns false if the client already has this response; a 304 has
+ * then been prepared. */
 MUST_USE bool stream_begin(struct request *r, struct stream *s, struct str variant);
 
-/* Continues with `step`: now, in the next loop iteration, or when the client has read. */
+/* Continues with `step`: immediately; in the next loop iteration if the time slice of this one has ended; or
+ * when the socket is writable again. Return its value from the current step. */
 enum next stream_next_slice(struct request *r, struct stream *s, request_step *step);
 
-/* Call after each slice with the revision that it saw. After STREAM_RESTART the response is empty and has the
- * new ETag. */
+/* Call after each slice with the author's revision that it saw. On STREAM_RESTART, the response has been
+ * emptied and has a new ETag; write it again from the start. On STREAM_ABORT, call
+ * envelope_data_changed(). */
 enum stream_change { STREAM_UNCHANGED, STREAM_RESTART, STREAM_ABORT };
 enum stream_change stream_check(struct request *r, struct stream *s, int64_t author_rev, struct str variant);
 

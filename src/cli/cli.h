@@ -1,5 +1,5 @@
-/* The command table: what each command is called, which options and operands it takes, and what it does. The
- * parser, `--help` and the reference in docs/cli.md all read it. */
+/* The command table: names, options, operands and functions of all commands. The parser, `--help` and the
+ * reference docs/cli.md are based on it. */
 #ifndef VT_CLI_CLI_H
 #define VT_CLI_CLI_H
 
@@ -18,49 +18,49 @@ enum cli_exit {
 
 struct cli {
     struct config config;
-    const char *config_path;   /* NULL: no file was given and ./config.ini does not exist */
+    const char *config_path;   /* NULL if no file was given and ./config.ini does not exist */
     struct database_lock lock; /* held until the process ends; see cli_lock_database() */
 };
 
 struct cli_option {
-    const char *name;     /* without the dashes; NULL ends the list */
-    const char *argument; /* placeholder such as "UUID"; NULL: a flag */
+    const char *name;     /* without the dashes; NULL marks the end of the list */
+    const char *argument; /* placeholder such as "UUID"; NULL for a flag */
     const char *help;
     bool is_required;
-    bool is_repeatable; /* at most one option of an action; see cli_arguments.repeated */
+    bool is_repeatable; /* at most one option of an action may be; see cli_arguments.repeated */
 };
 
 struct cli_arguments;
 
-/* Texts are plain sentences; the printer wraps them. Paragraphs are separated by an empty line; a paragraph
- * whose first byte is a space is printed as it is. */
+/* Texts are plain sentences, which are wrapped when printed. An empty line separates paragraphs. A paragraph
+ * that begins with a space is printed unchanged. */
 struct cli_action {
-    const char *name;     /* NULL: the command has no subcommands */
-    const char *operands; /* for the usage line, such as "FILE…"; NULL: none */
+    const char *name;     /* NULL if the command has no subcommands */
+    const char *operands; /* for the usage line, such as "FILE…"; may be NULL */
     int operands_min, operands_max;
-    const struct cli_option *options; /* NULL: none */
-    const char *summary;              /* one line; NULL: the command's */
-    const char *description;          /* NULL: the summary is enough */
-    const char *partial;              /* when the exit status is 1; NULL: never */
-    const char *examples;             /* command lines, one a line; NULL: none */
+    const struct cli_option *options; /* may be NULL */
+    const char *summary;              /* one line; NULL if the command's summary applies */
+    const char *description;          /* may be NULL */
+    const char *partial;              /* in which case the exit status is 1; NULL if never */
+    const char *examples;             /* one command per line; may be NULL */
     enum cli_exit (*run)(struct cli *cli, const struct cli_arguments *arguments);
 };
 
 struct cli_command {
     const char *name;
     const char *summary;              /* one line */
-    const char *description;          /* NULL, or a preface to the descriptions of the actions */
-    const struct cli_action *actions; /* ended by a NULL `run` */
+    const char *description;          /* printed before the descriptions of the actions; may be NULL */
+    const struct cli_action *actions; /* the last one has a NULL `run` */
 };
 
 extern const struct cli_command cli_app, cli_author, cli_backup, cli_check_config, cli_demo, cli_import,
     cli_key, cli_migrate, cli_platform, cli_refresh, cli_restore, cli_secrets, cli_status, cli_healthcheck;
 
-/* main(): finds the command, parses its arguments, loads the configuration and runs it. `serve` is passed in
- * because the server is above this layer. */
+/* The body of main(): finds the command, parses its arguments, loads the configuration and runs the command.
+ * Returns the exit status. `serve` is a parameter because src/cli must not depend on the server. */
 int cli_main(int argc, char **argv, const struct cli_command *serve);
 
-/* Writes the reference of all commands in Markdown (docs/cli.md). False: the file cannot be written. */
+/* Writes the reference of all commands in Markdown (docs/cli.md). Returns false if writing fails. */
 MUST_USE bool cli_write_reference(FILE *to, const struct cli_command *serve);
 
 #endif

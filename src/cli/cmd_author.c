@@ -134,7 +134,7 @@ static enum cli_exit set_plan(struct cli *cli, const struct cli_arguments *argum
 
 static const struct cli_option add_options[] = {
     {.name = "name", .argument = "NAME", .help = "The author's name.", .is_required = true},
-    {.name = "id", .argument = "UUID", .help = "The id; by default a random one."},
+    {.name = "id", .argument = "UUID", .help = "The author's id; by default a random one."},
     {.name = "json", .help = "Print the author as JSON."},
     {0},
 };
@@ -155,7 +155,7 @@ static const struct cli_option invite_options[] = {
 static const struct cli_action actions[] = {
     {.name = "add",
      .options = add_options,
-     .summary = "Creates an author and prints the id.",
+     .summary = "Creates an author and prints the author's id.",
      .partial = "an author with this id already exists",
      .examples = "viewtally author add --name 'Ada Lovelace'",
      .run = add},
@@ -168,8 +168,8 @@ static const struct cli_action actions[] = {
      .operands_min = 2,
      .operands_max = 2,
      .summary = "Activates or deactivates an author's plan.",
-     .description = "While the plan is inactive, requests with the author's API keys get 403. The keys stay "
-                    "valid.",
+     .description = "While the plan is inactive, requests with the author's API keys are rejected with 403. "
+                    "The keys themselves stay valid.",
      .partial = "no author has this id",
      .run = set_plan},
     {.name = "invite",
@@ -177,9 +177,10 @@ static const struct cli_action actions[] = {
      .operands_min = 1,
      .operands_max = 1,
      .options = invite_options,
-     .summary = "Prints a link with which the author sets a password.",
-     .description = "For the first sign-in and for a forgotten password. The link is valid once and for 24 "
-                    "hours, and replaces an earlier link.",
+     .summary = "Creates an invitation: prints a link with which the author can set a password.",
+     .description =
+         "Use it for the first sign-in and if the author has forgotten the password. The link can be "
+         "used once and expires after 24 hours. Earlier links become invalid.",
      .partial = "no author has this id, or another author uses this sign-in name",
      .run = author_invite},
     {.name = "set-login",
@@ -187,14 +188,14 @@ static const struct cli_action actions[] = {
      .operands_min = 2,
      .operands_max = 2,
      .summary = "Sets the sign-in name without a password.",
-     .description = "For sign-in by a reverse proxy ([account] auth_header).",
+     .description = "Use it if a reverse proxy signs authors in ([account] auth_header).",
      .partial = "no author has this id, or another author uses this sign-in name",
      .run = author_set_login},
     {.name = "sign-out",
      .operands = "AUTHOR",
      .operands_min = 1,
      .operands_max = 1,
-     .summary = "Ends all sessions of an author and revokes an open invitation.",
+     .summary = "Ends all sessions of an author and revokes an unused invitation.",
      .partial = "no author has this id",
      .run = author_sign_out},
     {0},
@@ -202,6 +203,6 @@ static const struct cli_action actions[] = {
 
 const struct cli_command cli_author = {
     .name = "author",
-    .summary = "add and list authors, set their plan, invite them to sign in",
+    .summary = "add and list authors, set their plans, and invite them to sign in",
     .actions = actions,
 };

@@ -1,4 +1,4 @@
-/* The subcommands of `viewtally author` about signing in. */
+/* The subcommands of `viewtally author` that concern sign-in. */
 #ifndef VT_CLI_CMD_AUTHOR_LOGIN_H
 #define VT_CLI_CMD_AUTHOR_LOGIN_H
 
@@ -9,7 +9,7 @@ enum cli_exit author_invite(struct cli *cli, const struct cli_arguments *argumen
 enum cli_exit author_set_login(struct cli *cli, const struct cli_arguments *arguments);
 enum cli_exit author_sign_out(struct cli *cli, const struct cli_arguments *arguments);
 
-/* Creates a new invitation and prints its link on a line of standard output. */
+/* Creates an invitation and prints its link as one line on standard output. */
 enum cli_exit author_print_link(struct cli *cli, const struct uuid *author_id);
 
 #endif

@@ -84,8 +84,9 @@ static const struct cli_action actions[] = {
     {.operands = "FILE",
      .operands_min = 1,
      .operands_max = 1,
-     .description = "Copies a consistent snapshot of the database, verifies every page of the copy, and only "
-                    "then renames it to FILE, which it replaces. The server and imports keep running.",
+     .description = "Copies a consistent snapshot of the database, verifies every page of the copy, and then "
+                    "renames the copy to FILE. An existing FILE is replaced. The server and imports may "
+                    "keep running.",
      .examples = "viewtally backup /var/backups/viewtally.db",
      .run = run_backup},
     {0},

@@ -59,15 +59,16 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 }
 
 static const struct cli_option check_options[] = {
-    {.name = "example", .help = "Print config.example.ini instead: every key with its default and meaning."},
+    {.name = "example",
+     .help = "Print config.example.ini instead, which lists every key with its default and meaning."},
     {0},
 };
 
 static const struct cli_action actions[] = {
     {.options = check_options,
-     .description = "Loads the configuration as every command does and prints all keys with their effective "
-                    "values; secrets are hidden. An error is reported as FILE:LINE: message, with exit "
-                    "status 2.",
+     .description = "Loads the configuration like every other command and prints all keys with their "
+                    "effective values. Secrets are hidden. If there is an error, prints it as "
+                    "FILE:LINE: message and exits with status 2.",
      .run = run},
     {0},
 };

@@ -146,8 +146,8 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 static const struct cli_option demo_options[] = {
     {.name = "key-file",
      .argument = "PATH",
-     .help = "Store the key in this file (mode 0600) and reuse it next time; by default every run creates "
-             "a new key."},
+     .help = "Store the API key in this file (mode 0600) and reuse it in later runs. By default every run "
+             "creates a new key."},
     {0},
 };
 
@@ -156,11 +156,9 @@ static const struct cli_action actions[] = {
      .operands_max = 1,
      .options = demo_options,
      .description =
-         "If the database has no author, creates it if missing and imports FILE (see viewtally import "
-         "--help). Then "
-         "creates an API key for the author with the most videos and prints curl commands to copy "
-         "and, unless the author has a password, a link to the author's pages. Running it again "
-         "imports nothing.",
+         "Creates the database if it does not exist. If it has no author yet, imports FILE (see viewtally "
+         "import --help). Then creates an API key for the author with the most videos and prints curl "
+         "commands to copy. If the author has no password, also prints a link to the author's pages.",
      .partial = "FILE has a bad line or contains no author",
      .examples = "viewtally demo examples/demo.ndjson --key-file demo.key",
      .run = run},

@@ -76,11 +76,11 @@ static const struct cli_option check_options[] = {
 static const struct cli_action actions[] = {
     {.options = check_options,
      .description =
-         "Requests /readyz from [admin] listen, or, without one, checks that [server] listen "
-         "replies, within 3 seconds, and prints the result. Suits the health check of a container. "
-         "Exit status 0: ready, or degraded, which means that all requests are served; 3: not "
-         "ready or no response.",
-     .partial = "degraded, with --strict",
+         "Requests /readyz from [admin] listen and prints the result. If [admin] listen is not set, "
+         "checks instead that [server] listen responds. Waits at most 3 seconds. Use it as the health "
+         "check of a container. Exit status 0: the server is ready, or degraded, in which state it still "
+         "serves all requests. Exit status 3: the server is not ready or did not respond.",
+     .partial = "the server is degraded and --strict was given",
      .run = run},
     {0},
 };

@@ -225,7 +225,7 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 
 static const struct cli_option import_options[] = {
     {.name = "dry-run",
-     .help = "Print what would change and change nothing (works on a copy of the database)."},
+     .help = "Print what would change, but change nothing. Works on a copy of the database."},
     {.name = "create",
      .help = "Create the database if it does not exist; by default a missing database is an error."},
     {0},
@@ -249,10 +249,11 @@ static const struct cli_action actions[] = {
          "  {\"type\":\"reading\",\"platform\":\"youtube\",\"post_id\":\"…\","
          "\"observed_at\":\"2026-06-16T12:55:00Z\",\"views\":1200,\n"
          "   \"likes\":80,\"comments\":null,\"shares\":3,\"saves\":1}\n\n"
-         "A reading with `\"baseline\":true` sets the views that a video had before: they count as no gain "
-         "and cause no events. A line changes the fields that it names and deletes nothing; importing a file "
-         "again changes nothing. A bad line is reported as FILE:LINE: reason and the rest is applied. "
-         "The server may keep running. To complete an interrupted import, run it again.",
+         "A reading with `\"baseline\":true` sets the views that a video had before viewtally first read it. "
+         "These views are not counted as a gain and cause no events. A line changes only the fields that it "
+         "contains and deletes nothing. Importing a file again changes nothing. A bad line is reported as "
+         "FILE:LINE: reason, and the other lines are applied. You need not stop the server. To complete an "
+         "interrupted import, run it again.",
      .partial = "a line or a reading was rejected",
      .examples = "viewtally import --dry-run export.ndjson\nzcat export.ndjson.gz | viewtally import -",
      .run = run},

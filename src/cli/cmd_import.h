@@ -1,4 +1,4 @@
-/* viewtally import, for `demo`. */
+/* The import of one file, shared by `viewtally import` and `viewtally demo`. */
 #ifndef VT_CLI_CMD_IMPORT_H
 #define VT_CLI_CMD_IMPORT_H
 

@@ -281,7 +281,10 @@ static enum cli_exit limit_command(struct cli *cli, const struct cli_arguments *
 
 static const struct cli_option create_options[] = {
     {.name = "author", .argument = "UUID", .help = "The author who owns the key.", .is_required = true},
-    {.name = "name", .argument = "NAME", .help = "What the key is for, 1 to 200 bytes.", .is_required = true},
+    {.name = "name",
+     .argument = "NAME",
+     .help = "The purpose of the key, 1 to 200 bytes.",
+     .is_required = true},
     {.name = "json", .help = "Print the key with its id and dates as JSON."},
     {0},
 };
@@ -294,7 +297,7 @@ static const struct cli_option list_options[] = {
 
 static const struct cli_option limit_options[] = {
     {.name = "reset", .help = "Empty the window after showing it."},
-    {.name = "json", .help = "Print an object; `next_slot_ms` is null if the window is empty."},
+    {.name = "json", .help = "Print a JSON object. `next_slot_ms` is null if the window is empty."},
     {0},
 };
 
@@ -303,24 +306,25 @@ static const struct cli_action actions[] = {
      .options = create_options,
      .summary = "Creates an API key and prints it.",
      .description =
-         "The key is shown only once, because only its hash is stored. An author can have 100 live "
-         "keys; the limit of 200 new keys a day, which applies to authors and apps, does not apply "
-         "here.",
+         "The key is shown only once, because only its hash is stored. An author can have at most 100 live "
+         "keys. The limit of 200 new keys a day applies only to keys that authors and apps create, not to "
+         "this command.",
      .partial = "no author has this id, or the author has 100 live keys",
      .examples = "viewtally key create --author 00000000-0000-4000-8000-000000000001 --name Zapier",
      .run = create},
     {.name = "list",
      .options = list_options,
      .summary = "Lists the author's keys: id, last characters, last use, state and name.",
-     .description = "With Redis, also the time of each key's last poll of /events and its lag: how many "
-                    "events are newer than its poll position.",
+     .description = "If Redis is configured, also shows the time of each key's last poll of /events and its "
+                    "lag, which is the number of events after its poll position.",
      .partial = "no author has this id",
      .run = list},
     {.name = "revoke",
      .operands = "KEY",
      .operands_min = 1,
      .operands_max = 1,
-     .summary = "Revokes the key with this id, permanently; the next request with it gets 401.",
+     .summary =
+         "Permanently revokes the key with this id. Later requests with the key are rejected with 401.",
      .partial = "no key has this id",
      .run = revoke_command},
     {.name = "limit",
@@ -328,12 +332,12 @@ static const struct cli_action actions[] = {
      .operands_min = 1,
      .operands_max = 1,
      .options = limit_options,
-     .summary = "Shows the rate limit window of the key with this id, which is in Redis.",
+     .summary = "Shows the rate limit window in Redis of the key with this id.",
      .description =
-         "Prints how many requests were admitted in the last 60 seconds, how many remain, and when the "
-         "next slot is freed. A server that has just rejected the key follows a reset within a second. "
-         "Without Redis, each server process has its windows in its own memory, where they cannot be "
-         "shown: the exit status is then 2.",
+         "Prints how many requests were admitted in the last 60 seconds, how many more are possible now, and "
+         "when the next slot becomes free. After a reset, a server that has just rejected the key may go on "
+         "rejecting it for up to a second. Requires Redis: without it, each server process counts in its own "
+         "memory and the exit status is 2.",
      .partial = "no key has this id",
      .examples = "viewtally key limit 6d1f0b6e-5a0c-4f0e-9c1d-0f6b1a2c3d4e --reset",
      .run = limit_command},

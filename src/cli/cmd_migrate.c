@@ -40,10 +40,10 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 
 static const struct cli_action actions[] = {
     {.description =
-         "Creates the database if it does not exist and applies the missing migrations. `demo`, `serve "
-         "--create` and `import --create` do the same. All other commands migrate an existing "
-         "database only; if it is missing they fail, because its volume may not be mounted. A "
-         "database of a newer version is rejected and left unchanged.",
+         "Creates the database if it does not exist and applies all migrations that it lacks. `demo`, "
+         "`serve --create` and `import --create` also do this. All other commands migrate only an "
+         "existing database. If it is missing, they fail, because its volume may not be mounted. "
+         "A database of a newer version is rejected and left unchanged.",
      .run = run},
     {0},
 };

@@ -256,13 +256,13 @@ static const struct cli_option connect_options[] = {
      .is_required = true},
     {.name = "account",
      .argument = "ID",
-     .help = "The platform's id of the account (open_id, channel, user or page).",
+     .help = "The account's id at the platform: the open_id, or the id of the channel, user or page.",
      .is_required = true},
     {.name = "login",
      .argument = "LOGIN",
-     .help = "For instagram: instagram (the default) or facebook, by the login that issued the tokens. "
+     .help = "Only for instagram: the login that issued the tokens, instagram (the default) or facebook. "
              "`--platform instagram --login facebook` is the same as `--platform instagram-facebook`."},
-    {.name = "name", .argument = "NAME", .help = "The name to show."},
+    {.name = "name", .argument = "NAME", .help = "The account's name, shown to the author."},
     {.name = "json", .help = "Print the account's number as JSON."},
     {0},
 };
@@ -291,9 +291,9 @@ static const struct cli_action actions[] = {
      .options = connect_options,
      .summary = "Stores an account with tokens from standard input and prints its number.",
      .description =
-         "Standard input is a JSON object with access_token and optionally refresh_token, expires_in "
-         "and refresh_expires_in (seconds) and scope. Connecting the same account again replaces "
-         "its tokens. Authors can connect accounts themselves on their pages.",
+         "Standard input must be a JSON object with access_token and optionally refresh_token, expires_in "
+         "and refresh_expires_in (in seconds) and scope. Connecting an account again replaces its "
+         "tokens. Authors can also connect accounts themselves on their pages.",
      .partial = "no author has this id, or the account belongs to another author",
      .examples = "viewtally platform connect --author 00000000-0000-4000-8000-000000000001 --platform tiktok "
                  "--account OPEN_ID <tokens.json",
@@ -310,7 +310,7 @@ static const struct cli_action actions[] = {
      .summary = "Makes one call with the account's tokens and explains the result.",
      .description =
          "Reads one of the author's posts if there is one. Expired tokens are refreshed first. Exit "
-         "status 2: the operator must act; 3: the result is unknown, try again later.",
+         "status 2: the operator must act. Exit status 3: the result is unknown; try again later.",
      .partial = "the author must act, for example reconnect the account",
      .run = platform_test},
     {.name = "probe",
@@ -321,8 +321,8 @@ static const struct cli_action actions[] = {
      .summary = "Makes every call that a refresh could make for the account and shows the responses.",
      .description =
          "Covers all forms of the request and all kinds of posts. Prints each request and response, how the "
-         "response was interpreted and what it would change, but changes nothing. Run it after "
-         "connecting your first account. Exit statuses as for test.",
+         "response was interpreted and what a refresh would change, but changes no counts. Run it after "
+         "you connect your first account. For the exit statuses see viewtally platform test --help.",
      .partial = "the author must act, for example reconnect the account",
      .run = platform_probe},
     {.name = "remove",
@@ -334,18 +334,18 @@ static const struct cli_action actions[] = {
      .run = remove_command},
     {.name = "status",
      .options = status_options,
-     .summary =
-         "Shows the accounts, last response, remaining quota and pauses of each API, and the calls of the "
-         "last run.",
+     .summary = "Shows for each API the number of accounts, the last response, the remaining quota and until "
+                "when calls "
+                "are paused. Also shows the calls of the last run.",
      .run = platform_status},
     {.name = "capabilities",
-     .summary = "Shows which counts each API provides, as a table.",
+     .summary = "Prints a table of the counts that each API provides.",
      .run = capabilities},
     {0},
 };
 
 const struct cli_command cli_platform = {
     .name = "platform",
-    .summary = "connect, test and list the authors' accounts at the platforms",
+    .summary = "connect, test and list the authors' accounts at platforms",
     .actions = actions,
 };

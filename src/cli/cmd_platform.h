@@ -1,4 +1,4 @@
-/* The subcommands of `viewtally platform`, one a file. */
+/* The subcommands of `viewtally platform`, each in a file of its own. */
 #ifndef VT_CLI_CMD_PLATFORM_H
 #define VT_CLI_CMD_PLATFORM_H
 
@@ -10,7 +10,7 @@ enum cli_exit platform_test(struct cli *cli, const struct cli_arguments *argumen
 enum cli_exit platform_probe(struct cli *cli, const struct cli_arguments *arguments);
 enum cli_exit platform_status(struct cli *cli, const struct cli_arguments *arguments);
 
-/* Parses the number of an account; returns false after printing that it is invalid. */
+/* Parses the number of an account, its row id. Returns false after printing an error. */
 MUST_USE bool platform_parse_id(const char *text, int64_t *row);
 
 #endif

@@ -132,15 +132,16 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 static const struct cli_option refresh_options[] = {
     {.name = "wait",
      .argument = "SECONDS",
-     .help = "How long to wait for the refresh of another process, 0 to 3600; 30 by default."},
+     .help = "How long to wait for another process's refresh to end, 0 to 3600; by default 30."},
     {0},
 };
 
 static const struct cli_action actions[] = {
     {.options = refresh_options,
      .description = "Reads the sources of [refresh] source once, applies the readings and prints a summary. "
-                    "The server may keep running. The first Ctrl-C stops the run after its open transaction. "
-                    "Exit status 3: another process was still refreshing after the waiting time.",
+                    "You need not stop the server. The first Ctrl-C stops the run after its open "
+                    "transaction. Exit status 3: another process was still refreshing when the waiting "
+                    "time had passed.",
      .partial = "readings or lines were rejected, or the run was stopped",
      .run = run},
     {0},

@@ -157,8 +157,8 @@ static enum cli_exit run_restore(struct cli *cli, const struct cli_arguments *ar
 
 static const struct cli_option restore_options[] = {
     {.name = "force",
-     .help = "Skip the checks that no process uses the database: its lock file, its SQLite lock and its "
-             "readability. A server that is still running would lose data."},
+     .help = "Skip the checks that no process uses the database: of its lock file, its SQLite lock and its "
+             "readability. Stop the server yourself first: a server that is still running would lose data."},
     {0},
 };
 
@@ -170,12 +170,12 @@ static const struct cli_action actions[] = {
      .description =
          "Verifies FILE, migrates a copy of it to this version and replaces the database with the copy. The "
          "old database and its -wal, -shm and -journal files are renamed to DATABASE.before-TIME. The new "
-         "database gets their owner, group and permissions. Event ids are never reused. Revocations after "
-         "the "
-         "backup (keys, plans, apps, secrets, passwords, platform accounts) are carried over from the old "
-         "database; if it cannot be read completely, everything that is valid now is listed with its id.\n\n"
-         "If a restore is interrupted, the database may be missing; the server then refuses to start. Run "
-         "the restore again.",
+         "database gets the owner, group and permissions of the old one. Event ids are never reused. "
+         "Revocations made after the backup (of keys, plans, apps, secrets, passwords and platform accounts) "
+         "are carried over from the old database. If it cannot be read completely, the command lists "
+         "everything that is valid in the restored database, with ids, so that you can revoke it.\n\n"
+         "If a restore is interrupted, the database may be missing, and the server then refuses to start. "
+         "Run the restore again.",
      .examples = "viewtally restore /var/backups/viewtally.db",
      .run = run_restore},
     {0},

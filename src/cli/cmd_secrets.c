@@ -95,18 +95,19 @@ static const struct cli_action actions[] = {
     {.name = "init",
      .operands = "[FILE]",
      .operands_max = 1,
-     .summary = "Creates the key file with a new key, readable by its owner only.",
-     .description = "Without FILE, [secrets] key_file. An existing file is never overwritten.",
+     .summary = "Creates the key file with a new key. Only its owner can read the file.",
+     .description = "FILE is by default [secrets] key_file. An existing file is never overwritten.",
      .partial = "the file exists",
      .run = init},
     {.name = "rotate",
      .summary = "Adds a new key to the file, reseals all accounts and removes the old key.",
      .description =
-         "Servers may keep running. If it is interrupted, all accounts stay readable; run it again.",
+         "You need not stop servers. If the command is interrupted, the tokens of all accounts can still be "
+         "decrypted; run it again.",
      .partial = "an account cannot be decrypted",
      .run = rotate},
     {.name = "check",
-     .summary = "Decrypts the tokens of all accounts.",
+     .summary = "Checks that the tokens of all accounts can be decrypted.",
      .description = "Exit status 2: the key file is missing or invalid.",
      .partial = "an account cannot be decrypted",
      .run = check},
@@ -117,9 +118,8 @@ const struct cli_command cli_secrets = {
     .name = "secrets",
     .summary = "create, rotate and check the key that encrypts the platform tokens",
     .description =
-        "The database stores the tokens of the authors' platform accounts sealed (encrypted) with a key "
-        "in the file [secrets] key_file. Without that file the tokens are lost: copy it, but "
-        "keep it apart from the backups of the database, because both together reveal the "
-        "tokens.",
+        "The tokens of the authors' platform accounts are stored in the database sealed (encrypted) with a "
+        "key. The key is in the file [secrets] key_file. Without this file the tokens are lost, so back it "
+        "up, but not together with the database: whoever has both can read the tokens.",
     .actions = actions,
 };

@@ -415,11 +415,10 @@ static const struct cli_option status_options[] = {
 static const struct cli_action actions[] = {
     {.options = status_options,
      .description =
-         "Shows whether a refresh is running, overdue or up to date, the time of the next run, pending "
-         "files, "
-         "the number of videos younger than 30 days and how many of them have not been updated "
-         "for two hours, the size of the database, and the results of the last ten runs. Times are "
-         "in UTC.",
+         "Shows whether the refresh is running, overdue or up to date; the time of the next run; pending "
+         "files; the number of videos younger than 30 days, and how many of them have not been updated "
+         "for two hours; the size of the database; and the results of the last ten runs. Times are in "
+         "UTC.",
      .run = run},
     {0},
 };

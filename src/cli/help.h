@@ -1,23 +1,26 @@
-/* The command table as text: `--help` for a terminal, and Markdown for docs/cli.md. */
+/* Prints the command table: as `--help` for a terminal, and as Markdown for docs/cli.md. */
 #ifndef VT_CLI_HELP_H
 #define VT_CLI_HELP_H
 
 #include "base/buf.h"
 #include "cli/cli.h"
 
+/* Prints the list of all commands. */
 void cli_print_overview(const struct cli_command *const *commands, size_t count);
 
-/* With `action` NULL: all actions of the command. */
+/* Prints the help of one action, or if `action` is NULL, of all actions of the command. */
 void cli_print_help(const struct cli_command *command, const struct cli_action *action);
 
-/* ---- for the reference ---- */
+/* ---- for docs/cli.md ---- */
 
-extern const char cli_exit_statuses[]; /* what each exit status means, in one sentence */
+extern const char cli_exit_statuses[]; /* the meaning of each exit status, in one sentence */
 
-/* Appends "viewtally key create --author UUID --name NAME [--json]". */
+/* The maximum length of a usage line. */
 enum { CLI_USAGE_MAX = 1024 };
+/* Appends the usage line, such as "viewtally key create --author UUID --name NAME [--json]". */
 void cli_append_usage(struct buf *b, const struct cli_command *command, const struct cli_action *action);
 
+/* Writes all commands as Markdown. The caller checks `to` for errors. */
 void cli_write_commands(FILE *to, const struct cli_command *const *commands, size_t count);
 
 #endif

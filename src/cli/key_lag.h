@@ -8,16 +8,16 @@
 
 struct key_lag {
     struct uuid key_id;            /* set by the caller */
-    bool is_read;                  /* Redis replied */
-    struct poll_position position; /* known: the key has polled */
-    int events;                    /* if known: the lag, up to LAG_MAX + 1, which means more */
+    bool is_read;                  /* Redis replied for this key */
+    struct poll_position position; /* position.known is false if the key has not polled */
+    int events; /* the lag, if the position is known; LAG_MAX + 1 means more than LAG_MAX */
 };
 
 enum key_lag_state { KEY_LAG_NO_REDIS, KEY_LAG_UNAVAILABLE, KEY_LAG_READ };
 
-/* Loads the poll positions of `count` keys from the configured Redis within a second, and counts in the store
- * the events after each. KEY_LAG_UNAVAILABLE: Redis did not reply; if the configuration is the reason,
- * `*error` has a text. */
+/* Loads the poll positions of `count` keys from the configured Redis and counts the events after each
+ * position in the database. Waits for Redis at most a second. Returns KEY_LAG_UNAVAILABLE if Redis did not
+ * reply; if the configuration is invalid, `*error` contains the reason. */
 enum key_lag_state key_lag_read(const struct config *c, struct store *store, int64_t author_row,
                                 struct key_lag *lags, size_t count, struct error *error);
 

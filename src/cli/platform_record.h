@@ -1,13 +1,14 @@
-/* viewtally platform probe --record: writes responses to files that a test can replay. */
+/* Records responses of platforms in files that tests can replay, for `viewtally platform probe --record`. */
 #ifndef VT_CLI_PLATFORM_RECORD_H
 #define VT_CLI_PLATFORM_RECORD_H
 
 #include "cli/platform_session.h"
 
-/* Writes the file PREFIX-NUMBER in the format of test/data/platforms: the form of the request, the rate
- * headers and the body without tokens and personal data, and the expected outcome. `call` is that of the last
- * platform_session_send(). Returns false with the reason in `*why` (static or in the session's arena) if the
- * file cannot be written or the anonymized response parses differently. */
+/* Writes the file PREFIX-NUMBER in the format of test/data/platforms. It contains the form of the request,
+ * the rate limit headers, the body without tokens and personal data, and the expected outcome. `call` must be
+ * the one passed to the last platform_session_send(). Returns false if the file cannot be written, or if the
+ * anonymized response is parsed with another result; `*why` is then the reason (static or in the session's
+ * arena). */
 MUST_USE bool platform_record_response(struct platform_session *a, const struct platform_call *call,
                                        const char *prefix, int number, const char **why);
 

@@ -1,4 +1,4 @@
-/* Calls to a platform for one account from a command: `platform test` and `platform probe`. */
+/* Calls a platform for one account, for the commands `platform test` and `platform probe`. */
 #ifndef VT_CLI_PLATFORM_SESSION_H
 #define VT_CLI_PLATFORM_SESSION_H
 
@@ -15,41 +15,44 @@ struct platform_session {
     struct http_client *client;
     struct token_refresher *refresher;
     const struct platform_desc *desc;
-    struct platform_options options; /* by_key false: calls carry the account's token */
-    struct arena arena;              /* the account and texts of the command */
+    struct platform_options options; /* by_key is false: calls use the account's token */
+    struct arena arena;              /* for the account and for texts of the command */
     struct credential account;
     bool refreshed, waiting;
     struct token_refresh_result token_refresh_result; /* of the last platform_session_refresh() */
 
-    /* Of the last platform_session_send(): */
+    /* Set by platform_session_send(): */
     const struct http_request *request;
-    struct arena call_arena; /* request and response, wiped before the next call */
+    struct arena call_arena; /* for request and response; wiped before the next call */
     struct http_response response;
-    const char *network; /* why there is no response; NULL: there is one */
+    const char *network; /* why there is no response; NULL if there is one */
     char network_text[256];
 };
 
-/* Opens keys, database and account `row`. CLI_DONE: end with platform_session_close(); else the reason was
- * printed. */
+/* Loads the seal keys, opens the database and loads the account `row`. If it returns CLI_DONE, close `*out`
+ * with platform_session_close(); otherwise an error has been printed. */
 enum cli_exit platform_session_open(struct cli *cli, int64_t row, struct platform_session **out);
 void platform_session_close(struct platform_session *a);
 
-/* Refreshes and stores the tokens. Returns false with the reason in token_refresh_result. */
+/* Refreshes the tokens and stores them. Returns false if it fails; token_refresh_result contains the reason.
+ */
 bool platform_session_refresh(struct platform_session *a);
-/* The same if the access token expires soon, even if the account is marked "reconnect required". */
+/* Like platform_session_refresh() if the access token expires soon, even if the account is marked "reconnect
+ * required". Otherwise does nothing and returns true. */
 bool platform_session_refresh_if_due(struct platform_session *a);
 
-/* Builds the request in call_arena and sends it with the account's token or, with call->by_key, the API key.
- * Waits for the response. ERR_NOT_FOUND, ERR_CORRUPT: the tokens cannot be decrypted. */
+/* Builds the request in call_arena, sends it and waits for the response. Uses the account's token, or if
+ * call->by_key is true, the API key. Returns ERR_NOT_FOUND or ERR_CORRUPT if the tokens cannot be decrypted.
+ */
 MUST_USE enum err platform_session_send(struct platform_session *a, struct platform_call *call);
 
-/* "facebook account 1234", for messages. */
 enum { SESSION_NAME_MAX = 2 * ACCOUNT_ID_MAX };
+/* Writes "facebook account 1234" to `name`, for messages. */
 void platform_session_name(const struct platform_session *a, char name[SESSION_NAME_MAX]);
 
-/* Prints why the tokens could not be refreshed. */
+/* Prints why the tokens could not be refreshed. Returns the exit status. */
 enum cli_exit platform_session_explain_tokens(const struct platform_session *a);
-/* Prints why a call could not be made. */
+/* Prints why platform_session_send() returned `err`. Returns the exit status. */
 enum cli_exit platform_session_explain_error(enum err err);
 
 #endif

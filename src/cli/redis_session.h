@@ -1,4 +1,5 @@
-/* A short-lived event loop with a connection to the configured Redis. The whole session may take a second. */
+/* A short-lived event loop with a connection to the configured Redis. The whole session is limited to one
+ * second. */
 #ifndef VT_CLI_REDIS_SESSION_H
 #define VT_CLI_REDIS_SESSION_H
 
@@ -15,14 +16,14 @@ struct redis_session {
     const struct config *config;
 };
 
-/* Connects. `s` must be zeroed and must not move. Redis may be unavailable afterwards: calls then fail. If
- * the configuration is invalid, returns an error, and there is nothing to close. */
+/* Starts to connect. `s` must be zeroed and must not move. If Redis is unavailable, this succeeds and later
+ * calls fail. If the configuration is invalid, returns an error; do not close the session then. */
 MUST_USE enum err redis_session_open(struct redis_session *s, const struct config *c, struct error *error);
 
-/* Runs the loop until the waiter has completed; cancels the waiter once the session has taken a second. */
+/* Runs the loop until s->waiter has completed. Cancels the waiter once the session has taken a second. */
 void redis_session_wait(struct redis_session *s);
 
-/* Precondition: no call has a waiter. */
+/* Closes the connection and the loop. Precondition: no call is waiting. */
 void redis_session_close(struct redis_session *s);
 
 #endif

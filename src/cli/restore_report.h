@@ -1,4 +1,4 @@
-/* The report of `viewtally restore` about revocations. */
+/* The report of `viewtally restore` on revocations. */
 #ifndef VT_CLI_RESTORE_REPORT_H
 #define VT_CLI_RESTORE_REPORT_H
 
@@ -7,7 +7,8 @@
 
 /* Prints how many revocations were carried over from the replaced database. If they are incomplete, also
  * lists every live key, active plan, app and platform account of the restored database `path` with its id,
- * and what to do. CLI_COULD_NOT if the list cannot be read or printed; the restore itself is complete. */
+ * and what to do. Returns CLI_COULD_NOT if the list cannot be read or printed; the restore itself is complete
+ * even then. */
 MUST_USE enum cli_exit restore_report(const char *path, const struct carry_result *carried);
 
 #endif

@@ -10,26 +10,27 @@
 enum { TABLE_COLUMNS_MAX = 10 };
 
 struct table {
-    const char *const *headings; /* ended by NULL; "#" in front aligns right */
-    struct buf json;             /* with is_json */
+    const char *const *headings; /* NULL-terminated; a heading that begins with "#" aligns its column right */
+    struct buf json;             /* used if is_json */
     bool is_json;
-    struct buf cells; /* of all rows, each ended by a NUL */
+    struct buf cells; /* the cells of all rows, each NUL-terminated */
     size_t columns, count, widths[TABLE_COLUMNS_MAX];
 };
 
-/* `headings` must outlive the table. */
+/* Initializes a table. `headings` must outlive it. */
 void table_init(struct table *t, const char *const *headings, bool is_json);
 void table_fini(struct table *t);
 
-/* The cells of a row, from left to right. */
-void table_add_text(struct table *t, struct str text); /* of a user: control characters are escaped */
+/* Each function appends a cell, from left to right; a row is complete when each column has one. */
+void table_add_text(struct table *t, struct str text); /* escapes control characters */
 void table_add_i64(struct table *t, int64_t value);
-void table_add_time(struct table *t, int64_t t_ms, const char *if_none); /* `if_none` for TIME_NONE */
+void table_add_time(struct table *t, int64_t t_ms,
+                    const char *if_none); /* for TIME_NONE, appends `if_none` */
 void table_add_uuid(struct table *t, const struct uuid *id);
-/* A cell of several parts: append to t->cells, then end it. */
+/* Ends a cell that the caller has appended to t->cells in several parts. */
 void table_end_cell(struct table *t);
 
-/* Prints the table (nothing if it has no rows) or the array, and frees it. */
+/* Prints the table or the JSON array, and frees the table. Prints nothing for a table without rows. */
 enum cli_exit table_print(struct table *t);
 
 #endif

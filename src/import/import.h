@@ -1,11 +1,11 @@
-/* Imports NDJSON files into the database (decision 9): stages all input, then applies authors, books and
- * videos, then the readings as steps in the order of their times, then finalizes the videos with a new
- * baseline.
+/* Imports NDJSON files into the database (decision 9). An import first stages all input in temporary files.
+ * It then applies authors, books and videos; then the readings as steps in the order of their times; and
+ * finally finalizes the videos with a new baseline. A step is the readings of one author at one time.
  *
- * Memory does not grow with the input; temporary files do (twice 90 bytes per reading). Writes happen in
- * short transactions, so that the server and other imports can write in between. A crash leaves complete
- * steps only; importing the same files again produces the same state and events as an import without a crash.
- */
+ * Memory does not grow with the input, but temporary files do (twice 90 bytes per reading). Writes happen in
+ * short transactions, so that the server and other imports can write in between. After a crash the database
+ * contains only complete steps. Importing the same files again then results in the same state and events as
+ * an import without a crash. */
 #ifndef VT_IMPORT_IMPORT_H
 #define VT_IMPORT_IMPORT_H
 
@@ -18,61 +18,66 @@ enum import_phase { IMPORT_STAGING, IMPORT_ENTITIES, IMPORT_SORTING, IMPORT_APPL
 
 struct import_progress {
     enum import_phase phase;
-    int64_t done, total; /* bytes while staging, else lines or videos; total 0: unknown */
+    int64_t done, total; /* bytes while staging, else lines or videos; `total` is 0 if unknown */
 };
 
-/* Identifies a step. Steps are applied in this order: by time, then by author. */
+/* Identifies a step. Steps are applied in the order of time, then of author. */
 struct import_position {
     int64_t observed_at;
     struct uuid author;
 };
 
-/* What a refresh run does with the progress of an import; NULL members are not called. */
+/* Callbacks with which a refresh run follows an import. Each may be NULL. */
 struct import_observer {
     void *ctx;
-    /* In each transaction before its commit. `last` is the step applied last, NULL before the first. An error
-     * rolls back and ends the import. */
+    /* Called in each transaction before its commit. `last` is the step applied last, or NULL if none was
+     * applied yet. If it returns an error, the transaction is rolled back and the import ends with the error.
+     */
     enum err (*on_commit)(void *ctx, const struct import_position *last);
-    /* For each reading, in the transaction that applies it or, for an unknown post, outside of one. */
+    /* Called for each reading, in the transaction that applies it; for a reading of an unknown post, outside
+     * of a transaction. */
     void (*on_reading)(void *ctx, enum platform platform, enum rejection rejection);
 };
 
 struct import_options {
-    const char *const *files; /* "-": standard input */
-    const int *fds;           /* NULL, or open files to read; `files` are then names for messages */
+    const char *const *files; /* paths; "-" is standard input */
+    const int *fds;           /* if not NULL, open files to read; `files` are then only names for messages */
     int file_count;
     const char *temp_dir;
-    const char *lock_path; /* the database; NULL: no other process uses it (dry run) */
+    const char *lock_path; /* path of the database; NULL if no other process uses it (dry run) */
     struct step_rules rules;
-    size_t sort_bytes;                     /* memory for sorting; 0: the default */
-    int64_t now_ms;                        /* TIME_NONE: the clock */
-    const struct import_position *after;   /* the last step that an earlier import applied; NULL: none */
-    const struct transaction_scope *scope; /* NULL: plain transactions on the store given to import_run() */
+    size_t sort_bytes; /* memory for sorting, in bytes; 0 for the default */
+    int64_t now_ms;    /* wall clock; TIME_NONE to read the clock */
+    const struct import_position
+        *after; /* the last step that an earlier import of the files applied; may be NULL */
+    const struct transaction_scope
+        *scope; /* NULL for plain transactions on the store passed to import_run() */
     struct import_observer observer;
     void *ctx;
-    /* Called for each line that is not applied, in the order of detection. */
+    /* Called for each line that is not applied, in the order in which errors are detected. */
     void (*on_bad_line)(void *ctx, const char *file, int64_t line, struct str reason);
     /* May be NULL. Called every few milliseconds. */
     void (*on_progress)(void *ctx, const struct import_progress *progress);
 };
 
 struct import_summary {
-    int64_t lines;                               /* except blank lines */
-    int64_t bad_lines;                           /* invalid, or rejected as author, book or video */
-    struct upsert_counts upserts[RECORD_KINDS];  /* of authors, books and videos */
-    int64_t readings, rejected[REJECTION_KINDS]; /* valid lines; rejected ones by reason */
+    int64_t lines;                              /* except blank lines */
+    int64_t bad_lines;                          /* invalid, or rejected as author, book or video */
+    struct upsert_counts upserts[RECORD_KINDS]; /* for authors, books and videos */
+    int64_t readings,
+        rejected[REJECTION_KINDS]; /* `readings`: valid lines; `rejected`: rejected readings by reason */
     struct step_result steps;
     int64_t viral_by_baseline; /* set while finalizing */
-    bool finalizing_left;      /* another running import will finalize the remaining videos */
-    char why[256];             /* the reason of a failure, for the operator */
+    bool finalizing_left;      /* another import is running and will finalize the remaining videos */
+    char why[256];             /* the cause of a failure, for the operator */
 };
 
-/* Runs the import on an open STORE_WRITE connection. After an error, committed steps stay and `summary->why`
- * is the reason. */
+/* Runs an import on an open STORE_WRITE connection. On an error, the steps committed so far remain and
+ * `summary->why` is the cause. */
 MUST_USE enum err import_run(struct store *store, const struct import_options *options,
                              struct import_summary *summary);
 
-/* The number of rejected readings. */
+/* Returns the number of rejected readings, for all reasons together. */
 int64_t import_rejected_readings(const struct import_summary *summary);
 
 #endif

@@ -1,5 +1,5 @@
-/* The state of one import, and its batches: bounded write transactions. For import.c, import_input.c and
- * import_batch.c. */
+/* The state of one import, and its batches. A batch is a write transaction of limited size and duration. For
+ * import.c, import_input.c and import_batch.c. */
 #ifndef VT_IMPORT_IMPORT_BATCH_H
 #define VT_IMPORT_IMPORT_BATCH_H
 
@@ -10,7 +10,7 @@
 
 struct import_batch {
     int64_t started_us;
-    int64_t rows; /* lines or readings applied in it */
+    int64_t rows; /* lines or readings applied in this batch */
 };
 
 struct import {
@@ -18,44 +18,51 @@ struct import {
     struct import_summary *summary;
     struct store *store;
     struct transaction_scope scope;
-    struct import_batch batch; /* the open or last one */
+    struct import_batch batch; /* the open batch, else the last one */
     struct record_parser *parser;
     struct staging staging;
     struct sorter *sorter;
     struct import_lock lock;
     int64_t now;   /* the time after staging */
-    bool has_last; /* a step was applied */
+    bool has_last; /* a step was applied, and `last` is valid */
     struct import_position last;
 };
 
 /* ---- batches ---- */
 
+/* Begins a batch. */
 MUST_USE enum err import_batch_begin(struct import *im);
+/* Returns true if the batch has reached its maximum size or duration and should be ended. */
 bool import_batch_is_full(const struct import *im);
 
-/* Commits if `err` is OK, else rolls back. Returns `err` or the error of the commit. */
+/* Ends the batch: commits it if `err` is OK, else rolls it back. Returns `err`, or the error of the commit.
+ */
 MUST_USE enum err import_batch_end(struct import *im, enum err err);
 
-/* Between batches; see transaction_heartbeat(). */
+/* Calls transaction_heartbeat(). Call between batches. */
 MUST_USE enum err import_heartbeat(struct import *im);
 
 /* ---- staging (import_input.c) ---- */
 
-/* Reads all files and stages their valid lines; reports the others. */
+/* Reads all files. Stages the valid lines and reports the invalid ones. */
 MUST_USE enum err import_stage_input(struct import *im);
 
 /* ---- reporting ---- */
 
-/* Reports a line that is not applied; the second one also counts it as a bad line. */
+/* Reports a line that is not applied to options->on_bad_line(). */
 void import_report(struct import *im, uint64_t line, struct str reason);
+/* Like import_report(), and also counts the line in summary->bad_lines. */
 void import_report_bad_line(struct import *im, uint64_t line, struct str reason);
 
+/* Calls options->on_progress() if set. */
 void import_show_progress(struct import *im, enum import_phase phase, int64_t done, int64_t total);
 
-/* Set summary->why and return `err`. */
+/* Sets summary->why to the formatted text. Returns `err`. */
 enum err import_fail(struct import *im, enum err err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Sets summary->why for an error of a temporary file. Returns `err`. */
 enum err import_fail_temp(struct import *im, enum err err);
+/* Sets summary->why for an error of the database. Returns `err`. */
 enum err import_fail_store(struct import *im, enum err err);
 
 #endif

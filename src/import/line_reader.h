@@ -11,25 +11,30 @@ struct line_reader {
     int fd; /* owned by the caller */
     char *buffer;
     size_t start, end;
-    int64_t number;     /* of the last returned line, from 1 */
-    int64_t bytes_read; /* of the current file */
+    int64_t number;     /* number of the last returned line; the first line is 1 */
+    int64_t bytes_read; /* of the current file so far */
     bool at_end;
 };
 
-/* The longest line, without its line end. */
+/* The maximum length of a line, without its line end. */
 enum { LINE_BYTES_MAX = 1024 * 1024 };
 
 void line_reader_init(struct line_reader *r);
 void line_reader_fini(struct line_reader *r);
 
-/* Switches to another file. */
+/* Starts to read the file `fd`, which stays owned by the caller. */
 void line_reader_open(struct line_reader *r, int fd);
 
 enum line_kind { LINE_TEXT, LINE_TOO_LONG, LINE_NONE };
 
-/* Returns the next line without its "\n", valid until the next call. Drops a byte order mark before the first
- * line. LINE_TOO_LONG: `*line` is empty. LINE_NONE: end of file; text after the last "\n" is a line if it is
- * not empty. ERR_IO: the file cannot be read, errno is the reason. */
+/* Reads the next line. Sets `*kind`:
+ *
+ *   LINE_TEXT      `*line` is the line without its "\n", valid until the next call
+ *   LINE_TOO_LONG  the line was skipped; `*line` is empty
+ *   LINE_NONE      end of file
+ *
+ * Text after the last "\n" is also a line, unless it is empty. A byte order mark before the first line is
+ * skipped. Returns ERR_IO with errno set if the file cannot be read. */
 MUST_USE enum err line_reader_next(struct line_reader *r, enum line_kind *kind, struct str *line);
 
 #endif

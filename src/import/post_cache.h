@@ -1,4 +1,4 @@
-/* Looks up the video of a platform's post id, with a bounded cache in front of the store. */
+/* Looks up the video to which a platform's post belongs. Caches a limited number of results. */
 #ifndef VT_IMPORT_POST_CACHE_H
 #define VT_IMPORT_POST_CACHE_H
 
@@ -14,8 +14,8 @@ struct post_cache;
 struct post_cache *post_cache_new(struct store *store);
 void post_cache_free(struct post_cache *f);
 
-/* `*found` is false if no video has this post. Needs no transaction. Videos are never deleted, so cached
- * results stay valid. */
+/* Looks up the video of a post. Sets `*found` to false if no video has it. Needs no transaction. Cached
+ * results stay valid because videos are never deleted. */
 MUST_USE enum err post_cache_find(struct post_cache *f, enum platform platform, struct str post_id,
                                   struct cached_post *out, bool *found);
 

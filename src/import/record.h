@@ -1,4 +1,4 @@
-/* Parses and validates one line of the import format (decision 9), as far as possible without the database.
+/* Parses one line of the import format (decision 9) and validates it as far as possible without the database.
  */
 #ifndef VT_IMPORT_RECORD_H
 #define VT_IMPORT_RECORD_H
@@ -12,7 +12,7 @@
 enum record_kind { RECORD_AUTHOR, RECORD_BOOK, RECORD_VIDEO, RECORD_READING };
 enum { RECORD_KINDS = 4 };
 
-/* An upsert changes only the fields that the line contains, so a missing field differs from a null. */
+/* Whether the line contains a field. A missing field is left unchanged; null clears it. */
 enum given { GIVEN_NOT = 0, GIVEN_NULL, GIVEN_VALUE };
 
 struct field {
@@ -60,20 +60,21 @@ struct record {
     };
 };
 
-/* The longest line for record_parse(). */
+/* The maximum length of a line for record_parse(). */
 enum { RECORD_LINE_MAX = 1024 * 1024 };
 
 struct record_parser;
 struct record_parser *record_parser_new(void);
 void record_parser_free(struct record_parser *p);
 
-/* True if the line is empty or JSON white space. */
+/* Returns true if the line is empty or contains only JSON white space. */
 bool record_is_blank(struct str line);
 
-/* Parses one line. If it is invalid, returns false and sets `*why` to the reason, which names the field and
- * contains no byte of the line. Texts of the record and the reason are valid until the next call. Fields that
- * every record needs are present (`id`; platform, post_id and observed_at of a reading; platform of a post);
- * the caller checks those that only a new row needs. */
+/* Parses one line. Returns false if it is invalid and sets `*why` to the reason, which names the field and
+ * does not quote the line. Texts of the record and the reason are valid until the next call.
+ *
+ * A line without a field that every record needs is invalid (`id`; platform, post_id and observed_at of a
+ * reading; platform of a post). The caller must check the fields that only a new row needs. */
 bool record_parse(struct record_parser *p, struct str line, struct record *out, struct str *why);
 
 #endif

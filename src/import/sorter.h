@@ -1,5 +1,5 @@
-/* Sorts any number of readings by (observed_at, author, sequence) in bounded memory: full buffers are written
- * as sorted runs to temporary files and merged while reading. */
+/* Sorts any number of readings by (observed_at, author, sequence) in limited memory (an external merge sort):
+ * each full buffer is sorted and written to a temporary file, and reading merges the sorted sequences. */
 #ifndef VT_IMPORT_SORTER_H
 #define VT_IMPORT_SORTER_H
 
@@ -14,28 +14,30 @@
 struct sort_record {
     int64_t observed_at;
     struct uuid author;
-    uint64_t sequence; /* unique: the input line */
+    uint64_t sequence; /* unique: the input line (staging.h) */
     int64_t video_row;
     int64_t counts[COUNT_KINDS];
-    int32_t platform, baseline; /* this wide to avoid padding: records are written to disk in binary */
+    int32_t platform,
+        baseline; /* 32 bits wide to avoid padding, because records are written to disk in binary */
 };
 
-/* Compares the three keys: <0, 0 or >0. */
+/* Compares (observed_at, author, sequence). Returns < 0, 0 or > 0. */
 int sort_record_cmp(const struct sort_record *a, const struct sort_record *b);
 
 struct sorter;
 
-/* Temporary files are created in `dir`. `buffer_bytes`: memory for sorting, at least one record. */
+/* Creates a sorter, which creates its temporary files in `dir`. `buffer_bytes` is the memory for sorting; at
+ * least one record is buffered. */
 struct sorter *sorter_new(const char *dir, size_t buffer_bytes);
 void sorter_free(struct sorter *s);
 
-/* Errors are those of the temporary files (ERR_FULL, ERR_IO …). */
+/* Adds a copy of `record`. Returns an error of a temporary file (ERR_FULL, ERR_IO …). */
 MUST_USE enum err sorter_add(struct sorter *s, const struct sort_record *record);
 
-/* Ends adding; then sorter_next() returns the records in order. */
+/* Call after the last sorter_add() and before the first sorter_next(). */
 MUST_USE enum err sorter_finish(struct sorter *s);
 
-/* Returns the next record; `*has` is false at the end. */
+/* Sets `*out` to the next record in order. Sets `*has` to false if there are no more. */
 MUST_USE enum err sorter_next(struct sorter *s, struct sort_record *out, bool *has);
 
 #endif

@@ -1,6 +1,6 @@
-/* Staging of an import: one temporary file per kind of record, with the lines of authors, books and videos
- * and readings in binary form. Input of any size may come through a pipe, and nothing is applied before all
- * input was read. */
+/* Staging: stores the input of an import in one temporary file per kind of record. Authors, books and videos
+ * are stored as lines, readings in binary form. Staging is necessary because the input may come through a
+ * pipe and nothing may be applied before all of it was read. */
 #ifndef VT_IMPORT_STAGING_H
 #define VT_IMPORT_STAGING_H
 
@@ -8,7 +8,8 @@
 #include "import/record.h"
 #include "import/tempfile.h"
 
-/* Identifies an input line: file and line number in one integer, in input order. */
+/* Packs file index and line number into one integer, which identifies an input line. The integers are in
+ * input order. */
 static inline uint64_t input_line_make(int file, int64_t line)
 {
     return (uint64_t)file << 40 | (uint64_t)line;
@@ -30,7 +31,7 @@ struct staged_reading {
     int64_t counts[COUNT_KINDS];
     int32_t platform;
     uint16_t baseline, post_id_len;
-    char post_id[256]; /* the file has only post_id_len bytes of it */
+    char post_id[256]; /* the temporary file contains only post_id_len bytes of it */
 };
 
 struct staging {
@@ -38,10 +39,11 @@ struct staging {
     int64_t counts[RECORD_KINDS];
 };
 
+/* Creates the temporary files in the directory `dir`. */
 MUST_USE enum err staging_open(struct staging *in, const char *dir);
 void staging_close(struct staging *in);
 
-/* Adds a line and the record parsed from it. */
+/* Stores a line. `record` is the record parsed from it. */
 MUST_USE enum err staging_add(struct staging *in, uint64_t input_line, struct str line,
                               const struct record *record);
 
@@ -53,7 +55,7 @@ struct staging_reader {
 MUST_USE enum err staging_reader_open(struct staging_reader *r, struct staging *in, enum record_kind kind);
 void staging_reader_close(struct staging_reader *r);
 
-/* `*has` is false at the end. The line is valid until the next call. */
+/* Reads the next line or reading. Sets `*has` to false at the end. `*line` is valid until the next call. */
 MUST_USE enum err staging_next_line(struct staging_reader *r, uint64_t *input_line, struct str *line,
                                     bool *has);
 MUST_USE enum err staging_next_reading(struct staging_reader *r, struct staged_reading *out, bool *has);

@@ -1,5 +1,5 @@
-/* Temporary files without a name, so that none is left after a crash. Written sequentially through a buffer,
- * read in ranges through buffers. */
+/* Temporary files. They have no name, so the system deletes them after a crash. They are written sequentially
+ * through a buffer and read in ranges through one buffer per reader. */
 #ifndef VT_IMPORT_TEMPFILE_H
 #define VT_IMPORT_TEMPFILE_H
 
@@ -12,32 +12,33 @@
 enum { TEMP_BUFFER_BYTES = 64 * 1024 };
 
 struct temp_file {
-    int fd; /* -1: not open */
+    int fd; /* -1 if not open */
     char *buffer;
-    size_t used;  /* in the buffer */
-    int64_t size; /* bytes written, including the buffer */
+    size_t used;  /* bytes in the buffer */
+    int64_t size; /* bytes written, including those in the buffer */
 };
 
-/* Writes the directory of the file `path` to `out`, which has PATH_MAX bytes. Temporary files go beside the
- * database, because they are about as large. */
+/* Writes the directory of the file `path` to `out`, which must have PATH_MAX bytes. Use the directory of the
+ * database for temporary files, because they can be as large as the database. */
 void temp_dir_of(const char *path, char *out);
 
-/* Creates a file in directory `dir`. Errors (ERR_FULL, ERR_READONLY, ERR_IO) are logged. */
+/* Creates a file in the directory `dir`. Errors (ERR_FULL, ERR_READONLY, ERR_IO) are logged. */
 MUST_USE enum err temp_file_open(struct temp_file *f, const char *dir);
-void temp_file_close(struct temp_file *f); /* harmless if not open */
+void temp_file_close(struct temp_file *f); /* does nothing if not open */
 
+/* Appends `n` bytes to the file. */
 MUST_USE enum err temp_file_write(struct temp_file *f, const void *bytes, size_t n);
 
-/* Call before reading. */
+/* Writes the buffer to the file. Call before opening a reader. */
 MUST_USE enum err temp_file_flush(struct temp_file *f);
 
 /* Truncates the file to 0 bytes. */
 MUST_USE enum err temp_file_truncate(struct temp_file *f);
 
-/* Reads [from, to) of a flushed file. Several readers of one file may be open at once. */
+/* Reads the range [from, to) of a flushed file. A file may have several open readers. */
 struct temp_reader {
     int fd;
-    int64_t next, to; /* the range that is not in the buffer yet */
+    int64_t next, to; /* the range that has not been read into the buffer */
     char *buffer;
     size_t start, end;
 };
@@ -49,7 +50,7 @@ static inline bool temp_reader_has_more(const struct temp_reader *r)
     return r->start < r->end || r->next < r->to;
 }
 
-/* Reads exactly `n` bytes, which must exist. */
+/* Reads exactly `n` bytes. Precondition: the range has at least `n` more. */
 MUST_USE enum err temp_reader_read(struct temp_reader *r, void *bytes, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* Upserts of authors, books and videos from import lines (decision 9). An upsert changes the fields that the
- * line contains; a rejected line changes nothing. */
+/* Upserts authors, books and videos from import lines (decision 9). An upsert inserts the row or changes the
+ * fields that the line contains. A rejected line changes nothing. */
 #ifndef VT_IMPORT_UPSERTS_H
 #define VT_IMPORT_UPSERTS_H
 
@@ -20,21 +20,21 @@ struct upserts {
     int64_t now; /* creation time of new rows */
     struct arena arena;
     struct upsert_counts counts[RECORD_KINDS]; /* by enum record_kind */
-    int64_t touched_author;                    /* its revision was raised last in this transaction */
+    int64_t touched_author; /* the author whose revision was incremented last in this transaction */
     struct {
         int64_t author_row;
         struct viral_comparison viral;
-    } comparisons[COMPARISONS_CACHED]; /* of new videos, cached for one transaction */
+    } comparisons[COMPARISONS_CACHED]; /* for new videos; cached for one transaction */
 };
 
 void upserts_init(struct upserts *e, struct store *store, const struct step_rules *rules, int64_t now_ms);
 void upserts_fini(struct upserts *e);
 
-/* Call at the start of each transaction: clears cached data. */
+/* Clears the cached data. Call at the start of each transaction. */
 void upserts_begin(struct upserts *e);
 
-/* Applies one author, book or video in the open transaction. If the line is rejected, `*reason` is set (valid
- * until the next call); else reason->p is NULL. */
+/* Applies one author, book or video in the open transaction. If the line is rejected, returns OK and sets
+ * `*reason`, which is valid until the next call. Otherwise reason->p is NULL. */
 MUST_USE enum err upserts_apply(struct upserts *e, const struct record *record, struct str *reason);
 
 #endif

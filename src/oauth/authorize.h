@@ -1,5 +1,5 @@
-/* Authorization requests (RFC 6749, 4.1.1; RFC 7636, 4.3; RFC 9700): parsing, validation and the address of
- * the response. The consent page calls these functions in the order below; nothing is redirected before
+/* Authorization requests (RFC 6749, 4.1.1; RFC 7636, 4.3; RFC 9700): parsing, validation and the redirect URI
+ * of the response. The consent page calls these functions in the order below. It must not redirect before
  * authorize_check_redirect() has succeeded. */
 #ifndef VT_OAUTH_AUTHORIZE_H
 #define VT_OAUTH_AUTHORIZE_H
@@ -13,23 +13,24 @@ struct authorize_request {
     struct fields fields;
     struct str client_id;
     struct str
-        redirect_uri; /* after authorize_check_redirect(): matches an address that the app has registered */
-    struct str state; /* any bytes; p == NULL: none */
+        redirect_uri; /* checked by authorize_check_redirect(): matches one that the app has registered */
+    struct str state; /* any bytes; p is NULL if not given */
     struct str challenge;
 };
 
-/* Decodes the query and finds the client_id. NULL, or a sentence for an error page. */
+/* Decodes the query and reads the client_id. Returns NULL, or on an error a sentence for an error page. */
 const char *authorize_read(struct authorize_request *q, struct arena *a, struct str query);
 
-/* Checks the app and its redirect address. `app` is NULL if no app has the client_id. NULL, or a sentence for
- * an error page. */
+/* Checks the app and its redirect URI. `app` is NULL if no app has the client_id. Returns NULL, or on an
+ * error a sentence for an error page. */
 const char *authorize_check_redirect(struct authorize_request *q, const struct app_lookup *app);
 
-/* Checks all other parameters. NULL, or an error code and `*description`, which are sent to the app
- * (authorize_error_uri). */
+/* Checks all other parameters. Returns NULL, or on an error an OAuth error code and sets `*description`; send
+ * both to the app with authorize_error_uri(). */
 const char *authorize_check(struct authorize_request *q, const char **description);
 
-/* The redirect address with `code` or with `error` added; `iss` is the issuer (RFC 9207). In the arena. */
+/* Return the redirect URI with `code` or `error` added, allocated in the arena. `iss` is the issuer (RFC
+ * 9207). */
 struct str authorize_code_uri(struct arena *a, const struct authorize_request *q, struct str iss,
                               struct str code);
 struct str authorize_error_uri(struct arena *a, const struct authorize_request *q, struct str iss,

@@ -6,9 +6,10 @@
 
 enum { BASIC_DECODED_MAX = 1024 };
 
-/* Parses `Basic base64(id ":" secret)`. Id and secret are form-encoded inside (RFC 6749, 2.3.1); they are
- * returned decoded, in the arena, and may contain any bytes. The scheme is case-insensitive. False: another
- * scheme, invalid base64, more than BASIC_DECODED_MAX bytes, no colon, or an invalid percent escape. */
+/* Parses `Basic base64(id ":" secret)`, in which id and secret are form-encoded (RFC 6749, 2.3.1). Stores
+ * both decoded in the arena; they may contain any bytes. The scheme is case-insensitive. Returns false for
+ * another scheme, invalid base64, more than BASIC_DECODED_MAX decoded bytes, a missing colon, or an invalid
+ * percent escape. */
 bool basic_parse(struct arena *a, struct str field, struct str *id, struct str *secret);
 
 #endif

@@ -10,30 +10,31 @@ struct failure_limiter;
 struct store;
 struct writer;
 
-/* Owned by the app; lives as long as the server. */
+/* Owned by the program (struct app); lives as long as the server. */
 struct oauth {
     struct http_app http; /* for the router; its ctx is this struct */
     struct envelope_settings envelope;
     struct store *store; /* the loop's read connection */
     struct writer *writer;
-    struct str base_url; /* as configured: the issuer */
-    /* Failures by network address, and wrong secrets by app, from any address. */
+    struct str base_url; /* [server] base_url, which is also the issuer */
+    /* Count failures of each network address, and wrong secrets of each app. */
     struct failure_limiter *address_failures, *client_failures;
 };
 
-/* Fills in `http` and the failure limiters. */
+/* Sets `http` and creates the failure limiters. The caller sets all other members. */
 void oauth_init(struct oauth *oauth);
+/* Frees the failure limiters. */
 void oauth_fini(struct oauth *oauth);
 
-/* Below the API's base paths: /oauth/token and /oauth/revoke. */
+/* The routes /oauth/token and /oauth/revoke. Mount them at the base paths of the API. */
 extern const struct route *const oauth_routes[];
 
-/* To be mounted at OAUTH_METADATA_PATH, and at that path followed by the base path of base_url (RFC
+/* Mount it at OAUTH_METADATA_PATH, and again at OAUTH_METADATA_PATH followed by the path of base_url (RFC
  * 8414, 3.1). */
 extern const struct route *const oauth_metadata_routes[];
 #define OAUTH_METADATA_PATH STR("/.well-known/oauth-authorization-server")
 
-/* The routes; one file each. */
+/* The single routes, each defined in a file of its own. */
 extern const struct route token_route, revoke_route, metadata_route;
 
 #endif

@@ -1,9 +1,10 @@
-/* A model of how the views of a video grow, for the simulated source. A pure function of the video, the time
- * and a seed, in integers: every machine computes the same counts.
+/* A model of how the views of a video grow, for the simulated source. The counts are a pure function of the
+ * video, the time and a seed. It uses only integers, so every machine computes the same counts.
  *
- * Each video approaches a size of its own: the author's typical video times a factor that few videos have
- * much of. It grows fast when young and slower later, following the hours of the day; beyond its size it only
- * trickles. Now and then a video goes viral: within six readings it exceeds its viral threshold. */
+ * Each video approaches its own final size: the author's typical views times a random factor, which is rarely
+ * large. A young video grows fast, an older one more slowly, and growth follows the hours of the day. After
+ * reaching its size, the video gains only a few views a day. Occasionally a video goes viral: within six
+ * readings it exceeds its viral threshold. */
 #ifndef VT_REFRESH_GROWTH_H
 #define VT_REFRESH_GROWTH_H
 
@@ -11,17 +12,18 @@
 
 struct growth_moment {
     int64_t now_ms;
-    int64_t interval_ms; /* between two readings, in which a video grows by about an hour's views */
+    int64_t interval_ms; /* time between two readings, in which a video grows as much as it otherwise would in
+                            about an hour */
     uint64_t seed;
-    int64_t live; /* live videos of the author: the more, the less likely it is that this one goes viral */
+    int64_t live; /* number of live videos of the author; the more, the less likely a single one goes viral */
 };
 
-/* Whether the video is about to exceed its viral threshold. */
+/* Returns true while the video is in a viral phase, in which it will exceed its viral threshold. */
 bool growth_is_viral(const struct video *video, const struct growth_moment *m);
 
-/* Computes the counts of each post: counts[post][kind]; COUNT_NONE if its platform does not provide that
- * count. Counts never fall, and never get so large that the video could exceed COUNT_MAX, unless they are
- * already. */
+/* Computes the new counts of each post, counts[post][kind]. A count that the platform does not provide is
+ * COUNT_NONE. Counts never fall. The views of a post grow to at most COUNT_MAX / 8, so that the video's sum
+ * cannot exceed COUNT_MAX; a post with more views stays unchanged. */
 void growth_compute(const struct video *video, const struct growth_moment *m,
                     int64_t counts[PLATFORM_COUNT][COUNT_KINDS]);
 

@@ -1,5 +1,5 @@
-/* One run of the refresh, from acquiring the lease to releasing it. The schedule calls it on a thread of its
- * own, `viewtally refresh` in its process. */
+/* One run of the refresh, from acquiring the lease to releasing it. In a server, the schedule executes it on
+ * a thread of its own; `viewtally refresh` executes it on its main thread. */
 #ifndef VT_REFRESH_REFRESH_H
 #define VT_REFRESH_REFRESH_H
 
@@ -16,25 +16,28 @@ struct refresh_options {
     struct source_list sources;
     enum run_cause cause;
     struct step_rules rules;
-    const struct slot_rule *rule;   /* for CAUSE_SCHEDULE: run only if due once the lease is held */
-    struct ticket_lock *write_lock; /* of this process; NULL: it has no other writer */
-    const atomic_bool *stop;        /* true: end after the open transaction. NULL: never */
+    const struct slot_rule
+        *rule; /* for CAUSE_SCHEDULE: run only if the run is still due after acquiring the lease */
+    struct ticket_lock *write_lock; /* the write lock of this process; NULL if it has no other writer */
+    const atomic_bool *stop; /* when it becomes true, the run ends after its open transaction; may be NULL */
 };
 
 struct refresh_report {
-    bool ran;             /* the lease was acquired, and there was work */
-    enum run_state state; /* if it ran */
+    bool ran;             /* the lease was acquired and there was work */
+    enum run_state state; /* valid if `ran` */
     int64_t started_at, duration_ms;
     bool source_failed[SOURCE_KINDS];
-    struct refresh_counts counts; /* committed */
-    char why[256];                /* cause of a failure; for ERR_BUSY, the process that holds the lease */
+    struct refresh_counts counts; /* only committed counts */
+    char why[256];                /* the cause of a failure; for ERR_BUSY, the holder of the lease */
 };
 
-/* Blocks until the run has ended. OK: it ran, whatever its state, or there was nothing to do (!report->ran).
- * ERR_BUSY: another run holds the lease. Other errors: the database could not be used. */
+/* Executes a run and blocks until it has ended. Returns OK if it ran, whatever its state, or if there was
+ * nothing to do (!report->ran). Returns ERR_BUSY if another run holds the lease, and another error if the
+ * database cannot be used. */
 MUST_USE enum err refresh_run(const struct refresh_options *options, struct refresh_report *report);
 
-/* "succeeded", "partial", …; "running" for RUN_IN_PROGRESS. Static. */
+/* Return a static string: "succeeded", "partial" …, "running" for RUN_IN_PROGRESS; or the name of the cause.
+ */
 const char *run_state_name(enum run_state state);
 const char *run_cause_name(enum run_cause cause);
 

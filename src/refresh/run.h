@@ -1,9 +1,9 @@
-/* A run of the refresh as its sources see it: one thread, one STORE_WRITE connection, one timestamp. All
- * writes happen in short transactions. Each waits its turn among the server's other writes and verifies that
- * the run still holds the lease.
+/* The functions of a run that its sources call. A run has one thread, one STORE_WRITE connection and one
+ * timestamp. All writes happen in short transactions. Each transaction waits for the process's write lock and
+ * verifies that the run still holds the lease.
  *
- * ERR_CANCELED from any of these functions: return at once and write nothing more. The process is stopping,
- * or another process has taken over the lease; the open transaction was rolled back. */
+ * If one of these functions returns ERR_CANCELED, return at once and write nothing more: the process is
+ * stopping, or another process has acquired the lease. The open transaction has been rolled back. */
 #ifndef VT_REFRESH_RUN_H
 #define VT_REFRESH_RUN_H
 
@@ -17,71 +17,75 @@ struct run;
 const struct config *run_config(const struct run *run);
 const struct step_rules *run_rules(const struct run *run);
 
-/* For reads at any time, and for writes between run_begin() and run_commit(). */
+/* Returns the run's database connection. Read from it at any time; write only between run_begin() and
+ * run_commit(). */
 struct store *run_store(struct run *run);
 
-/* The timestamp of readings that the source takes itself, ms. */
+/* Returns the timestamp in ms for readings that the source creates during the run. */
 int64_t run_observed_at(const struct run *run);
 
-/* Renews the lease while nothing is written. Call it at least every second outside of transactions, for
- * example while reading a file or waiting for a response. Cheap unless the lease is due for renewal. */
+/* Renews the lease if due. Call it at least every second while no transaction is open, for example while
+ * reading a file or waiting for a response. It is cheap unless the lease is due for renewal. */
 MUST_USE enum err run_heartbeat(struct run *run);
 
 /* ---- transactions ---- */
 
-/* Keep transactions short (about 2,000 rows or 200 ms) and wait for nothing but the database in them. If
- * run_begin() or run_commit() fails, no transaction is open and run_fail() has been called; after any other
- * error call run_rollback(). */
+/* Begins, commits and rolls back a transaction. Keep transactions short (about 2,000 rows or 200 ms), and do
+ * not wait for anything but the database in them. If run_begin() or run_commit() fails, no transaction is
+ * open and run_fail() has been called. After any other error in a transaction, call run_rollback(). */
 MUST_USE enum err run_begin(struct run *run);
 MUST_USE enum err run_commit(struct run *run);
 void run_rollback(struct run *run);
 
-/* The functions above as a scope, for an import. */
+/* Returns these three functions as a scope (store/transaction_scope.h). */
 struct transaction_scope run_transactions(struct run *run);
 
-/* Transactions that begin and commit even if the run must stop or has lost its lease: for new tokens, because
- * the platform has already revoked the old ones. */
+/* Returns a scope whose transactions begin and commit even if the run is stopping or has lost its lease. Use
+ * it to store new tokens, because the platform has already revoked the old ones. */
 struct transaction_scope run_unleased_transactions(struct run *run);
 
 /* ---- errors and counters ---- */
 
-/* Records why the source fails, unless `err` is ERR_CANCELED; later texts do not replace the first. Returns
- * err. */
+/* Records why the source fails. Only the first text of a run is recorded, and none for ERR_CANCELED. Returns
+ * `err`. */
 enum err run_fail(struct run *run, enum err err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* The same for an error of the database. */
+/* Calls run_fail() with the text of a database error. Returns `err`. */
 enum err run_fail_database(struct run *run, enum err err);
 
-/* Adds to the counters of the running source; in a transaction, only if it commits. run_queue_step() and
- * run_import_file() count by themselves. `platform`: or RUN_NO_PLATFORM. */
+/* Adds `n` to a counter of the running source. In a transaction, the addition takes effect only if the
+ * transaction commits. run_queue_step() and run_import_file() call this function themselves. `platform` may
+ * be RUN_NO_PLATFORM. */
 void run_count(struct run *run, int platform, enum run_counter counter, int64_t n);
 
-/* ---- readings of known posts, author by author ---- */
+/* ---- readings of known posts, one author at a time ---- */
 
-/* Queues one step: the readings of one author at one time, at most one per post. Copies the readings. Applies
- * the queued steps in common transactions if there are many; otherwise run_flush() does. */
+/* Queues one step: the readings of one author at one time, at most one per post. Copies the readings. If many
+ * readings are queued, calls run_flush(). */
 MUST_USE enum err run_queue_step(struct run *run, int64_t observed_at, const struct reading *readings,
                                  size_t count);
 
-/* Applies the queued steps. Call it once at the end of a source that uses run_queue_step(). */
+/* Applies the queued steps in as few transactions as possible. A source that uses run_queue_step() must call
+ * it once at its end. */
 MUST_USE enum err run_flush(struct run *run);
 
 /* ---- files in the import format ---- */
 
 struct run_file {
     const char *path;                    /* for messages */
-    int fd;                              /* read from its current offset */
-    const struct import_position *after; /* the last step that is already applied; NULL: none */
+    int fd;                              /* open; read from its current offset */
+    const struct import_position *after; /* the last step that was already applied; may be NULL */
     void *ctx;
-    /* Called for each line that was not applied, in the order of detection. */
+    /* Called for each line that is not applied, in the order in which errors are detected. */
     void (*on_bad_line)(void *ctx, int64_t line, struct str reason);
-    /* Called in each transaction before its commit, to store how much of the file was applied; may be NULL.
-     * `last`: the step applied last; NULL if none was applied yet (authors, books, videos). Finalizing
-     * repeats the last step. An error rolls back and ends the import. */
+    /* May be NULL. Called in each transaction before its commit, to store how much of the file was applied.
+     * `last` is the step applied last; it is NULL while only authors, books and videos have been applied.
+     * During finalizing it stays the last step. If this returns an error, the transaction is rolled back and
+     * the import ends. */
     enum err (*on_commit)(void *ctx, struct store *store, const struct import_position *last);
 };
 
-/* Imports the file. On error other than ERR_CANCELED, run_fail() has been called; ERR_NOT_FOUND and ERR_IO:
- * the file cannot be read. `*summary` is set in any case. */
+/* Imports the file. Sets `*summary`, even on an error. Returns ERR_NOT_FOUND or ERR_IO if the file cannot be
+ * read. On an error other than ERR_CANCELED, run_fail() has been called. */
 MUST_USE enum err run_import_file(struct run *run, const struct run_file *file,
                                   struct import_summary *summary);
 

@@ -1,5 +1,5 @@
-/* What a run counts, for each source and platform. Stored in the table refresh_counts and printed by commands
- * under the names of run_counter_name(). */
+/* The counters of a run, for each source and platform. The table refresh_counts and the output of commands
+ * use the names of run_counter_name(). */
 #ifndef VT_REFRESH_RUN_COUNTERS_H
 #define VT_REFRESH_RUN_COUNTERS_H
 
@@ -8,39 +8,43 @@
 #include "rules/step.h"
 
 enum run_counter {
-    RUN_VIDEOS,   /* changed by steps */
-    RUN_ACCEPTED, /* readings */
+    RUN_VIDEOS,   /* videos changed by steps */
+    RUN_ACCEPTED, /* accepted readings */
     RUN_VIRAL_EVENTS,
     RUN_MILESTONE_EVENTS,
-    RUN_BAD_LINES, /* of files, apart from rejected readings */
-    RUN_REJECTED,  /* + enum rejection: readings by reason */
+    RUN_BAD_LINES, /* bad lines of files; rejected readings are not included */
+    RUN_REJECTED,  /* rejected readings by reason: add an enum rejection */
 
-    /* Only for the source `platforms`. Each post that a run was to read is counted once: */
+    /* Only for the source `platforms`. Each post that a run should read is counted in one of these: */
     RUN_READ = RUN_REJECTED + REJECTION_KINDS,
-    RUN_NO_DATA,   /* the platform has no counts of it yet */
-    RUN_MISSING,   /* the platform does not return it */
-    RUN_PERMANENT, /* it will never have counts */
+    RUN_NO_DATA,   /* the platform has no counts of the post yet */
+    RUN_MISSING,   /* the platform does not return the post */
+    RUN_PERMANENT, /* the post will never have counts */
     RUN_UNREAD,    /* not requested, or every attempt failed */
-    RUN_NOT_DUE,   /* left to a later run by its read interval */
+    RUN_NOT_DUE,   /* its read interval has not passed yet */
 
-    RUN_CALLS,
+    RUN_CALLS,   /* calls to platforms */
     RUN_RETRIES, /* calls that repeat a failed one */
-    RUN_TOKENS,  /* refreshed */
-    RUN_OUTCOME, /* + enum outcome_kind: calls by outcome */
+    RUN_TOKENS,  /* refreshed tokens */
+    RUN_OUTCOME, /* calls by outcome: add an enum outcome_kind */
 };
 enum { RUN_COUNTERS = RUN_OUTCOME + OUTCOME_KINDS };
 
-/* Platform of videos and events, which concern all platforms of a video. */
-enum { RUN_NO_PLATFORM = -1, REFRESH_PLATFORMS = PLATFORM_COUNT + 1 /* the last one for RUN_NO_PLATFORM */ };
+/* The platform for counters of videos and events, which belong to no single platform. */
+enum {
+    RUN_NO_PLATFORM = -1,
+    REFRESH_PLATFORMS = PLATFORM_COUNT + 1 /* the last index is RUN_NO_PLATFORM's */
+};
 
 struct refresh_counts {
     int64_t n[SOURCE_KINDS][REFRESH_PLATFORMS][RUN_COUNTERS];
 };
 
-/* "accepted", "rejected:stale", "outcome:ok"; "" for gaps in the enum. Static. */
+/* Returns the name as a static string: "accepted", "rejected:stale", "outcome:ok"; "" for a gap in the enum.
+ */
 const char *run_counter_name(enum run_counter counter);
 
-/* Sums over all sources and platforms. */
+/* Return the sum over all sources and platforms. refresh_count_rejected() adds all reasons. */
 int64_t refresh_count(const struct refresh_counts *counts, enum run_counter counter);
 int64_t refresh_count_rejected(const struct refresh_counts *counts);
 

@@ -18,12 +18,12 @@ struct run {
     struct step_rules rules;
     struct store *store;
     struct lease lease;
-    bool lease_is_taken; /* by another run, when this one tried to acquire it */
-    bool lease_is_lost;  /* another process has taken it over */
+    bool lease_is_taken; /* another run held the lease when this one tried to acquire it */
+    bool lease_is_lost;  /* another process has acquired the lease during this run */
     struct run_row row;
     int64_t started_us;
 
-    const struct source *source; /* the running one */
+    const struct source *source; /* the source that is running */
     bool in_transaction;
     int64_t pending[REFRESH_PLATFORMS][RUN_COUNTERS]; /* counts of the open transaction */
 
@@ -32,10 +32,10 @@ struct run {
     VEC(struct reading) readings;
 };
 
-/* Waits for the write lock and begins a transaction that does not verify the lease. */
+/* Waits for the write lock and begins a transaction without verifying the lease. */
 MUST_USE enum err run_begin_unleased(struct run *run);
 
-/* Like run_begin(), but also while the process is stopping: for the last transaction of a run. */
+/* Like run_begin(), but succeeds even while the process is stopping. For the last transaction of a run. */
 MUST_USE enum err run_begin_final(struct run *run);
 
 #endif

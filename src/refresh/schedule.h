@@ -1,7 +1,8 @@
-/* Starts runs of the refresh in a server when they are due, one at a time, on a thread of its own.
+/* Starts runs of the refresh in a server when they are due. Runs execute one at a time on a separate thread.
  *
- * The schedule looks at the wall clock every second, so it tolerates clock changes and suspends. Whether a
- * run is due depends on the database (slot.h), so it does not matter which process made the last run. */
+ * The schedule checks the wall clock every second, so clock changes and suspends have no lasting effect.
+ * Whether a run is due depends on the last run stored in the database (slot.h), whichever process executed
+ * it. */
 #ifndef VT_REFRESH_SCHEDULE_H
 #define VT_REFRESH_SCHEDULE_H
 
@@ -11,35 +12,39 @@
 
 struct schedule;
 
-/* For metrics. Read on the loop. */
+/* The state of the schedule, for metrics. Read it only on the loop's thread. */
 struct schedule_state {
     bool enabled; /* a source is configured */
-    bool running; /* in this process */
+    bool running; /* a run is in progress in this process */
 
-    /* The last complete run of any process, ms; TIME_NONE: none, or not known yet. */
+    /* Start and end of the last complete run of any process, in ms. TIME_NONE if there is none or not known
+     * yet. */
     int64_t last_started_at, last_finished_at;
-    /* When the next run is due; in the past: since when it is overdue; TIME_NONE: not known yet. */
+    /* When the next run is due, in ms. If in the past, the run has been overdue since then. TIME_NONE if not
+     * known yet. */
     int64_t next_at;
 
-    /* Totals of this process, including the committed counts of abandoned runs. */
+    /* Runs of this process since it started, by state, and their counts. Includes abandoned runs with the
+     * counts that they committed. */
     int64_t runs[RUN_STATES];
     struct refresh_counts counts;
-    int64_t duration_ms; /* of the last run; -1: none yet */
+    int64_t duration_ms; /* duration of the last run; -1 if there was none */
 };
 
-/* `store`: a STORE_READ connection of the loop. `write_lock`: of the writer queue. Both must live until the
- * schedule is closed. Does nothing if `sources` is empty. */
+/* Opens a schedule. `store` is the loop's STORE_READ connection, `write_lock` the lock of the writer queue.
+ * Both must live until the schedule is closed. If `sources` is empty, the schedule starts no runs. */
 struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, struct store *store,
                                struct ticket_lock *write_lock, const struct source_list *sources);
 
-/* Stops the run after its open transaction, then calls `closed` once, on the loop, after this has returned.
- */
+/* Stops the run in progress after its open transaction. Then calls `closed` once on the loop, never before
+ * this function has returned. */
 void schedule_close(struct schedule *s, void (*closed)(void *ctx), void *ctx);
 
-/* The configuration has changed: use it from the next run on. */
+/* Call when the configuration has changed. The next run uses the new one. */
 void schedule_reconfigure(struct schedule *s);
 
-/* The spool has a new file: start a run as soon as none is running. May be called for every file. */
+/* Call when the spool has a new file; may be called for every file. Starts a run as soon as no other run is
+ * in progress. */
 void schedule_spool_changed(struct schedule *s);
 
 const struct schedule_state *schedule_state(const struct schedule *s);

@@ -1,5 +1,5 @@
-/* The simulated source: made-up readings for demonstrations. One step per author and run, for the author's
- * live posts; growth.h computes the counts. */
+/* The simulated source: generates readings for demonstrations. Each run applies one step per author with
+ * readings of the author's live posts. growth.h computes the counts. */
 #ifndef VT_REFRESH_SIMULATED_H
 #define VT_REFRESH_SIMULATED_H
 

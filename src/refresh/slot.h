@@ -1,10 +1,10 @@
-/* When the refresh is due: arithmetic over the wall clock. Time is divided into slots (from minute 55 of an
- * hour to that of the next, or the interval of the simulated source). Each slot during which the service is
- * up has one complete run; all slots that it missed have one together.
+/* Computes when the refresh is due. Time is divided into slots: from minute 55 of an hour to minute 55 of the
+ * next one, or the interval of the simulated source. Each slot gets one complete run. After an outage, one
+ * run makes up for all missed slots.
  *
- * If the clock is set forward, one run catches up. If it is set back by up to two slots, no run is repeated.
- * If it is set back further, the last run is ignored, or the refresh would pause until the clock is there
- * again. */
+ * If the clock is set forward, one run makes up for the skipped slots. If it is set back by up to two slots,
+ * no run is repeated. If it is set back further, the last run is ignored; otherwise the refresh would pause
+ * until the clock reaches the time of that run again. */
 #ifndef VT_REFRESH_SLOT_H
 #define VT_REFRESH_SLOT_H
 
@@ -14,23 +14,24 @@
 #include <stdint.h>
 
 struct slot_rule {
-    int64_t period_ms, offset_ms; /* slot n begins at offset + n * period */
-    int64_t jitter_ms;            /* a run is due up to this much later, depending on `seed` and n */
-    uint64_t seed;                /* of this process */
+    int64_t period_ms, offset_ms; /* slot n begins at offset_ms + n * period_ms */
+    int64_t jitter_ms;            /* maximum random delay of a run; the delay depends on `seed` and n */
+    uint64_t seed;                /* random, one per process */
 };
 
 struct slot_rule slot_rule_of(const struct config *config, uint64_t seed);
 
-/* The slot of a time. */
+/* Returns the slot that contains the time `t_ms`. */
 int64_t slot_of(const struct slot_rule *rule, int64_t t_ms);
 
-/* When the run of the slot becomes due, ms. */
+/* Returns when the run of the slot becomes due, in ms. */
 int64_t slot_due_at(const struct slot_rule *rule, int64_t slot);
 
-/* Whether a run is due at `now_ms`. `last_ms`: start of the last complete run; TIME_NONE: none yet. */
+/* Returns true if a run is due at `now_ms`. `last_ms` is the start of the last complete run, or TIME_NONE. */
 bool slot_is_due(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms);
 
-/* When the next run becomes due; if one is due already, since when (`now_ms` if that is unknown). */
+/* Returns when the next run becomes due. If a run is already due, returns since when, or `now_ms` if unknown.
+ */
 int64_t slot_next(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms);
 
 #endif

@@ -14,10 +14,10 @@ struct run;
 enum source_kind { SOURCE_SPOOL, SOURCE_SIMULATED, SOURCE_PLATFORMS };
 enum { SOURCE_KINDS = 3 };
 
-/* "spool", "simulated" or "platforms": the name in [refresh] source. Static. */
+/* Returns the name in [refresh] source as a static string: "spool", "simulated" or "platforms". */
 const char *source_name(enum source_kind kind);
 
-/* Input that waits for the next run. */
+/* Input that no run has read yet. */
 struct source_backlog {
     int64_t files, bytes;
 };
@@ -25,27 +25,27 @@ struct source_backlog {
 struct source {
     enum source_kind kind;
 
-    /* Returns whether a run has anything to do now. NULL: always. Must be cheap and thread-safe: runs and
-     * commands of several processes call it at the same time. */
+    /* Returns true if there is input for a run. NULL if there always is. Must be cheap and thread-safe,
+     * because the schedule, runs and commands call it concurrently. */
     bool (*has_work)(const struct config *config);
 
-    /* Reports the input that waits, for `viewtally status`. NULL: the source has no backlog. Returns false if
-     * the backlog cannot be read. */
+    /* Sets `*out` to the backlog, for `viewtally status`. Returns false if it cannot be read. NULL if the
+     * source has no backlog. */
     bool (*backlog)(const struct config *config, struct source_backlog *out);
 
-    /* Called once per run, on the run's thread, outside of any transaction. Blocks until the source is done.
-     * Returns ERR_CANCELED if a function of run.h returned it (the run is stopping or has lost its lease):
-     * then the source must write nothing more. Before it returns any other error, the source has called
-     * run_fail(). Committed data stays. Bad lines and rejected readings are counted, not errors. */
+    /* Reads all input. Called once per run, on the run's thread, while no transaction is open. If a function
+     * of run.h returns ERR_CANCELED (the run is stopping or has lost its lease), it must write nothing more
+     * and return ERR_CANCELED. Before returning any other error, it must call run_fail(). Committed data
+     * remains. Bad lines and rejected readings are not errors; they are counted. */
     enum err (*run)(struct run *run);
 };
 
-/* Sources in the order in which a run reads them, terminated by NULL. */
+/* Sources in the order in which a run reads them, NULL-terminated. */
 struct source_list {
     const struct source *sources[SOURCE_KINDS + 1];
 };
 
-/* The sources of `list` of that kind: one or none. */
+/* Returns a list with only the source of `list` that has this kind; an empty list if there is none. */
 struct source_list source_list_only(const struct source_list *list, enum source_kind kind);
 
 #endif

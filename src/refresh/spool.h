@@ -1,6 +1,7 @@
-/* The source `spool` (decision 9): other programs put files in the import format into [refresh] spool_dir by
- * renaming them into it. Each file is applied exactly once, as one import, and then moved to done/, or to
- * bad/ if some of its lines could not be applied: NAME.errors beside it lists them.
+/* The source `spool` (decision 9). Other programs deliver files in the import format by renaming them into
+ * [refresh] spool_dir. Each file is applied exactly once, as one import, and then moved to done/. If some of
+ * its lines could not be applied, it is moved to bad/ instead, and the report NAME.errors beside it lists the
+ * lines.
  *
  * The state of a file is stored in the transactions that apply it (store/spool_records.h), so the process may
  * be killed at any time:
@@ -8,8 +9,9 @@
  *     WAITING --first transaction--> APPLYING --last transaction--> APPLIED --moved, report written-->
  * removed
  *
- * APPLYING continues after the last applied step; APPLIED only moves the file. Inode, size and modification
- * time distinguish a file from another one that replaces it under the same name. */
+ * After a crash, a file in the state APPLYING is continued after its last applied step, and a file in the
+ * state APPLIED is only moved. Inode, size and modification time identify a file, because another file may
+ * replace it under the same name. */
 #ifndef VT_REFRESH_SPOOL_H
 #define VT_REFRESH_SPOOL_H
 

@@ -1,8 +1,8 @@
-/* File operations in the spool directory: listing the files that wait, opening one safely, moving one.
+/* File operations in the spool directory: listing pending files, and opening and moving a file safely.
  *
- * A file waits if it is a regular file whose name ends in .ndjson, does not begin with a dot and has at most
- * SPOOL_NAME_MAX bytes; everything else is ignored. Finished files move to the subdirectories done/ or bad/
- * by rename, so a crash leaves a file in one place or the other. */
+ * A pending file is a regular file whose name ends in .ndjson, does not begin with a dot and has at most
+ * SPOOL_NAME_MAX bytes. Everything else is ignored. Finished files are renamed into the subdirectories done/
+ * or bad/, so that after a crash a file is either still pending or in its subdirectory. */
 #ifndef VT_REFRESH_SPOOL_DIR_H
 #define VT_REFRESH_SPOOL_DIR_H
 
@@ -10,21 +10,22 @@
 #include "base/buf.h"
 #include "store/spool_records.h"
 
-enum { SPOOL_NAME_MAX = 200 }; /* leaves room for a time and .errors */
+enum { SPOOL_NAME_MAX = 200 }; /* a time and ".errors" can be appended without exceeding NAME_MAX */
 enum { SPOOL_FILES_MAX = 100000 };
 
 enum spool_place { SPOOL_DONE, SPOOL_BAD };
 
 struct spool_dir {
-    int fd; /* -1: not open */
-    int places[2];
+    int fd;        /* -1 if not open */
+    int places[2]; /* directory descriptors, by enum spool_place */
 };
 
-/* Opens the directory and the two subdirectories; creates them (but not the parents) if needed. On error
- * appends the cause to `why`. */
+/* Opens the directory and its two subdirectories. Creates those three that do not exist, but no parents. On
+ * an error, appends the cause to `why`. */
 MUST_USE enum err spool_dir_open(struct spool_dir *d, const char *path, struct buf *why);
-void spool_dir_close(struct spool_dir *d); /* ignored if not open */
+void spool_dir_close(struct spool_dir *d); /* does nothing if not open */
 
+/* Returns true if a file with this name can be pending (see the file head). */
 bool spool_dir_is_candidate(struct str name);
 
 struct spool_entry {
@@ -35,48 +36,53 @@ struct spool_entry {
 struct spool_list {
     struct spool_entry *entries; /* in the arena */
     size_t count;
-    size_t ignored; /* with a matching name, but not regular files; logged */
+    size_t ignored; /* number of entries with a matching name that are not regular files; logged */
 };
 
-/* Lists the files that wait, by modification time, then by name; at most SPOOL_FILES_MAX. */
+/* Lists at most SPOOL_FILES_MAX pending files, ordered by modification time, then by name. */
 MUST_USE enum err spool_dir_list(const struct spool_dir *d, struct arena *a, struct spool_list *out);
 
-/* The same for a directory that is not open. Creates nothing. Returns false if it cannot be read. */
+/* Like spool_dir_list(), but for a directory that is not open. Creates nothing. Returns false if the
+ * directory cannot be read. */
 MUST_USE bool spool_dir_scan(const char *path, struct arena *a, struct spool_list *out);
 
-/* Whether at least one file waits. Cheap. */
+/* Returns true if at least one file is pending. Cheap. */
 bool spool_dir_has_any(const char *path);
 
-/* Opens a regular file; does not follow links and does not block. ERR_NOT_FOUND: it no longer exists or is
- * not a regular file. Other errors are logged. */
+/* Opens a regular file for reading. Does not follow symbolic links and does not block. Returns ERR_NOT_FOUND
+ * if the file no longer exists or is not a regular file. Other errors are logged. The caller closes `*fd`. */
 MUST_USE enum err spool_dir_open_file(const struct spool_dir *d, struct str name, int *fd,
                                       struct file_identity *identity);
 
-/* The current identity of an open file. */
+/* Sets `*out` to the current identity of an open file. */
 MUST_USE enum err spool_file_identify(int fd, struct file_identity *out);
 
-/* Whether a process has the file open for writing, and it was changed or renamed within the last seconds.
- * False if that cannot be determined, such as for files of other users if we are not privileged. */
+/* Returns true if a process has the file open for writing and the file was changed or renamed within the last
+ * seconds. Returns false if the system does not provide this information, for example for files of other
+ * users if the process is not privileged. */
 bool spool_file_has_writer(int fd);
 
-/* The identity of the file with that name. ERR_NOT_FOUND: none, or not a regular file. */
+/* Sets `*out` to the identity of the file `name`. Returns ERR_NOT_FOUND if there is none or it is not a
+ * regular file. */
 MUST_USE enum err spool_dir_identify(const struct spool_dir *d, struct str name, struct file_identity *out);
 
-/* Moves the file if that name still has that identity; else ERR_NOT_FOUND. If the target has a file or a
- * report with that name, the new name contains the time. Appends the new name to `target` (may be NULL). */
+/* Moves the file `name`. Returns ERR_NOT_FOUND if it no longer has this identity. If the target directory
+ * already has a file or a report of this name, adds the time `now_ms` to the new name. Appends the new name
+ * to `target`, which may be NULL. */
 MUST_USE enum err spool_dir_move(const struct spool_dir *d, struct str name,
                                  const struct file_identity *identity, enum spool_place place, int64_t now_ms,
                                  struct buf *target);
 
-/* Makes moves durable. */
+/* Makes moves to this place durable (fsync). */
 MUST_USE enum err spool_dir_sync(const struct spool_dir *d, enum spool_place place);
 
-/* Appends the name of the file in bad/. ERR_NOT_FOUND: it is not there. */
+/* Finds a file in bad/ by its identity and appends its name to `name`. Returns ERR_NOT_FOUND if it is not
+ * there. */
 MUST_USE enum err spool_dir_find_bad(const struct spool_dir *d, const struct file_identity *identity,
                                      struct buf *name);
 
-/* Writes the report NAME.errors in bad/, atomically and durably. `write` writes the content; it returns false
- * on error, with errno set. An existing report is not overwritten. */
+/* Creates the report NAME.errors in bad/, atomically and durably. Calls `write` for the content; `write`
+ * returns false with errno set on an error. Does nothing if the report exists. */
 MUST_USE enum err spool_dir_report(const struct spool_dir *d, struct str name,
                                    bool (*write)(void *ctx, int fd), void *ctx);
 

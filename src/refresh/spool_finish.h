@@ -1,30 +1,31 @@
-/* Moves applied files out of the spool: to done/, or with a report to bad/. Then deletes their records. */
+/* Finishes applied files of the spool: moves each to done/, or to bad/ with a report, and then deletes its
+ * record from the database. */
 #ifndef VT_REFRESH_SPOOL_FINISH_H
 #define VT_REFRESH_SPOOL_FINISH_H
 
 #include "refresh/run.h"
 #include "refresh/spool_dir.h"
 
-/* Files without bad lines are moved in batches, because syncing the directories and a transaction for each
+/* Files without bad lines are finished in batches, because one fsync of the directory and one transaction per
  * file would take most of the time. */
 enum { APPLIED_MAX = 100 };
 
 struct applied_files {
-    struct spool_file files[APPLIED_MAX]; /* names belong to the caller until the batch is finished */
+    struct spool_file files[APPLIED_MAX]; /* the names must stay valid until the batch is finished */
     size_t count;
 };
 
-/* Moves the batch and empties it. On error run_fail() has been called. */
+/* Finishes all files of the batch and empties it. On an error, run_fail() has been called. */
 MUST_USE enum err spool_finish_batch(struct run *run, const struct spool_dir *dir,
                                      struct applied_files *applied);
 
-/* Finishes a file: immediately if the database has `errors` > 0 bad lines of it, else as part of the batch.
- */
+/* Finishes a file. `errors` is the number of its bad lines in the database. If it is greater than 0, finishes
+ * the file immediately; otherwise adds it to the batch. On an error, run_fail() has been called. */
 MUST_USE enum err spool_finish_file(struct run *run, const struct spool_dir *dir,
                                     const struct spool_file *file, int64_t errors,
                                     struct applied_files *applied);
 
-/* Deletes the record of a file in a transaction. */
+/* Deletes the record of a file, in its own transaction. */
 MUST_USE enum err spool_forget_file(struct run *run, const struct spool_file *file);
 
 #endif

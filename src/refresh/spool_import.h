@@ -6,7 +6,7 @@
 #include "refresh/run.h"
 #include "refresh/spool_dir.h"
 
-/* A report lists at most this many bad lines. */
+/* The maximum number of bad lines in a report. */
 enum { SPOOL_ERRORS_MAX = 100000 };
 
 struct bad_line {
@@ -16,25 +16,26 @@ struct bad_line {
 
 struct spool_import {
     struct run *run;
-    struct spool_file file;         /* file.row 0: the database has no record of it yet */
-    int fd;                         /* owned; -1: none */
-    bool verified;                  /* after reading all of it, the file was unchanged and had no writer */
-    bool changed;                   /* while it was read, or it had a writer: a later run reads it again */
-    int64_t stored_errors;          /* bad lines in the database */
-    VEC(struct bad_line) bad_lines; /* found, but not stored yet */
-    struct arena reasons;           /* of bad_lines */
+    struct spool_file file; /* file.row is 0 if the database has no record of it yet */
+    int fd;                 /* owned; -1 if not open */
+    bool verified;          /* after it was read completely, the file was unchanged and had no writer */
+    bool changed;           /* the file was changed or had a writer; a later run will apply it */
+    int64_t stored_errors;  /* number of bad lines in the database */
+    VEC(struct bad_line) bad_lines; /* found but not stored yet */
+    struct arena reasons;           /* for the reasons in bad_lines */
 };
 
-/* `name` must outlive it. */
+/* Initializes an import of the file `name`, which must outlive it. The caller sets `fd` and file.identity. */
 void spool_import_init(struct spool_import *s, struct run *run, struct str name);
 void spool_import_fini(struct spool_import *s);
 
-/* Reads the record of the file from the database, if its identity is that of s->file. The name in s->file is
- * then in the arena. */
+/* Loads the record of the file from the database into s->file. Does nothing if there is no record or the
+ * record has another identity. A loaded name is allocated in the arena. On an error, run_fail() has been
+ * called. */
 MUST_USE enum err spool_import_load(struct spool_import *s, struct arena *a);
 
-/* Applies the open file and sets file.applied_at. Returns OK without that if the file is still being written;
- * that is logged. On other errors run_fail() has been called. */
+/* Applies the open file and sets file.applied_at. If the file is still being written, logs this and returns
+ * OK without setting file.applied_at. On an error, run_fail() has been called. */
 MUST_USE enum err spool_import_apply(struct spool_import *s);
 
 #endif

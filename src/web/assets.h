@@ -5,7 +5,7 @@
 
 enum { ASSET_VERSION_SIZE = 16 };
 
-/* Stores the NUL-terminated content hashes that follow `?v=` in the URLs. */
+/* Writes the content hashes of both files, NUL-terminated. A URL contains its hash after `?v=`. */
 void assets_compute_versions(char style[ASSET_VERSION_SIZE], char script[ASSET_VERSION_SIZE]);
 
 #endif

@@ -21,20 +21,21 @@ struct chart_day {
 };
 
 struct chart {
-    const char *id;               /* prefix of element ids; a literal, unique on the page */
-    struct str title;             /* plain text, for example "Views per day" */
-    bool one_video;               /* the notes say "went viral" instead of "2 videos went viral" */
+    const char *id;   /* prefix of element ids; a literal, unique on the page */
+    struct str title; /* plain text, for example "Views per day" */
+    bool one_video; /* the chart shows one video: its text is "went viral" instead of "2 videos went viral" */
     const struct chart_day *days; /* consecutive dates in ascending order */
-    size_t count;                 /* at most CHART_DAYS_MAX; 0 writes a sentence instead of a chart */
+    size_t count;                 /* at most CHART_DAYS_MAX; if 0, a sentence is written instead of a chart */
 };
 
+/* Writes the chart and its table. */
 void chart_write(struct buf *b, const struct chart *c);
 
-/* Returns the distance between grid lines: the lowest round value (1, 2 or 5 times a power of ten) of which
- * at most four are needed to reach `max`. At least 1. */
+/* Returns the distance between grid lines, at least 1: the lowest round value (1, 2 or 5 times a power of
+ * ten) with which at most four lines reach `max`. */
 int64_t chart_grid_step(int64_t max);
 
-/* Writes a horizontal bar that shows `part` of `whole`. */
+/* Writes a horizontal bar with the CSS class `class`. It is filled to `part` / `whole`. */
 void chart_meter(struct buf *b, const char *class, int64_t part, int64_t whole);
 
 #endif

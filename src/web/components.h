@@ -5,17 +5,18 @@
 #include "http/request.h"
 #include "store/model.h"
 
-/* Returns `title`, the video's own, else the title of its book, else "Untitled". */
+/* Returns the video's own `title`; if it has none, the title of its book; if there is no book, "Untitled". */
 struct str component_video_title(struct str title, const struct book_ref *book);
 
 /* Writes the title as a link to the video's page. */
 void component_video_link(struct request *r, const struct video_ref *v, const struct book_ref *book);
 
-/* Writes the video's thumbnail if [account] image_sources allows remote images, else a generated one with the
- * initials of the title. Hidden from screen readers, because the title follows. */
+/* Writes the video's thumbnail if [account] image_sources permits it, else a generated image with the
+ * initials of the title. The image is hidden from screen readers, because the title follows it. */
 void component_thumbnail(struct request *r, const struct video_ref *v, struct str title);
 
-/* Writes `5.2 times your typical 2,400`, or `over 10,000 views` if there is no median. */
+/* Writes how `views` compare with the author's median: `5.2 times your typical 2,400`. Without a median,
+ * writes the threshold instead: `over 10,000 views`. */
 void component_viral_comparison(struct buf *b, int64_t views, int64_t threshold, int64_t median);
 
 /* Writes the names of the platforms, for example "TikTok, YouTube". */

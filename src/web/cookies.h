@@ -5,16 +5,16 @@
 
 #include "web/web.h"
 
-/* See auth/device.h. */
+/* Identifies the browser; see auth/device.h. */
 #define DEVICE_COOKIE_NAME STR("viewtally-device")
 
-/* `name` is without prefix. If `max_age_s` is negative, the cookie lasts until the browser is closed; 0
- * deletes it. Precondition: `value` contains only characters that a cookie value may have. */
+/* Sets a cookie. `name` is without the prefix. `value` must contain only characters that are valid in a
+ * cookie. If `max_age_s` is negative, the cookie lasts until the browser is closed; if 0, it is deleted. */
 void web_cookie_set(struct request *r, struct str name, struct str value, int64_t max_age_s);
-/* Returns the value of a cookie of the request; p == NULL if there is none. */
+/* Returns the value of the request's cookie `name` (without the prefix). If there is none, p is NULL. */
 struct str web_cookie_find(struct request *r, struct str name);
 
-/* The session cookie: set at sign-in, cleared at sign-out. */
+/* Set, clear and return the session cookie. Without one, session_cookie_find() returns p == NULL. */
 void session_cookie_set(struct request *r, const struct secret *session);
 void session_cookie_clear(struct request *r);
 struct str session_cookie_find(struct request *r);

@@ -5,16 +5,16 @@
 #include "web/html.h"
 
 struct form_field {
-    const char *id, *label, *type; /* `id` is also the name; type NULL: "text" */
-    const char *autocomplete;      /* NULL: "off" */
-    const char *hint;              /* NULL: none */
-    const char *error;             /* what is wrong with the value; NULL: nothing */
-    struct str value;              /* not written for a password */
-    int max_chars;                 /* 0: no maxlength */
+    const char *id, *label, *type; /* `id` is also the name; if `type` is NULL, "text" */
+    const char *autocomplete;      /* if NULL, "off" */
+    const char *hint;              /* may be NULL */
+    const char *error;             /* why the value is invalid; NULL if it is valid */
+    struct str value;              /* ignored if `type` is "password" */
+    int max_chars;                 /* maxlength; if 0, no limit */
     bool readonly;
 };
 
-/* Writes the field as a block. */
+/* Writes the field with its label, hint and error message. */
 void form_field_write(struct buf *b, const struct form_field *field);
 
 /* Writes `<input type="hidden">`. */

@@ -1,5 +1,5 @@
-/* HTML output. Everything that is not a literal of this program is escaped here: text from the database, a
- * form or a client can end neither an element nor an attribute, and a link can use only safe schemes.
+/* HTML output. These functions escape everything that is not a literal of this program. Text from the
+ * database or a client can therefore not end an element or an attribute, and links can use only safe schemes.
  *
  * Escaping is the same for element content and for double-quoted attributes. Invalid UTF-8 becomes U+FFFD, a
  * tab or a line break becomes a space, and other control characters are removed. */
@@ -15,10 +15,10 @@
 void html_text(struct buf *b, struct str s);
 
 /* Appends escaped text isolated in <bdi>, so that right-to-left text and its control characters do not affect
- * the words around it. Not for use in an attribute or in <title>. */
+ * the words around it. Do not use it in an attribute or in <title>. */
 void html_name(struct buf *b, struct str s);
 
-/* Appends ` name="value"`. For href, src, action and formaction use html_link(). */
+/* Appends ` name="value"`. Use html_link() for href, src, action and formaction. */
 void html_attr(struct buf *b, const char *name, struct str value);
 void html_attr_i64(struct buf *b, const char *name, int64_t value);
 
@@ -30,7 +30,7 @@ bool html_link_is_safe(struct str url);
 /* Appends ` href="…"`, ` src="…"` or ` action="…"`. Appends nothing if the link is not safe. */
 void html_link(struct buf *b, const char *name, struct str url);
 
-/* Appends text that only screen readers present (class "sr" of the stylesheet). */
+/* Appends escaped text that only screen readers present (class "sr" of the stylesheet). */
 void html_screen_reader_text(struct buf *b, struct str s);
 
 #endif

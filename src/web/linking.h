@@ -1,12 +1,12 @@
-/* Linking an author's account at a platform by that platform's OAuth. This file has the database side, as
- * write jobs (store/writer_call.h).
+/* Links an author's account at a platform through the platform's OAuth. This file contains the database part,
+ * as write jobs (store/writer_call.h). A linking begins when the author chooses to connect a platform.
  *
  *   begun --browser returns in the same session within LINKING_LIFE_MS--> consumed --code exchanged--> saved
  *     \--otherwise--> deleted
  *
- * A pending linking is identified by the hash of its OAuth `state`. It is single-use: consuming it deletes
- * it, whether the rest succeeds or not. It is bound to the session that began it, the author and the
- * platform. */
+ * A pending linking is identified by the hash of its OAuth `state`. It can be used once: consuming
+ * it deletes it, even if a later step fails. It is bound to the session that began it, to the author and to
+ * the platform. */
 #ifndef VT_WEB_LINKING_H
 #define VT_WEB_LINKING_H
 
@@ -17,7 +17,7 @@
 
 /* Identifies a pending linking. */
 struct linking_key {
-    const struct config *config; /* outlives the job */
+    const struct config *config; /* must outlive the write job */
     uint8_t state_hash[SECRET_HASH_BYTES], session_hash[SECRET_LEN];
     int64_t author_row, now;
     enum platform_api api;
@@ -28,6 +28,7 @@ struct linking_begin {
     bool has_verifier;
     char verifier[SECRET_TEXT_LEN]; /* PKCE code verifier; stored sealed */
 };
+/* Stores a pending linking. `begin` is a struct linking_begin. */
 MUST_USE enum err linking_begin(struct store *store, void *begin);
 
 enum linking_check {
@@ -39,16 +40,15 @@ enum linking_check {
 
 struct linking_consume {
     struct linking_key key;
-    enum linking_check check; /* out */
-    size_t verifier_len;      /* out; 0: none */
+    enum linking_check check; /* output */
+    size_t verifier_len;      /* output; 0 if there is no verifier */
     char verifier[SECRET_TEXT_LEN];
 };
+/* Checks and deletes a pending linking. `consume` is a struct linking_consume. */
 MUST_USE enum err linking_consume(struct store *store, void *consume);
 
 enum linking_result { LINKING_SAVED, LINKING_OWNED_BY_OTHER };
 
-/* Saves all accounts or, on an error, none. An account that another author has linked is skipped and reported
- * in its `result`. */
 struct linking_save {
     const struct config *config;
     size_t count;
@@ -57,11 +57,14 @@ struct linking_save {
         enum linking_result result;
     } accounts[];
 };
+/* Stores all accounts, or none on an error. Skips an account that another author has linked; its `result`
+ * says so. `save` is a struct linking_save. */
 MUST_USE enum err linking_save(struct store *store, void *save);
 
 struct linking_remove {
     int64_t row, author_row;
 };
+/* Deletes an account of the author. `remove` is a struct linking_remove. */
 MUST_USE enum err linking_remove(struct store *store, void *remove);
 
 #endif

@@ -1,4 +1,4 @@
-/* The HTML frame around every page, error pages, redirects, and messages shown once after a redirect. */
+/* The HTML frame around every page; error pages; redirects; and notes, which the next page shows once. */
 #ifndef VT_WEB_PAGE_H
 #define VT_WEB_PAGE_H
 
@@ -8,25 +8,27 @@
 #include "store/author_keys.h"
 
 struct page_frame {
-    struct str title;    /* of the window, and the <h1> unless own_heading */
-    const char *current; /* path of the navigation entry that this page belongs to; NULL: none */
+    struct str title;    /* of the window; also the <h1> unless own_heading is true */
+    const char *current; /* path of the navigation entry that this page belongs to; may be NULL */
     bool narrow;         /* a single form, such as sign-in or consent */
     bool own_heading;    /* the caller writes the <h1> */
 };
 
-/* Writes everything up to the content of <main>, which the caller appends to the returned buffer. The status
- * is 200 unless the caller has set one. */
+/* Writes the page up to the content of <main>. Returns the buffer to which the caller appends the content.
+ * Sets status 200 unless the caller has set another one. */
 struct buf *page_begin(struct request *r, const struct page_frame *frame);
-/* Closes <main> and the frame. Returns NEXT_DONE. If the page exceeds the response limit, sends a 500. */
+/* Closes <main> and the frame. If the page exceeds the maximum size of a response, replaces it with a 500.
+ * Returns NEXT_DONE. */
 enum next page_end(struct request *r);
 
-/* Discards what was written and sends a page with one sentence. Returns NEXT_DONE. */
+/* Discards the response written so far and sends an error page with one sentence. Returns NEXT_DONE. */
 enum next page_error(struct request *r, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes the request id as a paragraph, for a page that reports an error. */
 void page_write_request_id(struct request *r);
+/* Sends a 404. Returns NEXT_DONE. */
 enum next page_not_found(struct request *r);
-/* Sends a 503, or a 404 for ERR_NOT_FOUND. */
+/* Sends a 503 for a failed database read, or a 404 for ERR_NOT_FOUND. Returns NEXT_DONE. */
 enum next page_store_error(struct request *r, enum err err);
 
 /* Sends a 503: the queue of password hashes is full (auth/password.h). */
@@ -35,28 +37,28 @@ enum next page_too_busy(struct request *r);
 enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms);
 /* Sends a 429: more than WEB_FORMS_PER_MINUTE forms (web.h). */
 enum next page_too_many_forms(struct request *r, int64_t wait_ms);
-/* Reports that the author can create no further key at `now`: 422 for KEY_LIMIT_LIVE, 429 for
- * KEY_LIMIT_DAY. */
+/* Sends an error page: the author cannot create another key at `now`. The status is 422 for KEY_LIMIT_LIVE
+ * and 429 for KEY_LIMIT_DAY. */
 enum next page_key_limit(struct request *r, enum key_limit reached, int64_t now);
 
 /* Redirects with 303 to a page of this site, for example "/keys". */
 enum next page_redirect(struct request *r, struct str path);
-/* Redirects with 303 to another server. `url` must be built by this program, never taken from the client
- * unchecked. */
+/* Redirects with 303 to another server. `url` must not come from the client unchecked (open redirect). */
 enum next page_redirect_away(struct request *r, struct str url);
-/* Redirects with 303 to a path on this server as the browser shows it, or to the start page if it is not
- * web_path_is_local(). */
+/* Redirects with 303 to `path`, which includes the site's base path. If web_path_is_local() rejects it,
+ * redirects to the start page. */
 enum next page_redirect_local(struct request *r, struct str path);
 
-/* Writes ` href="…"` or ` action="…"` with the path of a page, prefixed with the site's base path. */
+/* Writes the attribute `name` (href or action) with the path of a page. Adds the site's base path in front.
+ */
 void page_link(struct request *r, const char *name, struct str path);
 
 /* Writes `<form method="post" action="…">` and the form token. The caller closes the form. */
 void page_form(struct request *r, struct str action);
-/* Writes the form token alone, for a form whose action is not the path of a page. */
+/* Writes only the form token, for a form whose action is not the path of a page. */
 void page_form_token(struct request *r);
 
-/* Messages that the next page shows once, after a redirect. */
+/* Notes: messages that the next page shows once, after a redirect. */
 enum page_note {
     NOTE_NONE,
     NOTE_SIGNED_OUT,
@@ -68,13 +70,14 @@ enum page_note {
     NOTE_PLATFORM_DISCONNECTED,
     NOTE_COUNT
 };
+/* Sets the note for the next page, in a cookie. */
 void page_set_note(struct request *r, enum page_note note);
 
 /* Adds the header fields that all pages send. Call once, after the last step. */
 void page_add_fields(struct request *r);
 
-/* For struct http_app.reject: sends a request that was rejected before it reached a page as an error
- * page. */
+/* Sends an error page with `message` for a request that was rejected before it reached a page. For
+ * http_app.reject. */
 void page_reject(struct request *r, const char *message);
 
 #endif

@@ -1,5 +1,5 @@
-/* The state of an author's account at a platform as text for the author. In all texts, `%s` stands for the
- * name of the platform. */
+/* The state of an author's account at a platform as text for the author. Texts contain `%s` where the
+ * name of the platform is inserted. */
 #ifndef VT_WEB_PLATFORM_TEXT_H
 #define VT_WEB_PLATFORM_TEXT_H
 
@@ -10,7 +10,7 @@
 /* Ordered by who has to act. */
 enum account_condition {
     ACCOUNT_CONNECTED,
-    ACCOUNT_WAITING,            /* not read yet or not lately; resolves itself */
+    ACCOUNT_WAITING,            /* not read yet or not recently; nobody has to act */
     ACCOUNT_RECONNECT_REQUIRED, /* the author has to act */
     ACCOUNT_OPERATOR_REQUIRED,  /* the operator has to act */
 };
@@ -18,19 +18,20 @@ enum account_condition {
 struct platform_text {
     enum account_condition condition;
     const char *badge;    /* "Connected", "Sign in again" … */
-    const char *sentence; /* NULL: the badge says it all */
+    const char *sentence; /* NULL if the badge is sufficient */
 };
 
+/* Returns the state of the account at the time `now`. */
 struct platform_text platform_text_of_account(const struct credential *c, int64_t now);
 
-/* Returns the API with which the account is linked again: Facebook for an Instagram account that is linked
- * through a page. */
+/* Returns the API with which the author must sign in to link an account of `api` again: Facebook for an
+ * Instagram account that is linked through a Facebook Page; else `api`. */
 enum platform_api platform_sign_in_api(enum platform_api api);
 
-/* Writes the sentence, escaped, with the name of the platform. */
+/* Writes the sentence, escaped, with `title` (the name of the platform) in place of `%s`. */
 void platform_text_write(struct buf *b, const char *sentence, const char *title);
 
-/* Returns the sentence for a linking that failed with this outcome. */
+/* Returns a sentence that explains why a linking failed with the outcome `o`. */
 const char *platform_text_of_link_failure(const struct outcome *o);
 
 #endif

@@ -1,8 +1,8 @@
 /* Summary of an author's numbers over all videos: totals, totals by platform, and views per day.
  *
- * It is computed in batches, so that an author with 10,000 videos does not delay other requests. A result is
- * cached with the author's revision, which every change increments, until an author with the same slot
- * replaces it. */
+ * It is computed in batches, so that an author with 10,000 videos does not delay other requests. The result
+ * is cached and valid for one revision of the author, which every change increments. Another author with the
+ * same cache slot replaces it. */
 #ifndef VT_WEB_SUMMARY_H
 #define VT_WEB_SUMMARY_H
 
@@ -11,44 +11,48 @@
 enum { SUMMARY_DAYS = 60 };
 
 struct summary {
-    int64_t author_row; /* 0: empty slot */
+    int64_t author_row; /* 0 if the cache slot is empty */
     int64_t author_rev;
     int32_t today;
     int64_t videos, viral_videos;
     int64_t open_videos; /* less than 30 days old, so their counts still change */
-    int64_t read_videos; /* with at least one reading */
+    int64_t read_videos; /* videos with at least one reading */
     int64_t views;
     int64_t platform_videos[PLATFORM_COUNT], platform_views[PLATFORM_COUNT];
-    /* By day; the last item is today. */
+    /* By day; the last element is today. */
     int64_t gained[SUMMARY_DAYS];
     int32_t viral[SUMMARY_DAYS]; /* number of videos that went viral on that day */
 };
 
 struct summary_cache;
+/* Never returns NULL. */
 struct summary_cache *summary_cache_new(void);
 void summary_cache_free(struct summary_cache *cache);
 
-/* The work of one request. */
+/* The computation for one request. */
 struct summary_work {
     struct store_read *read;
     struct summary sum;
     int64_t now;
-    bool videos_done; /* the first pass is complete */
-    bool mixed;       /* the author's data changed during the work; do not cache the result */
+    bool videos_done; /* the first pass, over the videos, is complete; the second reads the days */
+    bool mixed;       /* the author's data changed in between; do not cache the result */
     struct videos_query videos;
-    int seen; /* videos in the current batch */
+    int seen; /* number of videos in the current batch */
     struct stats_query days;
     struct stats_progress progress;
 };
 
-/* Copies the cached summary and returns true if there is one for this author, revision and day. Otherwise
- * prepares `w` for the first batch. */
+/* Returns true if the cache has a summary for this author, revision and day; w->sum is then a copy of it.
+ * Otherwise prepares `w` for the first batch and returns false. */
 bool summary_begin(struct summary_work *w, const struct summary_cache *cache, struct store_read *read,
                    int64_t author_row, int64_t author_rev, int64_t now);
 
-/* Starts to read one batch. After the wait, call summary_finish_batch(). */
+/* Starts to read one batch. Return its value from the current step, and call summary_finish_batch() in the
+ * next one. */
 enum next summary_read_batch(struct summary_work *w);
-enum summary_state { SUMMARY_MORE, SUMMARY_READY, SUMMARY_FAILED /* read->err */ };
+/* Adds the batch to w->sum. SUMMARY_MORE: read the next batch. SUMMARY_READY: w->sum is complete and has been
+ * cached. SUMMARY_FAILED: the error is read->err. */
+enum summary_state { SUMMARY_MORE, SUMMARY_READY, SUMMARY_FAILED };
 enum summary_state summary_finish_batch(struct summary_work *w, struct summary_cache *cache);
 
 #endif

@@ -1,9 +1,9 @@
-/* The authors' web pages. They are mounted beside the API, at base_url without /v1. Each page is a route and
- * a start step in a file of its own.
+/* The authors' web pages. They are mounted at base_url without /v1. Each page has a route and a start step,
+ * in a file of its own. The viewer is the signed-in author who sent the request.
  *
- * Before the start step of a page runs, page_checks.c has found the viewer (page_context->viewer) and
- * redirected to the sign-in page if there is none; parsed the query; and, for a POST, checked its origin,
- * parsed the form and checked the form token (CSRF). Frame, errors and redirects: page.h. */
+ * Before the start step of a page runs, page_checks.c finds the viewer (page_context->viewer), or redirects
+ * to the sign-in page if there is none. It then parses the query. For a POST it also checks the origin,
+ * parses the form and checks the form token (CSRF). See page.h for frame, errors and redirects. */
 #ifndef VT_WEB_WEB_H
 #define VT_WEB_WEB_H
 
@@ -24,10 +24,10 @@ struct sign_in_limiter;
 struct windows;
 struct writer;
 
-/* Forms that an author may send within 60 seconds, counted by each process. */
+/* Number of forms that an author may send within 60 seconds. Each process counts separately. */
 enum { WEB_FORMS_PER_MINUTE = 30 };
 
-/* What all pages share. Lives as long as the server. */
+/* State shared by all pages. Lives as long as the server. */
 struct web {
     struct http_app http; /* for the router; its ctx is the struct web */
     const struct config *config;
@@ -36,51 +36,54 @@ struct web {
     struct session_recorder *sessions;
     struct passwords *passwords;
     struct sign_in_limiter *sign_in_limiter;
-    struct windows *form_windows; /* forms sent by each author */
+    struct windows *form_windows; /* sliding windows that count the forms of each author */
     struct poll_positions *positions;
     struct summary_cache *summaries;
-    struct http_client *client; /* for calls to platforms; NULL: no platform is configured */
+    struct http_client *client; /* for calls to platforms; NULL if no platform is configured */
     struct str base;            /* path prefix of all pages: "" or "/x" */
     struct str origin;          /* https://host[:port] of base_url */
-    bool secure;                /* base_url is https: cookies are Secure and bound to the host */
-    char style_version[16], script_version[16]; /* content hashes, see assets.h */
-    bool warned_of_untrusted_header, warned_of_origin;
+    bool secure;                /* base_url is https, so cookies are Secure and bound to the host */
+    char style_version[16], script_version[16];        /* content hashes, see assets.h */
+    bool warned_of_untrusted_header, warned_of_origin; /* each warning is logged once */
 };
 
-/* If `positions` is NULL, the pages do not show the lag of apps. */
+/* Initializes `web`. If `positions` is NULL, the pages do not show the lag of apps. */
 void web_init(struct web *web, const struct config *config, uv_loop_t *loop, struct store *store,
               struct writer *writer, struct poll_positions *positions);
-/* Closes handles on the loop. Precondition: no request is running. A second call does nothing. */
+/* Closes the handles on the loop. Precondition: no request is in progress. A second call does nothing. */
 void web_close(struct web *web);
-/* Call after the loop has ended. Does nothing for a zeroed struct. */
+/* Frees everything else. Call after the loop has ended. Does nothing for a zeroed struct. */
 void web_fini(struct web *web);
 
 /* Flags of a route. */
 enum {
-    WEB_OPEN = 1,      /* viewers need not be signed in */
-    WEB_STATIC = 2,    /* the same for every viewer: no session lookup, no cookie (with WEB_OPEN) */
-    WEB_OWN_QUERY = 4, /* the page parses its query itself; after a sign-in it is requested again, even for a
-                        * POST */
+    WEB_OPEN = 1, /* no sign-in is required */
+    WEB_STATIC =
+        2, /* equal for every viewer, so no session is looked up and no cookie is set; use with WEB_OPEN */
+    /* The page parses its query itself. After a sign-in the browser requests the same URL again, even if the
+     * first request was a POST. */
+    WEB_OWN_QUERY = 4,
 };
 
-/* State of one request; r->state. */
+/* The state of one request: r->state. */
 struct page_context {
     struct web *web;
     struct store_read read;  /* for the functions of store/read.h */
-    struct viewer viewer;    /* the signed-in author; author_row 0: none */
-    struct form query, form; /* of the URL; of a POST */
+    struct viewer viewer;    /* the signed-in author; author_row is 0 if there is none */
+    struct form query, form; /* parsed from the URL, and from the body of a POST */
     void *state;             /* of the page */
 
     bool by_proxy;                         /* signed in by [account] auth_header, without a session */
-    struct session session;                /* if signed in with a session cookie */
-    uint8_t session_hash[SECRET_HASH_LEN]; /* of that cookie */
-    struct secret link;                    /* the secret of an invitation link */
+    struct session session;                /* set if the viewer signed in with a session cookie */
+    uint8_t session_hash[SECRET_HASH_LEN]; /* hash of the session cookie */
+    struct secret link;                    /* the secret in the URL of an invitation link */
     struct secret new_session, new_device; /* see session_start.h */
     struct secret secret;        /* form tokens are derived from it: the session's or the form cookie's */
     bool has_secret, new_secret; /* new_secret: the form cookie must be set */
     bool has_script;             /* the page includes the script, but works without it */
-    struct str form_target;      /* CSP: other origins at which forms of this page end; p == NULL: none */
-    struct str cookies[8];       /* Set-Cookie fields so far */
+    struct str
+        form_target; /* for the CSP: other origins to which forms of this page redirect; p is NULL if none */
+    struct str cookies[8]; /* Set-Cookie fields of the response */
     size_t cookie_count;
 };
 
@@ -89,7 +92,7 @@ static inline struct page_context *page_context_of(const struct request *r)
     return r->state;
 }
 
-/* The routes of the pages below web->base, and of those below the API's prefix. */
+/* The routes of the pages at web->base, and of the pages at the API's base paths. */
 extern const struct route *const web_routes[], *const web_api_routes[];
 
 extern const struct route consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,
