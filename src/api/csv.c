@@ -22,7 +22,7 @@ static bool needs_quotes(struct str s)
     return starts_formula(s);
 }
 
-void csv_text(struct buf *b, struct str s)
+void csv_append_text(struct buf *b, struct str s)
 {
     if (!str_is_utf8(s))
         s = STR("\xEF\xBF\xBD");
@@ -42,19 +42,19 @@ void csv_text(struct buf *b, struct str s)
     buf_append_char(b, '"');
 }
 
-void csv_i64(struct buf *b, int64_t v)
+void csv_append_i64(struct buf *b, int64_t v)
 {
     comma(b);
     buf_append_i64(b, v);
 }
 
-void csv_bool(struct buf *b, bool v)
+void csv_append_bool(struct buf *b, bool v)
 {
     comma(b);
     buf_append(b, v ? STR("true") : STR("false"));
 }
 
-void csv_uuid(struct buf *b, const struct uuid *u)
+void csv_append_uuid(struct buf *b, const struct uuid *u)
 {
     char text[UUID_TEXT_LEN];
     uuid_format(u, text);
@@ -62,7 +62,7 @@ void csv_uuid(struct buf *b, const struct uuid *u)
     buf_append(b, str_make(text, sizeof text));
 }
 
-void csv_date(struct buf *b, int32_t date)
+void csv_append_date(struct buf *b, int32_t date)
 {
     char text[DATE_TEXT_LEN];
     date_format(date, text);

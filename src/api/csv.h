@@ -6,11 +6,12 @@
 #include "base/uuid.h"
 
 /* Each function appends a cell. It writes a comma first unless the cell is the first of its line. */
-void csv_text(struct buf *b, struct str s); /* if s.p is NULL, an empty cell; invalid UTF-8 becomes U+FFFD */
-void csv_i64(struct buf *b, int64_t v);
-void csv_bool(struct buf *b, bool v);
-void csv_uuid(struct buf *b, const struct uuid *u);
-void csv_date(struct buf *b, int32_t date);
+void csv_append_text(struct buf *b,
+                     struct str s); /* if s.p is NULL, an empty cell; invalid UTF-8 becomes U+FFFD */
+void csv_append_i64(struct buf *b, int64_t v);
+void csv_append_bool(struct buf *b, bool v);
+void csv_append_uuid(struct buf *b, const struct uuid *u);
+void csv_append_date(struct buf *b, int32_t date);
 void csv_end_line(struct buf *b);
 
 #endif

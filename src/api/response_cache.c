@@ -29,7 +29,7 @@ struct response_cache {
     uint64_t seed;
     struct hash_table by_key;
     struct list by_use;
-    struct response_cache_counts counts;
+    struct response_cache_counters counts;
     /* Hashes of the requests that were offered, one bit each; cleared after SEEN_MAX of them. Two requests
      * that share a bit only store a response early. */
     unsigned char seen[SEEN_BITS / 8];
@@ -178,7 +178,7 @@ void response_cache_store(struct response_cache *c, const struct response_key *k
     }
 }
 
-struct response_cache_counts response_cache_counts(const struct response_cache *c)
+struct response_cache_counters response_cache_get_counters(const struct response_cache *c)
 {
     return c->counts;
 }

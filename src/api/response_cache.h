@@ -42,10 +42,11 @@ const struct cached_response *response_cache_look_up(struct response_cache *c, c
 void response_cache_store(struct response_cache *c, const struct response_key *key,
                           const struct cached_response *response, int64_t now_ms, int64_t valid_until_ms);
 
-struct response_cache_counts {
+struct response_cache_counters {
     unsigned long long hits, misses, stored, evicted;
     size_t entries, bytes;
 };
-struct response_cache_counts response_cache_counts(const struct response_cache *c);
+/* Returns the counters since the start, and the current size. */
+struct response_cache_counters response_cache_get_counters(const struct response_cache *c);
 
 #endif

@@ -103,18 +103,18 @@ static void csv_rows(struct buf *b, const struct stats_video *row, struct stats_
 {
     struct stats_day day;
     while (stats_days_next(days, &day)) {
-        csv_date(b, day.date);
-        csv_uuid(b, &row->video.id);
-        csv_text(b, render_title(row->video.title, &row->book));
+        csv_append_date(b, day.date);
+        csv_append_uuid(b, &row->video.id);
+        csv_append_text(b, render_title(row->video.title, &row->book));
         if (row->book.title.p)
-            csv_uuid(b, &row->book.id);
+            csv_append_uuid(b, &row->book.id);
         else
-            csv_text(b, STR(""));
-        csv_text(b, row->book.title);
-        csv_i64(b, day.gained);
-        csv_i64(b, day.total);
-        csv_bool(b, day.is_viral);
-        csv_bool(b, day.went_viral);
+            csv_append_text(b, STR(""));
+        csv_append_text(b, row->book.title);
+        csv_append_i64(b, day.gained);
+        csv_append_i64(b, day.total);
+        csv_append_bool(b, day.is_viral);
+        csv_append_bool(b, day.went_viral);
         csv_end_line(b);
     }
 }
@@ -157,7 +157,7 @@ static void csv_head(struct request *r, const struct stats *s)
                        arena_printf(&r->arena, "attachment; filename=\"stats-%.*s-%.*s.csv\"", DATE_TEXT_LEN,
                                     from, DATE_TEXT_LEN, to));
     if (s->by_book)
-        by_book_csv_head(&r->res.body);
+        by_book_append_csv_head(&r->res.body);
     else
         buf_append(&r->res.body,
                    STR("date,video_id,title,book_id,book_title,views,views_total,is_viral,went_viral\r\n"));

@@ -40,7 +40,7 @@ struct by_book *by_book_new(struct request *r);
 /* Starts to write the rows of all books. Return its value from the current step. */
 enum next by_book_start(struct request *r);
 /* Appends the header line of the CSV format. */
-void by_book_csv_head(struct buf *b);
+void by_book_append_csv_head(struct buf *b);
 
 /* ---- stats_days.c ---- */
 

@@ -51,7 +51,7 @@ struct by_book *by_book_new(struct request *r)
     return g;
 }
 
-void by_book_csv_head(struct buf *b)
+void by_book_append_csv_head(struct buf *b)
 {
     buf_append(b, STR("date,book_id,book_title,views,videos_went_viral\r\n"));
 }
@@ -151,10 +151,10 @@ static void csv_rows(struct buf *b, const struct stats *s)
     for (int32_t date = s->from; date <= s->to; date++) {
         if (!g->listed[date - s->from])
             continue;
-        csv_date(b, date);
-        csv_uuid(b, &g->books[g->index].id);
-        csv_text(b, title_of(g));
-        csv_i64(b, g->gained[date - s->from]);
+        csv_append_date(b, date);
+        csv_append_uuid(b, &g->books[g->index].id);
+        csv_append_text(b, title_of(g));
+        csv_append_i64(b, g->gained[date - s->from]);
         buf_append_char(b, ',');
         each_viral(g, date, append_id, b);
         csv_end_line(b);

@@ -39,7 +39,7 @@ struct admin_view *monitor_view(struct monitor *m)
 
 static void write_cache_metrics(struct buf *b, const void *ctx)
 {
-    struct response_cache_counts c = response_cache_counts(ctx);
+    struct response_cache_counters c = response_cache_get_counters(ctx);
     metrics_counter(b, "viewtally_response_cache_hits_total", "Responses served from the response cache.",
                     c.hits);
     metrics_counter(b, "viewtally_response_cache_misses_total",

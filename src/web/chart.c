@@ -263,7 +263,7 @@ void chart_write(struct buf *b, const struct chart *c)
     write_table(b, &p);
 }
 
-void chart_meter(struct buf *b, const char *class, int64_t part, int64_t whole)
+void chart_write_meter(struct buf *b, const char *class, int64_t part, int64_t whole)
 {
     double width = whole > 0 ? 100.0 * (double)part / (double)whole : 0;
     buf_printf(b,

@@ -36,6 +36,6 @@ void chart_write(struct buf *b, const struct chart *c);
 int64_t chart_grid_step(int64_t max);
 
 /* Writes a horizontal bar with the CSS class `class`. It is filled to `part` / `whole`. */
-void chart_meter(struct buf *b, const char *class, int64_t part, int64_t whole);
+void chart_write_meter(struct buf *b, const char *class, int64_t part, int64_t whole);
 
 #endif

@@ -133,7 +133,7 @@ static void write_platform(struct buf *b, const struct summary *sum, enum platfo
     HTML(b, "</strong> <span class=\"muted\">· ");
     format_percentage(b, sum->platform_views[p], whole);
     HTML(b, "</span></span></div>");
-    chart_meter(b, "", sum->platform_views[p], whole);
+    chart_write_meter(b, "", sum->platform_views[p], whole);
     HTML(b, "</li>");
 }
 

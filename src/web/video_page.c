@@ -94,7 +94,8 @@ static void write_not_viral(struct buf *b, const struct video *v)
     html_quantity(b, v->viral.threshold, "view", "views");
     HTML(b, ".</p>");
     if (v->first_reading_at != TIME_NONE && v->viral.threshold > 0) {
-        chart_meter(b, "", v->views < v->viral.threshold ? v->views : v->viral.threshold, v->viral.threshold);
+        chart_write_meter(b, "", v->views < v->viral.threshold ? v->views : v->viral.threshold,
+                          v->viral.threshold);
         HTML(b, "<p class=\"small muted\">");
         format_percentage(b, v->views, v->viral.threshold);
         HTML(b, " of the way.</p>");

@@ -79,17 +79,17 @@ static void csv_cells_are_quoted_and_never_formulas(void **state)
     buf_init(&b, 1000);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         buf_reset(&b, 1000);
-        csv_text(&b, str_from_cstr(cases[i].in));
+        csv_append_text(&b, str_from_cstr(cases[i].in));
         assert_str(buf_str(&b), cases[i].out);
     }
     buf_reset(&b, 1000);
-    csv_date(&b, 0);
-    csv_text(&b, STR(""));
-    csv_text(&b, STR("=x"));
-    csv_i64(&b, -3);
-    csv_bool(&b, true);
+    csv_append_date(&b, 0);
+    csv_append_text(&b, STR(""));
+    csv_append_text(&b, STR("=x"));
+    csv_append_i64(&b, -3);
+    csv_append_bool(&b, true);
     csv_end_line(&b);
-    csv_uuid(&b, &author_a);
+    csv_append_uuid(&b, &author_a);
     assert_str(buf_str(&b), "1970-01-01,,\"'=x\",-3,true\r\n01000000-0000-0000-0000-000000000000");
     buf_fini(&b);
 }

@@ -309,10 +309,10 @@ static void meter_width_is_the_percentage(void **state)
 {
     (void)state;
     reset();
-    chart_meter(&out, "p-tiktok", 1, 4);
+    chart_write_meter(&out, "p-tiktok", 1, 4);
     assert_true(contains("width=\"25.00%\"") && contains("meter p-tiktok"));
     reset();
-    chart_meter(&out, "p-tiktok", 0, 0);
+    chart_write_meter(&out, "p-tiktok", 0, 0);
     assert_true(contains("width=\"0.00%\""));
     buf_fini(&out);
 }

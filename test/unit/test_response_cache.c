@@ -55,12 +55,12 @@ static void stores_a_response_on_its_second_request(void **state)
     assert_true(misses(c, &key, NOW));
     offer(c, &key, "body", INT64_MAX);
     assert_true(misses(c, &key, NOW));
-    assert_int_equal(response_cache_counts(c).bytes, 0);
+    assert_int_equal(response_cache_get_counters(c).bytes, 0);
     offer(c, &key, "body", INT64_MAX);
     assert_true(hits(c, &key, NOW, "body"));
-    assert_int_equal(response_cache_counts(c).stored, 1);
-    assert_int_equal(response_cache_counts(c).hits, 1);
-    assert_int_equal(response_cache_counts(c).misses, 2);
+    assert_int_equal(response_cache_get_counters(c).stored, 1);
+    assert_int_equal(response_cache_get_counters(c).hits, 1);
+    assert_int_equal(response_cache_get_counters(c).misses, 2);
     response_cache_free(c);
 }
 
@@ -78,7 +78,7 @@ static void scan_of_new_requests_evicts_nothing(void **state)
         offer(c, &key, "body", INT64_MAX);
     }
     assert_true(hits(c, &hot, NOW, "hot"));
-    assert_in_range(response_cache_counts(c).stored, 1, REQUESTS / 8);
+    assert_in_range(response_cache_get_counters(c).stored, 1, REQUESTS / 8);
     response_cache_free(c);
 }
 
@@ -95,7 +95,7 @@ static void requests_of_a_repeated_cycle_are_all_stored(void **state)
             if (!hit)
                 offer(c, &key, "body", INT64_MAX);
         }
-    assert_int_equal(response_cache_counts(c).entries, REQUESTS);
+    assert_int_equal(response_cache_get_counters(c).entries, REQUESTS);
     response_cache_free(c);
 }
 
@@ -111,15 +111,15 @@ static void newer_revision_replaces_an_entry_at_once(void **state)
         struct response_key other = key_of(i, "", 5);
         offer(c, &other, "body", INT64_MAX);
     }
-    const size_t entries = response_cache_counts(c).entries;
+    const size_t entries = response_cache_get_counters(c).entries;
     key.revision = 6;
     assert_true(misses(c, &key, NOW));
     offer(c, &key, "new", INT64_MAX);
     assert_true(hits(c, &key, NOW, "new"));
     key.revision = 5;
     assert_true(misses(c, &key, NOW));
-    assert_int_equal(response_cache_counts(c).entries, entries);
-    assert_int_equal(response_cache_counts(c).evicted, 0);
+    assert_int_equal(response_cache_get_counters(c).entries, entries);
+    assert_int_equal(response_cache_get_counters(c).evicted, 0);
     response_cache_free(c);
 }
 
@@ -173,14 +173,14 @@ static void evicts_the_least_recently_used_entry(void **state)
         struct response_key key = key_of(1, query, 1), first = key_of(1, "0", 1);
         store(c, &key, body);
         assert_true(hits(c, &first, NOW, body));
-        assert_true(response_cache_counts(c).bytes <= 20000);
+        assert_true(response_cache_get_counters(c).bytes <= 20000);
     }
     struct response_key second = key_of(1, "1", 1), last = key_of(1, "39", 1);
     assert_true(misses(c, &second, NOW));
     assert_true(hits(c, &last, NOW, body));
-    assert_true(response_cache_counts(c).entries > 10);
-    assert_true(response_cache_counts(c).stored >= 40);
-    assert_int_equal(response_cache_counts(c).entries + response_cache_counts(c).evicted, 40);
+    assert_true(response_cache_get_counters(c).entries > 10);
+    assert_true(response_cache_get_counters(c).stored >= 40);
+    assert_int_equal(response_cache_get_counters(c).entries + response_cache_get_counters(c).evicted, 40);
     response_cache_free(c);
 }
 
@@ -209,7 +209,7 @@ static void oversized_response_is_not_stored(void **state)
         struct response_cache *c = response_cache_new(sizes[i]);
         store(c, &key, body);
         assert_int_equal(hits(c, &key, NOW, body), sizes[i] == 8000);
-        assert_true(response_cache_counts(c).bytes <= sizes[i]);
+        assert_true(response_cache_get_counters(c).bytes <= sizes[i]);
         response_cache_free(c);
     }
 }
