@@ -120,6 +120,6 @@ const struct cli_command cli_secrets = {
     .description =
         "The tokens of the authors' platform accounts are stored in the database sealed (encrypted) with a "
         "key. The key is in the file [secrets] key_file. Without this file the tokens are lost, so back it "
-        "up, but not together with the database: whoever has both can read the tokens.",
+        "up, but not together with the database: anyone who has both can read the tokens.",
     .actions = actions,
 };
