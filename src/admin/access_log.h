@@ -1,8 +1,9 @@
 /* The access log: one JSON line per request, written to a file, a pipe or standard error.
  *
  * Lines are collected in memory and written by jobs on the thread pool, so that a slow disk does not block
- * the loop. If the log cannot be written, lines wait in a bounded buffer; if that is full, lines are dropped
- * and counted. Lines are never cut. A line contains no URL, header field or body of the request. */
+ * the loop. While the log cannot be written, lines wait in a bounded buffer; when the buffer is full, further
+ * lines are dropped and counted. A line is never written partially. A line contains no URL, header field or
+ * body of the request. */
 #ifndef VT_ADMIN_ACCESS_LOG_H
 #define VT_ADMIN_ACCESS_LOG_H
 
@@ -13,16 +14,16 @@
 
 struct access_log;
 
-/* Returns a log that writes nothing until access_log_set_target(). */
+/* Creates a log that writes nothing until access_log_set_target(). */
 struct access_log *access_log_new(uv_loop_t *loop);
 
-/* Writes all further lines to `target`: the path of a file, "-" for standard error, or "" for nowhere. The
- * file is opened even if it is the current one, for log rotation. No line is lost or duplicated. On error,
- * the previous target stays in use. */
+/* Writes all further lines to `target`: the path of a file, "-" for standard error, or "" to write no lines.
+ * Opens the file again even if the path has not changed, for log rotation. No line is lost or duplicated. On
+ * error, the previous target stays in use. */
 MUST_USE enum err access_log_set_target(struct access_log *l, const char *target, struct error *error);
 
-/* Appends the line of a finished request, which took `us` microseconds. `complete` is false if the connection
- * was closed before the end of the response. */
+/* Appends a line for a request that has ended and took `us` microseconds. `complete` is false if the response
+ * was not sent completely. */
 void access_log_append(struct access_log *l, const struct request *r, bool complete, int64_t us);
 
 struct access_log_counts {
@@ -30,10 +31,10 @@ struct access_log_counts {
 };
 struct access_log_counts access_log_counts(const struct access_log *l);
 
-/* Stops accepting lines. A job in progress ends before the loop does. */
+/* Stops accepting lines. A job in progress keeps the loop alive until it ends. */
 void access_log_close(struct access_log *l);
 
-/* Call after the loop has ended. Writes the remaining lines unless that takes longer than 100 ms. */
+/* Writes the remaining lines, for at most 100 ms, and frees the log. Call after the loop has ended. */
 void access_log_free(struct access_log *l);
 
 #endif

@@ -1,5 +1,5 @@
-/* Measures how long the loop is blocked: the delay of a timer that should fire every 100 ms. Requests that
- * arrive in that time wait as long. */
+/* Measures how long the loop is blocked: by how much a timer that should fire every 100 ms is late. A request
+ * that arrives while the loop is blocked waits until the loop continues. */
 #ifndef VT_ADMIN_LOOP_LAG_H
 #define VT_ADMIN_LOOP_LAG_H
 
@@ -15,7 +15,8 @@ struct loop_lag {
 
 /* Starts to measure. The timer does not keep the loop alive. */
 void loop_lag_open(struct loop_lag *lag, uv_loop_t *loop);
-/* The struct must stay valid until the loop has ended. */
+
+/* Stops measuring. The struct must stay valid until the loop has ended. */
 void loop_lag_close(struct loop_lag *lag);
 
 #endif

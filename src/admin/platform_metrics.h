@@ -1,4 +1,4 @@
-/* Metrics of the platforms. */
+/* Writes the metrics of the platforms. */
 #ifndef VT_ADMIN_PLATFORM_METRICS_H
 #define VT_ADMIN_PLATFORM_METRICS_H
 

@@ -1,10 +1,11 @@
-/* Metrics of this process from the operating system, under the names that all Prometheus clients use. */
+/* Writes the metrics that the operating system provides about this process, with the names that all
+ * Prometheus clients use. */
 #ifndef VT_ADMIN_PROCESS_METRICS_H
 #define VT_ADMIN_PROCESS_METRICS_H
 
 #include "base/buf.h"
 
-/* Appends the metrics. A value that the system does not provide is left out. */
+/* Appends the metrics. Omits a metric whose value the system does not provide. */
 void process_metrics_write(struct buf *b);
 
 #endif

@@ -1,5 +1,5 @@
-/* Readiness: whether the process should receive requests. A degraded process serves every request, but the
- * operator should look at it; a process that is not ready should be taken out of load balancing. */
+/* Readiness: whether the process should receive requests. A degraded process can handle requests, but the
+ * operator should check it. A process that is not ready should be removed from load balancing. */
 #ifndef VT_ADMIN_READINESS_H
 #define VT_ADMIN_READINESS_H
 

@@ -1,4 +1,4 @@
-/* Metrics of the refresh. */
+/* Writes the metrics of the refresh. */
 #ifndef VT_ADMIN_REFRESH_METRICS_H
 #define VT_ADMIN_REFRESH_METRICS_H
 

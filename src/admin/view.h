@@ -1,5 +1,5 @@
-/* What the admin pages show: read-only pointers to the subsystems, which the app sets when it has opened a
- * subsystem and clears before it closes it. */
+/* The data that the admin pages show: pointers to the subsystems. src/app sets a pointer when it has opened
+ * the subsystem, and sets it to NULL before it closes the subsystem. */
 #ifndef VT_ADMIN_VIEW_H
 #define VT_ADMIN_VIEW_H
 
@@ -17,18 +17,18 @@
 
 struct admin_view {
     const struct config *config;
-    const struct http_server *server; /* NULL: not listening */
+    const struct http_server *server; /* NULL if not listening */
     const struct limiter *limiter;
     const struct poll_positions *positions;
-    const struct redis *redis; /* NULL: not configured */
-    struct store *store;       /* the loop's read connection */
+    const struct redis *redis; /* NULL if not configured */
+    struct store *store;       /* the database connection of the loop */
     const struct writer *writer;
-    const struct checkpointer *checkpointer; /* NULL: not open */
-    const struct schedule *schedule;         /* NULL: not open */
+    const struct checkpointer *checkpointer; /* NULL if not open */
+    const struct schedule *schedule;         /* NULL if not open */
     const struct request_metrics *requests;
     const struct loop_lag *loop_lag;
     const struct access_log *access_log;
-    void (*write_more)(struct buf *b, const void *ctx); /* appends further metrics; NULL: none */
+    void (*write_more)(struct buf *b, const void *ctx); /* appends further metrics; may be NULL */
     const void *write_more_ctx;
     bool draining;
 };

@@ -1,5 +1,5 @@
-/* The applications of the server (API, authorization server, web pages) and the mount table that assigns
- * requests to them. */
+/* The applications of the server (API, authorization server, web pages), and the router that assigns requests
+ * to them. */
 #ifndef VT_APP_APPLICATIONS_H
 #define VT_APP_APPLICATIONS_H
 
@@ -15,22 +15,22 @@ struct applications {
     struct oauth oauth;
     struct web web;
     struct router router;
-    char *metadata_path; /* a prefix in the router */
+    char *metadata_path; /* a mount prefix, which must outlive the router */
     bool open;
 };
 
-/* `redis` NULL: not configured. */
+/* Opens all applications and fills in the router. `redis` is NULL if Redis is not configured. */
 void applications_open(struct applications *apps, uv_loop_t *loop, const struct config *config,
                        const struct server_database *db, struct redis *redis);
 
 /* Applies reloaded configuration values. */
 void applications_reconfigure(struct applications *apps, const struct config *config);
 
-/* Starts to close handles on the loop and stops using Redis. Precondition: no request is running. Does
- * nothing unless open. */
+/* Stops using Redis and starts to close the handles; the loop completes this. Does nothing if the
+ * applications are not open. Precondition: no request is running. */
 void applications_close(struct applications *apps);
 
-/* Call after the loop has ended. */
+/* Frees the applications. Call after the loop has ended. */
 void applications_free(struct applications *apps);
 
 #endif

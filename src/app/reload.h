@@ -6,17 +6,18 @@
 
 struct reload {
     uv_signal_t signal;
-    struct config *config; /* in effect */
-    const char *path;      /* NULL: no file */
+    struct config *config; /* the configuration in use */
+    const char *path;      /* path of the configuration file; NULL if there is none */
     struct monitor *monitor;
-    /* Called after values of `config` have changed. The previous strings are freed when it returns. */
+    /* Called after values of `config` have changed. The old strings are freed when it returns. */
     void (*changed)(void *ctx);
     void *changed_ctx;
 };
 
-/* Starts to handle the signal. The caller sets all members but `signal`. */
+/* Starts to handle SIGHUP. Before the call, set all members except `signal`. */
 void reload_open(struct reload *r, uv_loop_t *loop);
-/* The struct must stay valid until the loop has ended. */
+
+/* Stops handling SIGHUP. The struct must stay valid until the loop has ended. */
 void reload_close(struct reload *r);
 
 #endif

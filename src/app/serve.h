@@ -1,4 +1,4 @@
-/* The command `serve`. It is not in cli/, because it depends on all other directories. */
+/* The command `viewtally serve`. It is not in src/cli, because it depends on all other directories. */
 #ifndef VT_APP_SERVE_H
 #define VT_APP_SERVE_H
 

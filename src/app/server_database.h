@@ -1,4 +1,5 @@
-/* The server's connections to its database: the loop's read connection, the writer, and the checkpointer. */
+/* The server's connections to its database: the read connection of the loop, the writer, and the
+ * checkpointer. */
 #ifndef VT_APP_SERVER_DATABASE_H
 #define VT_APP_SERVER_DATABASE_H
 
@@ -14,11 +15,11 @@ struct server_database {
 };
 
 /* Migrates the schema, completes an interrupted import, checks that stored tokens can be decrypted, and opens
- * the connections. Blocks. After a failure, call server_database_close() too. */
+ * the connections. Blocks until done. Call server_database_close() also after a failure. */
 MUST_USE enum err server_database_open(struct server_database *db, uv_loop_t *loop,
                                        const struct config *config, struct error *error);
 
-/* Starts to close what is open; the loop completes it. */
+/* Starts to close the connections that are open; the loop completes this. */
 void server_database_close(struct server_database *db);
 
 #endif

@@ -1,5 +1,5 @@
-/* The text of API keys (decision 8): the prefix, 256 random bits as 43 base62 characters, and the CRC-32 of
- * both as 6 base62 characters. Only the SHA-256 of a key is stored. */
+/* The text form of API keys (decision 8): a prefix, 256 random bits as 43 base62 characters, and the CRC-32
+ * of these two parts as 6 base62 characters. The database stores only the SHA-256 of a key. */
 #ifndef VT_AUTH_API_KEY_H
 #define VT_AUTH_API_KEY_H
 
@@ -9,7 +9,7 @@
 enum { KEY_RANDOM_LEN = 43, KEY_CHECK_LEN = 6, KEY_PREFIX_MAX = 32 };
 enum { KEY_TEXT_MAX = KEY_PREFIX_MAX + KEY_RANDOM_LEN + KEY_CHECK_LEN };
 
-/* Authorization codes and client secrets (oauth/codes.h) have the same form with these prefixes. */
+/* Authorization codes and client secrets (oauth/codes.h) have the same form, with these prefixes. */
 #define CODE_PREFIX   STR("vtcode_")
 #define SECRET_PREFIX STR("vtsecret_")
 
@@ -18,28 +18,31 @@ struct key_text {
     size_t len;
 };
 
-/* Generates a key from the random source of the system. `prefix` has at most KEY_PREFIX_MAX bytes. */
+/* Generates a key with the system's random number generator. `prefix` has at most KEY_PREFIX_MAX bytes. */
 void key_generate(struct str prefix, struct key_text *out);
 
-/* Encodes these random bits as a key. */
+/* Makes a key from the given random bits. */
 enum { KEY_RANDOM_BYTES = 32 };
 void key_from_random(struct str prefix, const uint8_t random[KEY_RANDOM_BYTES], struct key_text *out);
 
-/* Checks the form and the checksum, without a lookup. */
+/* Returns true if `key` has the prefix, the form and the checksum of a key. Does not look the key up. */
 bool key_is_well_formed(struct str prefix, struct str key);
 
-/* For redaction in logs: returns the offset of the secret part of the first key, code or client secret in the
- * text, or of text that resembles one (a prefix and eight base62 characters); text.len if there is none. */
+/* Finds a secret that must not be logged: the first API key, authorization code or client secret in `text`. A
+ * prefix followed by eight base62 characters is enough to count as a secret. Returns the offset of the first
+ * character after the prefix, or text.len if there is no secret. */
 size_t key_locate_secret(struct str prefix, struct str text);
 
+/* Computes the SHA-256 of a key. */
 void key_hash(struct str key, uint8_t out[KEY_HASH_LEN]);
 
-/* Takes the token from an Authorization header field (RFC 9110, section 11.6.2; RFC 6750, section 2.1). The
- * scheme is case-insensitive. BEARER_MISSING: no field, an empty one, another scheme, or no token. */
+/* Extracts the token from an Authorization header field with the scheme Bearer (RFC 9110, section 11.6.2; RFC
+ * 6750, section 2.1). The scheme is case-insensitive. Returns BEARER_MISSING if the field is missing or
+ * empty, has another scheme, or contains no token. */
 enum bearer { BEARER_MISSING, BEARER_PRESENT };
 enum bearer key_from_authorization(struct str field, struct str *token);
 
-/* A random UUID (version 4). */
+/* Returns a random UUID (version 4). */
 struct uuid uuid_generate(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Observes the wall clock for the floor of expiry (base/expiry_floor.h): at the start, then once per minute
- * of monotonic time. Each observation is a writer job. */
+/* Observes the wall clock and updates the expiry floor (base/expiry_floor.h) in the database: once at the
+ * start, then once per minute of monotonic time. Each update is a job of the writer. */
 #ifndef VT_AUTH_EXPIRY_OBSERVER_H
 #define VT_AUTH_EXPIRY_OBSERVER_H
 
@@ -9,11 +9,13 @@
 
 struct expiry_observer;
 
-/* Does not keep the loop running. */
+/* Starts to observe. The timer does not keep the loop alive. */
 struct expiry_observer *expiry_observer_new(uv_loop_t *loop, struct writer *writer);
-/* Call before the writer closes. NULL is allowed. */
+
+/* Stops observing. Call before the writer closes. `o` may be NULL. */
 void expiry_observer_close(struct expiry_observer *o);
-/* Call after the loop has ended. NULL is allowed. */
+
+/* Frees the observer. Call after the loop has ended. `o` may be NULL. */
 void expiry_observer_free(struct expiry_observer *o);
 
 #endif

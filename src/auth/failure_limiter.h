@@ -1,12 +1,14 @@
-/* Slows down guessing: counts failures per name (a network, an app, an account) in the memory of this process
- * and returns how long the name must wait. It has no dependency that could fail, so it never fails open.
+/* Slows down the guessing of secrets. Counts failed attempts per name (of a network, an app or an account)
+ * and computes how long a name must wait before its next attempt. The counts are in the memory of this
+ * process, so the limiter works even if the database or Redis is unavailable.
  *
- * A name may fail `burst` times in a row, and one failure expires every `decay_ms`. Above `burst`
- *   if wait_ms is 0, it waits until the next failure expires: one attempt every decay_ms;
- *   else it waits wait_ms, doubled by each further failure up to wait_max_ms.
+ * A name may fail `burst` times without waiting, and one of its failures expires every `decay_ms`. After
+ * `burst` failures: if wait_ms is 0, the name waits until the next failure expires, which allows one attempt
+ * every decay_ms. Otherwise it waits wait_ms, doubled by each further failure up to wait_max_ms.
  *
- * Memory is fixed. If there is no room for a new name, the entry whose failures expire first is replaced, so
- * spraying names does not displace a name that must wait. Times are monotonic and come from the caller. */
+ * The number of names is limited. If there is no room for a new name, it replaces the name whose failures
+ * expire first. So an attacker who uses many names cannot remove a name that must wait. All times are
+ * monotonic; the caller passes the current time. */
 #ifndef VT_AUTH_FAILURE_LIMITER_H
 #define VT_AUTH_FAILURE_LIMITER_H
 
@@ -20,16 +22,19 @@ struct failure_rule {
 };
 
 struct failure_limiter;
+
+/* Creates a limiter. `rule` is copied. */
 struct failure_limiter *failure_limiter_new(const struct failure_rule *rule);
 void failure_limiter_free(struct failure_limiter *l);
 
-/* Returns how long the name must wait; 0: it may try now. */
+/* Returns how long the name must wait before its next attempt; 0 if it need not wait. */
 int64_t failure_limiter_wait_ms(const struct failure_limiter *l, struct str name, int64_t now_ms);
 
+/* Records a failure of the name. */
 void failure_limiter_record(struct failure_limiter *l, struct str name, int64_t now_ms);
 
-/* Removes one recorded failure and ends the wait: for an attempt that was recorded before its outcome, and
- * then succeeded. */
+/* Removes one failure of the name and ends its wait. Call if an attempt was recorded as a failure in advance,
+ * and then succeeded. */
 void failure_limiter_undo(struct failure_limiter *l, struct str name, int64_t now_ms);
 
 /* Removes all failures of the name. */

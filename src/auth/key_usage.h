@@ -1,6 +1,7 @@
-/* Records when each API key was last used: one note per request, at most one write per key and minute, as
- * jobs of the writer queue. One job every five seconds at most, however many keys are in use, because each
- * commit invalidates the key caches of all processes. A failed write loses a note, never a request. */
+/* Records when each API key was last used. The time of a use is stored at most once a minute per key. Uses
+ * are collected in memory and stored together by one job of the writer, at most every five seconds, because
+ * each commit invalidates the key caches of all processes. If a write fails, the times of use are lost;
+ * requests are not affected. */
 #ifndef VT_AUTH_KEY_USAGE_H
 #define VT_AUTH_KEY_USAGE_H
 
@@ -11,14 +12,17 @@
 
 struct key_usage;
 
+/* Creates the recorder. */
 struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer);
 
-/* Submits pending notes to the writer. Call before the writer closes, and record nothing afterwards. */
+/* Submits the collected uses to the writer. Call before the writer closes. Do not call key_usage_record()
+ * afterwards. */
 void key_usage_close(struct key_usage *u);
 
-/* Call after the writer has closed and the loop has ended. NULL is allowed. */
+/* Frees the recorder. Call after the writer has closed and the loop has ended. `u` may be NULL. */
 void key_usage_free(struct key_usage *u);
 
+/* Records a use of the API key now. */
 void key_usage_record(struct key_usage *u, const struct key_owner *owner);
 
 #endif

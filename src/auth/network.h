@@ -1,4 +1,4 @@
-/* The network of a client: the part of its address that a customer of a provider cannot change at will. */
+/* The network of a client: the part of its IP address that it cannot change easily. */
 #ifndef VT_AUTH_NETWORK_H
 #define VT_AUTH_NETWORK_H
 
@@ -6,10 +6,10 @@
 
 enum { NETWORK_ROOM = 16 };
 
-/* Returns a name for limiters, equal for all clients of one network: the whole IPv4 address, or the first 64
- * bits of an IPv6 address. IPv4 in IPv6 (::ffff:a.b.c.d, and 64:ff9b::/96 of RFC 6052) counts as IPv4; a zone
- * (%eth0) is ignored. Any other text, such as "unix", is its own network. The result is a slice
- * of `address` or of `room`. */
+/* Returns the network as a name for limiters: the whole IPv4 address, or the first 64 bits of an IPv6
+ * address. All clients in a network have the same name. IPv4 in IPv6 (::ffff:a.b.c.d, and 64:ff9b::/96 of RFC
+ * 6052) counts as IPv4; a zone (%eth0) is ignored. Text that is not an address, such as "unix", is returned
+ * unchanged. The result points into `address` or `room`. */
 struct str network_of_address(struct str address, char room[NETWORK_ROOM]);
 
 #endif

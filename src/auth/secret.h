@@ -1,5 +1,6 @@
-/* Random secrets of 256 bits for cookies and one-time links, as 43 characters of base64url, and values that
- * are derived from one, such as form tokens. The database stores only the SHA-256 of a secret. */
+/* Random secrets of 256 bits for cookies and one-time links, and values derived from a secret, such as form
+ * tokens. The text form of a secret is 43 characters of base64url. The database stores only the SHA-256 of a
+ * secret. */
 #ifndef VT_AUTH_SECRET_H
 #define VT_AUTH_SECRET_H
 
@@ -13,21 +14,31 @@ struct secret {
     uint8_t b[SECRET_LEN];
 };
 
+/* Generates a secret with the system's random number generator. */
 void secret_generate(struct secret *out);
+
+/* Returns the text form, in the arena. */
 struct str secret_format(struct arena *a, const struct secret *s);
-/* Returns false if the text is not in the form of secret_format(). */
+
+/* Parses the text form. Returns false if `text` has another form. */
 bool secret_parse(struct str text, struct secret *out);
+
+/* Computes the SHA-256 of the secret. */
 void secret_hash(const struct secret *s, uint8_t out[SECRET_HASH_BYTES]);
+
+/* Overwrites the secret in memory. */
 void secret_wipe(struct secret *s);
 
-/* HMAC-SHA-256 of `purpose` and `subject` under the secret: 256 bits that cannot be computed without it. */
+/* Computes the HMAC-SHA-256 of `purpose` and `subject` with the secret as the key. */
 void secret_derive(const struct secret *s, struct str purpose, struct str subject, uint8_t out[SECRET_LEN]);
 
-/* A form token against CSRF: the derived value, masked with random bytes. The text differs each time, so the
- * size of a compressed response reveals nothing about it (BREACH). `subject` binds the token to more than the
- * secret, or is empty. */
+/* Returns a form token, which protects a form from CSRF: a value derived from the secret and `subject`,
+ * masked with random bytes. The mask makes the text differ each time, so that the size of a compressed
+ * response reveals nothing about the token (BREACH attack). A token is valid only for its `subject`, which
+ * may be empty. */
 struct str secret_form_token(struct arena *a, const struct secret *s, struct str subject);
-/* Runs in constant time. */
+
+/* Returns true if `token` is a form token for this secret and `subject`. Compares in constant time. */
 bool secret_is_form_token(const struct secret *s, struct str subject, struct str token);
 
 #endif

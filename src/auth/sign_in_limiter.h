@@ -6,8 +6,8 @@
  *   device                         10 attempts, then one a minute
  *
  * A device is a browser that has signed in to this account before (auth/device.h). Its attempts count for the
- * device instead of the account, so that the attempts of others never lock its owner out. All counts are in
- * the memory of this process. Times are monotonic and come from the caller. */
+ * device instead of the account, so that the attempts of other people never lock its owner out. All counts
+ * are in the memory of this process. All times are monotonic; the caller passes the current time. */
 #ifndef VT_AUTH_SIGN_IN_LIMITER_H
 #define VT_AUTH_SIGN_IN_LIMITER_H
 
@@ -17,22 +17,24 @@
 
 struct sign_in_limiter;
 struct sign_in_limiter *sign_in_limiter_new(void);
-/* NULL is allowed. */
+
+/* `l` may be NULL. */
 void sign_in_limiter_free(struct sign_in_limiter *l);
 
 struct sign_in_attempt {
-    struct str account; /* the login as typed, normalized; the account may not exist */
-    struct str address; /* of the client, numeric */
-    struct str device;  /* of the account; p == NULL: none */
+    struct str account; /* the normalized login that was typed; the account may not exist */
+    struct str address; /* numeric address of the client */
+    struct str device;  /* identifies the account's device; p == NULL if the browser is not one */
 };
 
-/* Call before verifying a password. Returns 0 if the attempt may proceed: it counts as a failure until
- * sign_in_limiter_succeeded(), so that concurrent attempts are counted. Else returns how long to wait in ms;
- * the attempt is not counted. */
+/* Starts an attempt. Call before verifying a password. If the attempt may proceed, counts it as a failure and
+ * returns 0; counting it in advance limits concurrent attempts too. Otherwise does not count the attempt, and
+ * returns how long to wait, in ms. */
 int64_t sign_in_limiter_begin(struct sign_in_limiter *l, const struct sign_in_attempt *a, int64_t now_ms);
 
-/* The password was correct: removes all failures of account and network together or of the device, and one
- * failure each of the account and the network. */
+/* Call if the password was correct. For a device, clears the device's counter. Without a device, clears the
+ * counter of account and network together, and subtracts one failure from the account's counter. In both
+ * cases, also subtracts one failure from the network's counter. */
 void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_attempt *a, int64_t now_ms);
 
 #endif

@@ -1,4 +1,5 @@
-/* Arena: memory that is freed all at once. A request has one; it is reset between requests, not freed. */
+/* An arena: allocations that are all freed together. Each HTTP request allocates from an arena, which is
+ * reset and reused for the next request. */
 #ifndef VT_BASE_ARENA_H
 #define VT_BASE_ARENA_H
 
@@ -10,7 +11,7 @@
 struct arena_block;
 struct arena_piece; /* only under AddressSanitizer, see arena.c */
 
-/* A block allocated in advance, for arenas that run out of memory. It serves one arena at a time. */
+/* A block allocated in advance, which an arena uses when malloc() fails. One arena can use it at a time. */
 struct arena_reserve {
     struct arena_block *block;
     bool is_lent;
@@ -21,40 +22,46 @@ struct arena {
     struct arena_block *current;
     struct arena_piece *pieces;
     size_t block_size;
-    struct arena_reserve *reserve; /* NULL: none */
+    struct arena_reserve *reserve; /* NULL if the arena has none */
     bool lacks_memory;             /* the reserve is in use */
 };
 
-/* Allocates nothing before the first use. Blocks have `block_size` bytes, or more for a larger piece. */
+/* Initializes an empty arena; memory is allocated at the first use. Blocks have `block_size` bytes, or more
+ * if a single allocation is larger. */
 void arena_init(struct arena *a, size_t block_size);
+
+/* Frees the arena's memory. */
 void arena_fini(struct arena *a);
 
-/* Frees everything that was allocated from the arena; the first block stays for reuse. */
+/* Frees everything that was allocated from the arena, but retains its first block for reuse. */
 void arena_reset(struct arena *a);
 
-/* Like arena_reset(), but overwrites the memory first, because it held secrets. */
+/* Like arena_reset(), but overwrites the memory first. Use it if the arena held secrets. */
 void arena_wipe(struct arena *a);
 
-/* Bytes allocated from the arena since the last reset. */
+/* Returns the number of bytes allocated from the arena since the last reset. */
 size_t arena_bytes(const struct arena *a);
 
-/* Allocates the first block, so that the first `block_size` bytes cannot fail. False: out of memory. */
+/* Allocates the first block, so that allocating the first `block_size` bytes cannot fail. Returns false if
+ * out of memory. */
 MUST_USE bool arena_obtain_first(struct arena *a);
 
-/* An arena with a reserve allocates from it when out of memory, so that code in the middle of its work need
- * not handle failure: the caller tests `lacks_memory` afterwards, abandons the work, and resets the arena
- * before another arena may need the reserve. False: out of memory. */
+/* Allocates a reserve of `size` bytes. Returns false if out of memory. If malloc() fails, an arena with a
+ * reserve allocates from the reserve and sets `lacks_memory`, so that the code that uses the arena need not
+ * handle the failure. The owner of the arena tests `lacks_memory` when that code returns. If true, it must
+ * abandon the work and reset the arena; the reset releases the reserve for other arenas. */
 MUST_USE bool arena_reserve_init(struct arena_reserve *reserve, size_t size);
 void arena_reserve_fini(struct arena_reserve *reserve);
 
-/* Zeroed and aligned for any type; never NULL. Out of memory ends the process if the arena has no reserve, or
- * if the reserve is too small: callers bound their sizes first. */
+/* Returns `size` zeroed bytes, aligned for any type. Never returns NULL: if malloc() fails and the reserve is
+ * missing or too small, aborts the process. Limit every size that a client can influence before you call this
+ * function. */
 void *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));
 
-/* Like arena_alloc(), but not aligned, so that many short texts of a client take no more than their size. */
+/* Like arena_alloc(), but without alignment, so that many short texts waste no memory. */
 char *arena_alloc_text(struct arena *a, size_t size) __attribute__((returns_nonnull));
 
-/* Copies into the arena. The copy is followed by a NUL, which its length does not count. */
+/* Each of these returns a text in the arena. A NUL follows the text; the length does not include the NUL. */
 struct str arena_copy(struct arena *a, struct str s);
 struct str arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct str arena_vprintf(struct arena *a, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));

@@ -9,8 +9,9 @@ enum base64_alphabet {
     BASE64_URL,      /* RFC 4648, 5: - and _, not padded */
 };
 
-/* Decodes `text` into at most `size` bytes. Returns false for a character outside the alphabet, wrong
- * padding, unused bits that are not zero, and more than `size` bytes. */
+/* Decodes `text` into `out`, which has room for `size` bytes, and sets `*len` to the number of bytes. Returns
+ * false if a character is not in the alphabet, the padding is wrong, unused bits are not zero, or `out` is
+ * too small. */
 bool base64_decode(struct str text, enum base64_alphabet alphabet, void *out, size_t size, size_t *len);
 
 #endif

@@ -1,5 +1,5 @@
-/* A growing output buffer with a hard maximum. Failure is sticky: append everything, then test `failed` once.
- * Appending always checks its room. */
+/* An output buffer that grows up to a maximum size. If an append does not fit, the buffer sets `failed` and
+ * ignores all further appends. So append everything, then test `failed` once. */
 #ifndef VT_BASE_BUF_H
 #define VT_BASE_BUF_H
 
@@ -10,33 +10,38 @@
 struct buf {
     char *p;
     size_t len, cap, max;
-    bool failed;               /* an append did not fit into `max`; it and later ones were dropped */
-    bool fails_without_memory; /* out of memory sets `failed`; otherwise it ends the process */
-    bool lacks_memory;         /* failed because out of memory */
-    char before;               /* last byte that buf_discard_sent() removed; 0: none */
+    bool failed;               /* an append did not fit into `max`, or memory ran out */
+    bool fails_without_memory; /* if out of memory, set `failed` instead of aborting the process */
+    bool lacks_memory;         /* the reason of `failed` is lack of memory */
+    char before;               /* last byte that buf_discard_sent() removed; 0 if none */
 };
 
-/* Allocates nothing yet. Out of memory ends the process. */
+/* Initializes an empty buffer that can grow to `max` bytes. Memory is allocated at the first append. If out
+ * of memory, an append aborts the process. */
 void buf_init(struct buf *b, size_t max);
-/* The same, but out of memory sets `failed` and `lacks_memory`. */
+/* Like buf_init(), but an append that runs out of memory sets `failed` and `lacks_memory` instead. */
 void buf_init_fallible(struct buf *b, size_t max);
+/* Frees the memory of the buffer. */
 void buf_fini(struct buf *b);
 
-/* A buffer in memory of the caller, which never grows. Needs no buf_fini(). */
+/* Returns a buffer that uses the `size` bytes at `room`, which belong to the caller, and never grows. Do not
+ * call buf_fini() on it. */
 static inline struct buf buf_on(char *room, size_t size)
 {
     return (struct buf){.p = room, .cap = size, .max = size};
 }
 
-/* Empties the buffer and clears the failure. Frees its memory if that is more than `keep` bytes. */
+/* Empties the buffer and clears `failed`. Frees the memory if its size exceeds `keep` bytes. */
 void buf_reset(struct buf *b, size_t keep);
 
-/* Removes the content, because it was sent, in the middle of a text that continues. */
+/* Removes the content after it has been sent. Stores its last byte in `before`, so that json_comma() works
+ * across the gap. */
 void buf_discard_sent(struct buf *b);
 
-/* Makes room for `more` bytes and returns the address of p[len], or NULL if the buffer failed. The caller
- * writes at most `more` bytes there and adds their number to `len`. */
+/* Makes room for `more` bytes and returns the address of p[len]. Write at most `more` bytes there, and add
+ * their number to `len`. Returns NULL if the buffer has failed. */
 char *buf_grow(struct buf *b, size_t more);
+/* Does the same as buf_grow(), which it calls only if there is not enough room yet. */
 static inline char *buf_reserve(struct buf *b, size_t more)
 {
     return !b->failed && b->cap - b->len >= more ? b->p + b->len : buf_grow(b, more);
@@ -60,9 +65,12 @@ static inline void buf_append_char(struct buf *b, char c)
     }
 }
 
+/* Appends `v` in decimal. */
 void buf_append_i64(struct buf *b, int64_t v);
+/* Appends a formatted text. */
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Returns the content, which is valid until the buffer changes. */
 static inline struct str buf_str(const struct buf *b)
 {
     return str_make(b->p, b->len);

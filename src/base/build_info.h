@@ -1,4 +1,4 @@
-/* What this binary was built from. scripts/gen-build-info generates the values. */
+/* The version of this binary and of the libraries in it. scripts/gen-build-info generates the values. */
 #ifndef VT_BASE_BUILD_INFO_H
 #define VT_BASE_BUILD_INFO_H
 
@@ -8,8 +8,8 @@ struct build_library {
 };
 
 extern const char build_version[]; /* "0.2.0" */
-extern const char build_commit[]; /* abbreviated commit, with "-dirty" when the tree had changes; "unknown" */
-extern const char build_mode[];   /* "release", "debug", "asan", "cov" or "fuzz" */
+extern const char build_commit[];  /* abbreviated hash, "-dirty" if the tree had changes; or "unknown" */
+extern const char build_mode[];    /* "release", "debug", "asan", "cov" or "fuzz" */
 extern const struct build_library build_libraries[];
 extern const int build_library_count;
 

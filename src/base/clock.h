@@ -1,6 +1,6 @@
-/* Clocks, and UTC calendar arithmetic. A time is an int64_t of milliseconds since 1970-01-01T00:00:00Z, a
- * date an int32_t of days since 1970-01-01. Both use the proleptic Gregorian calendar without leap seconds,
- * like RFC 3339 times in "Z". */
+/* Clocks, and calendar arithmetic in UTC. A time is an int64_t: milliseconds since 1970-01-01T00:00:00Z. A
+ * date is an int32_t: days since 1970-01-01. The calendar is the proleptic Gregorian one, without leap
+ * seconds. */
 #ifndef VT_BASE_CLOCK_H
 #define VT_BASE_CLOCK_H
 
@@ -8,42 +8,45 @@
 
 #include <stdint.h>
 
-/* int64_t, because the milliseconds of 30 days do not fit into an int. */
+/* These are int64_t, because the milliseconds of 30 days do not fit into an int. */
 #define SECOND_MS INT64_C(1000)
 #define MINUTE_MS (60 * SECOND_MS)
 #define HOUR_MS   (60 * MINUTE_MS)
 #define DAY_MS    (24 * HOUR_MS)
 
-/* Wall clock. Only for times that are stored or shown, because it may step back. */
+/* Returns the wall clock. Use it only for times that are stored or shown, because it may be set back. */
 int64_t clock_wall_ms(void);
 
-/* Monotonic clock, for deadlines and rate-limit windows. */
+/* Returns the monotonic clock, for deadlines and rate-limit windows. */
 int64_t clock_mono_ms(void);
 
-/* Monotonic clock in microseconds, for measuring durations. A test clock does not change it. */
+/* Returns the monotonic clock in microseconds, for measuring how long work takes. A test clock does not
+ * affect it. */
 int64_t clock_work_us(void);
 
 #ifdef VT_TEST_SEAMS
-/* If VIEWTALLY_TEST_CLOCK names a file, maps it and reads the clocks from it: two little-endian int64, wall
- * and monotonic milliseconds; 0 stands for the real clock. A test moves time by writing to the file. Returns
- * false if the file cannot be mapped. */
+/* If VIEWTALLY_TEST_CLOCK names a file, maps the file and reads both clocks from it. The file contains two
+ * little-endian int64: the wall clock and the monotonic clock in milliseconds. A value of 0 means the real
+ * clock. A test moves a clock by writing to the file. Returns false if the file cannot be mapped. */
 bool clock_use_test_file(void);
 #endif
 
-int32_t date_of(int64_t t_ms);       /* UTC date of an instant, rounding towards minus infinity */
-int64_t date_start_ms(int32_t date); /* its first millisecond */
+int32_t date_of(int64_t t_ms);       /* returns the UTC date of a time, also before 1970 */
+int64_t date_start_ms(int32_t date); /* returns the first millisecond of a date */
 
-/* `YYYY-MM-DD` of an existing date in the years 0001 to 9999. */
+/* Parses `YYYY-MM-DD`. Returns false if the text has another form, or if there is no such date in the years
+ * 0001 to 9999. */
 bool date_parse(struct str s, int32_t *out);
 enum { DATE_TEXT_LEN = 10 };
-/* Years outside 0001 to 9999 are clamped to the nearest date. */
+/* Writes `YYYY-MM-DD`. A date outside the years 0001 to 9999 is written as the nearest date within them. */
 void date_format(int32_t date, char out[DATE_TEXT_LEN]);
 
-/* `YYYY-MM-DDTHH:MM:SS[.fraction]Z`, years 1970 to 9999. The fraction has 1 to 9 digits and is truncated to
- * milliseconds. Rejects second 60, and lower-case t and z. */
+/* Parses `YYYY-MM-DDTHH:MM:SS[.fraction]Z`, years 1970 to 9999. The fraction has 1 to 9 digits and is
+ * truncated to milliseconds. Returns false for any other text, also for second 60 and for a lower-case t or
+ * z. */
 bool time_parse(struct str s, int64_t *out);
 enum { TIME_TEXT_LEN = 24 };
-/* `2026-06-15T00:00:00.000Z`. Clamps like date_format(). */
+/* Writes `2026-06-15T00:00:00.000Z`. Treats years outside 0001 to 9999 like date_format(). */
 void time_format(int64_t t_ms, char out[TIME_TEXT_LEN]);
 
 #endif

@@ -1,5 +1,5 @@
-/* Error codes, and errors with a text. A driver translates the codes of its library into these and logs the
- * library's own words once. */
+/* Error codes, and errors with a text. Code that calls a library translates the library's error codes into
+ * these codes and logs the library's own error text once. */
 #ifndef VT_BASE_ERROR_H
 #define VT_BASE_ERROR_H
 
@@ -8,9 +8,9 @@
 enum err {
     OK = 0,
     ERR_NOT_FOUND, /* no such row, file, key */
-    ERR_EXISTS,    /* would be a duplicate */
+    ERR_EXISTS,    /* the item exists already */
     ERR_INVALID,   /* input breaks a rule */
-    ERR_BUSY,      /* in use by another process or call: try again */
+    ERR_BUSY,      /* in use by another process or call; a later attempt may succeed */
     ERR_FULL,      /* disk full, or a hard limit reached */
     ERR_READONLY,
     ERR_CORRUPT, /* damaged, or not a viewtally database */
@@ -22,18 +22,18 @@ enum err {
     ERR_INTERNAL,
 };
 
-/* A short English name: "busy", "not found". Static. */
+/* Returns a short English name, such as "busy" or "not found". The string is static. */
 const char *err_name(enum err code);
 
-/* An error with a human-readable text. The caller owns it; functions that can fail for several reasons take a
- * pointer to it. Zeroed: no error. */
+/* An error with a text for people. A function that can fail for several reasons fills in a struct that its
+ * caller provides. A zeroed struct means no error. */
 struct error {
     enum err code;
-    char text[512]; /* one line, no period at the end; a longer text is cut */
+    char text[512]; /* one line, no period at the end; a longer text is truncated */
 };
 
-/* Sets code and text and returns the code, so that a function can `return error_set(error, ERR_…, …)`.
- * error == NULL: the caller needs only the code. The arguments may point into error->text. */
+/* Sets the code and the formatted text, and returns the code, so that a function can `return error_set(error,
+ * ERR_…, …)`. If `error` is NULL, only returns the code. The arguments may point into error->text. */
 enum err error_set(struct error *error, enum err code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,5 +1,5 @@
-/* Fault injection for tests: makes the n-th of the calls wrapped in FAULT_OR() fail (allocations, libuv
- * calls). In the release build FAULT_OR() is the plain call. */
+/* Fault injection for tests. Allocations and libuv calls are wrapped in FAULT_OR(), and a test makes the n-th
+ * wrapped call fail. In the release build FAULT_OR() is the plain call. */
 #ifndef VT_BASE_FAULT_H
 #define VT_BASE_FAULT_H
 
@@ -7,11 +7,11 @@
 
 #ifdef VT_TEST_SEAMS
 
-/* Makes the n-th wrapped call of this thread fail (1: the next one), and every later one too if `for_ever`.
- * 0: disarms. */
+/* Makes the n-th wrapped call of this thread fail; 1 means the next call. If `for_ever`, all later calls fail
+ * too. If `n` is 0, no call fails any more. */
 void fault_arm(unsigned n, bool for_ever);
 
-/* Number of calls that were made to fail since fault_arm(). */
+/* Returns the number of calls that were made to fail since fault_arm(). */
 unsigned fault_count(void);
 
 /* Counts one call and returns true if it must fail. */

@@ -1,5 +1,5 @@
 /* An advisory lock between processes: flock(2) on an empty lock file. The kernel releases the lock when the
- * process ends, even after a crash. Never delete the file: two processes could then hold locks on different
+ * process ends, even after a crash. Never delete the lock file: two processes could then lock two different
  * files of the same name. */
 #ifndef VT_BASE_FILE_LOCK_H
 #define VT_BASE_FILE_LOCK_H
@@ -7,19 +7,20 @@
 #include <stdbool.h>
 
 struct file_lock {
-    int fd; /* -1: not open */
+    int fd; /* -1 if not open */
 };
 
 enum file_lock_mode { FILE_LOCK_NONE, FILE_LOCK_SHARED, FILE_LOCK_EXCLUSIVE };
 
-/* Opens the lock file without locking it. Creates it if necessary, with the owner of `model` (file_owner.h).
- * Returns false with errno set on failure. */
+/* Opens the lock file `path` without locking it. If the file does not exist, creates it with the same owner
+ * as the file `model` (file_owner.h). Returns false with errno set on failure. */
 bool file_lock_open(struct file_lock *l, const char *path, const char *model);
-void file_lock_close(struct file_lock *l); /* releases the lock; harmless if not open */
+/* Releases the lock and closes the file. Does nothing if the file is not open. */
+void file_lock_close(struct file_lock *l);
 
-/* Acquires, converts or releases the lock. If another process holds it, blocks if `wait`, else fails with
- * EWOULDBLOCK. Returns false with errno set on failure; a lock held before may then be lost (flock(2):
- * converting a lock is not atomic). */
+/* Acquires the lock in `mode`, converts it to `mode`, or releases it (FILE_LOCK_NONE). If another process
+ * holds the lock, waits for it if `wait`; otherwise fails with EWOULDBLOCK. Returns false with errno set on
+ * failure. A failed conversion may lose the lock, because flock(2) releases it first. */
 bool file_lock_set(const struct file_lock *l, enum file_lock_mode mode, bool wait);
 
 #endif

@@ -1,8 +1,8 @@
-/* Ownership of the files that a command creates beside existing ones.
+/* The owner, group and permissions of new files.
  *
- * Commands are often run by the superuser, while the service runs as another user. A new file therefore
- * gets the owner and group of the file that it replaces or accompanies, or those of its directory if there is
- * no such file: otherwise the service could not open it. */
+ * Commands are often run by the superuser, while the service runs as another user and must be able to open
+ * the files. A file that a command creates therefore gets the owner and group of an existing file, the model:
+ * the file that it replaces or belongs to. Without a model, it gets the owner and group of its directory. */
 #ifndef VT_BASE_FILE_OWNER_H
 #define VT_BASE_FILE_OWNER_H
 
@@ -13,35 +13,35 @@
 struct file_owner {
     uid_t uid;
     gid_t gid;
-    bool has_mode; /* false: the umask decides */
+    bool has_mode; /* if false, the umask determines the permissions */
     mode_t mode;   /* permission bits */
 };
 
 enum { FILE_OWNER_TEXT_MAX = 160 };
 
-/* Reads owner, group and permissions of the regular file `model`, or owner and group of its directory if the
- * file does not exist. Returns false with errno set if the directory cannot be read either. */
+/* Reads the owner, group and permissions of the regular file `model`. If the file does not exist, reads the
+ * owner and group of its directory. Returns false with errno set on failure. */
 bool file_owner_of(const char *model, struct file_owner *out);
 
-/* Sets owner and permissions of an open file that this process has just created. A process that may not
- * change owners (EPERM) remains the owner, which is not a failure. Returns false with errno set on other
- * failures. */
+/* Sets the owner, group and permissions of an open file that this process has just created. If the process
+ * may not change the owner (EPERM), the owner stays, and the function still succeeds. Returns false with
+ * errno set on other failures. */
 bool file_owner_apply(int fd, const struct file_owner *owner);
 
-/* Opens `path` for reading and writing. If it does not exist, creates it with the owner, group and
- * permissions of file_owner_of(model); if `model` does not exist, with the permissions `mode` less the umask.
- * Never follows a symbolic link. Returns -1 with errno set on failure. */
+/* Opens `path` for reading and writing, and returns the file descriptor. If the file does not exist, creates
+ * it with the owner, group and permissions of file_owner_of(model); without a model, the permissions are
+ * `mode` less the umask. Never follows a symbolic link. Returns -1 with errno set on failure. */
 int file_open_as(const char *path, const char *model, mode_t mode);
 
-/* Sets owner and group of a file that this process has just created to those of its directory, which is open
- * as `at`. Does nothing unless the process runs as the superuser. Returns false with errno set on failure. */
+/* Gives the open file `fd`, which this process has just created, the owner and group of the open directory
+ * `at`. Does nothing unless the process runs as the superuser. Returns false with errno set on failure. */
 bool file_owner_of_directory(int fd, int at);
 
 /* Like mkdirat(), but the new directory has the owner and group of its parent. */
 int file_make_directory(int at, const char *path, mode_t mode);
 
-/* Writes "owner viewtally (999), group viewtally (999), mode 0640", or an empty text if there is no such
- * file. */
+/* Describes a file for a message: "owner viewtally (999), group viewtally (999), mode 0640". The text is
+ * empty if the file does not exist. */
 void file_owner_format(const char *path, char text[FILE_OWNER_TEXT_MAX]);
 
 #endif

@@ -7,7 +7,7 @@
 /* Syncs the content of the file. */
 bool file_sync(const char *path);
 
-/* Syncs the directory of the file, which makes its creation, renaming or deletion durable. */
+/* Syncs the directory of the file. Call after creating, renaming or deleting the file. */
 bool file_sync_directory_of(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fast hashes without cryptographic strength: for entity tags, cursors and hash tables. */
+/* Fast hashes for entity tags, cursors and hash tables. They are not cryptographic. */
 #ifndef VT_BASE_HASH_H
 #define VT_BASE_HASH_H
 
@@ -6,11 +6,12 @@
 
 #include <stdint.h>
 
-/* XXH3, 64 bits. To hash several texts, pass the hash of the first as the seed of the second. */
+/* Returns the 64-bit XXH3 hash. To hash several texts, pass the hash of the first as the seed of the
+ * second. */
 uint64_t hash_64(struct str s, uint64_t seed);
 
-/* The hash of an integer. Consecutive integers spread evenly. Not for values that a client
- * chooses. */
+/* Returns the hash of an integer. Consecutive integers are spread evenly. Do not use it for integers that a
+ * client chooses: it could cause collisions. */
 static inline uint64_t hash_i64(int64_t v)
 {
     uint64_t x = (uint64_t)v;
@@ -18,7 +19,7 @@ static inline uint64_t hash_i64(int64_t v)
     return x ^ x >> 32;
 }
 
-/* XXH3, 128 bits, as 32 lower-case hexadecimal digits. */
+/* Writes the 128-bit XXH3 hash as 32 lower-case hexadecimal digits, not terminated. */
 enum { HASH_TEXT_LEN = 32 };
 void hash_128_text(struct str s, char out[HASH_TEXT_LEN]);
 

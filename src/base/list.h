@@ -1,5 +1,5 @@
-/* An intrusive doubly linked list. Initialize heads and links with list_init(); zeros are not valid. A link
- * that is in no list points to itself. */
+/* An intrusive doubly linked list. Initialize list heads and links with list_init(); a zeroed link is
+ * invalid. A link that is in no list points to itself. */
 #ifndef VT_BASE_LIST_H
 #define VT_BASE_LIST_H
 
@@ -10,6 +10,7 @@ struct list {
     struct list *next, *prev;
 };
 
+/* Returns the struct of `type` whose `member` is `*link`. */
 #define LIST_ENTRY(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 static inline void list_init(struct list *l)
@@ -31,7 +32,7 @@ static inline void list_add_last(struct list *head, struct list *link)
     head->prev = link;
 }
 
-/* Removes the link from the list it is in, if any. */
+/* Removes the link from its list. Does nothing if the link is in no list. */
 static inline void list_remove(struct list *link)
 {
     link->prev->next = link->next;

@@ -1,5 +1,5 @@
-/* The log: one line for each call, on standard error. Control characters (CR, LF, ESC …) are escaped, so any
- * text may be passed. */
+/* The log. Each call writes one line to standard error. Control characters (CR, LF, ESC …) are escaped, so a
+ * line may contain any text. */
 #ifndef VT_BASE_LOG_H
 #define VT_BASE_LOG_H
 
@@ -8,22 +8,23 @@
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Any thread. */
+/* Sets the lowest level that is written, and the format of the lines. Thread-safe. */
 void log_set(enum log_level min, enum log_format format);
 
-/* log_start() moves writing to a thread (log_writer.h), so that a server never blocks on a slow reader of
- * standard error. log_stop() writes the queued lines for at most one second, then ends the thread. Without
- * log_start(), as in commands, log_at() writes each line itself. */
+/* log_start() starts a thread that writes the lines (log_writer.h), so that a slow reader of standard error
+ * never blocks a server. log_stop() waits at most one second until the queued lines are written, then ends
+ * the thread. Without log_start(), as in commands, log_at() writes each line itself. */
 void log_start(void);
 void log_stop(void);
 
+/* Each of these returns false if the name is unknown. */
 bool log_level_parse(struct str s, enum log_level *out);
 bool log_format_parse(struct str s, enum log_format *out);
 
-/* True if lines of the level are written. For callers whose line is expensive to build. */
+/* Returns true if lines of this level are written. Call before building an expensive line. */
 bool log_is_enabled(enum log_level level);
 
-/* Text longer than 2 KiB is truncated. Any thread. */
+/* Logs a line. Text longer than 2 KiB is truncated. Thread-safe. */
 void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_debug(...) log_at(LOG_DEBUG, __VA_ARGS__)

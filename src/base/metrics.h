@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 
-/* Upper bounds of the buckets of a histogram of durations, in microseconds: 100, 250, 500, 1000 … 60 s. One
+/* Upper bounds of the buckets of a duration histogram, in microseconds: 100, 250, 500, 1000 … 60,000,000. One
  * more bucket counts longer durations. */
 enum { METRICS_BOUNDS = 18 };
 extern const uint32_t metrics_bounds_us[METRICS_BOUNDS];
@@ -15,10 +15,10 @@ struct metrics_times {
     uint64_t sum_us, max_us;
 };
 
-/* A negative duration counts as 0. */
+/* Adds a duration to the histogram. A negative duration counts as 0. */
 void metrics_observe(struct metrics_times *t, int64_t us);
 
-/* A histogram of small numbers, such as queue lengths, with the bounds 0, 1, 2, 5 … 1000. */
+/* A histogram of small numbers, such as queue lengths, with the upper bounds 0, 1, 2, 5 … 1000. */
 enum { METRICS_SIZE_BOUNDS = 11 };
 struct metrics_sizes {
     uint64_t counts[METRICS_SIZE_BOUNDS + 1];
@@ -28,27 +28,29 @@ void metrics_observe_size(struct metrics_sizes *s, int64_t n);
 
 enum metrics_type { METRICS_COUNTER, METRICS_GAUGE, METRICS_HISTOGRAM };
 
-/* `name` must be a valid label name; `value` may be any text. A list of labels ends with name NULL. */
+/* A label. `name` must be a valid label name; `value` may be any text. In the last label of a list, `name` is
+ * NULL. */
 struct metrics_label {
     const char *name;
     struct str value;
 };
 #define METRICS_LABELS(...) ((const struct metrics_label[]){__VA_ARGS__, {NULL, {NULL, 0}}})
 
-/* The HELP and TYPE lines, once before all samples of a metric. */
+/* Appends the HELP and TYPE lines. Call once for each metric, before its samples. */
 void metrics_family(struct buf *b, const char *name, enum metrics_type type, const char *help);
 
-/* One sample. `labels` may be NULL. */
+/* Each of these appends one sample. metrics_seconds() converts microseconds to seconds. `labels` may be
+ * NULL. */
 void metrics_value(struct buf *b, const char *name, const struct metrics_label *labels, int64_t v);
 void metrics_seconds(struct buf *b, const char *name, const struct metrics_label *labels, int64_t us);
 
-/* All samples of a histogram: buckets, sum, count. */
+/* Each of these appends all samples of a histogram: buckets, sum and count. */
 void metrics_times_write(struct buf *b, const char *name, const struct metrics_label *labels,
                          const struct metrics_times *t);
 void metrics_sizes_write(struct buf *b, const char *name, const struct metrics_label *labels,
                          const struct metrics_sizes *s);
 
-/* HELP, TYPE and the only sample of a metric without labels. */
+/* Each of these appends a whole metric without labels: HELP, TYPE and one sample. */
 void metrics_counter(struct buf *b, const char *name, const char *help, uint64_t v);
 void metrics_gauge(struct buf *b, const char *name, const char *help, int64_t v);
 

@@ -1,4 +1,4 @@
-/* The known word that a mistyped one probably means, for "did you mean …?". */
+/* Finds the known word that is most similar to a mistyped word, for "did you mean …?". */
 #ifndef VT_BASE_NEAREST_WORD_H
 #define VT_BASE_NEAREST_WORD_H
 
@@ -6,14 +6,16 @@
 
 struct nearest_word {
     struct str typed;
-    const char *best; /* NULL: no candidate is near enough */
-    size_t distance;
+    const char *best; /* NULL if no candidate is similar enough */
+    size_t distance;  /* number of edits from `typed` to `best` */
 };
 
-/* Only candidates within a third of the word's length (at least 1 edit) count. `typed` is borrowed. */
+/* Starts a search for the word `typed`, which must outlive the result. A candidate matches if it differs by
+ * at most a third of the word's length in edits, or by one edit. */
 struct nearest_word nearest_word_of(struct str typed);
 
-/* Remembers `candidate` if it is nearer than all before. Words longer than 63 bytes never match. */
+/* Compares a candidate, and stores it in `best` if it is more similar than all candidates before it. Words
+ * longer than 63 bytes never match. */
 void nearest_word_offer(struct nearest_word *n, const char *candidate);
 
 #endif

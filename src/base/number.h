@@ -1,4 +1,4 @@
-/* Integers as text. None of the texts is terminated. */
+/* Formats integers as text. The texts are not NUL-terminated. */
 #ifndef VT_BASE_NUMBER_H
 #define VT_BASE_NUMBER_H
 
@@ -7,14 +7,16 @@
 
 enum { I64_TEXT_MAX = 20, HEX_64_LEN = 16 };
 
-/* Decimal; returns the length. */
+/* Writes `v` in decimal and returns the length of the text. */
 size_t i64_format(int64_t v, char out[I64_TEXT_MAX]);
 
-/* Lower-case hexadecimal digits, two for each byte. */
+/* Writes lower-case hexadecimal digits, two for each byte. */
 void hex_format(const uint8_t *bytes, size_t count, char *out);
+
+/* Writes `v` as 16 lower-case hexadecimal digits. */
 void hex_64_format(uint64_t v, char out[HEX_64_LEN]);
 
-/* Decimal with leading zeros. `v` has at most two digits, or four. */
+/* Writes `v` in decimal with leading zeros. `v` must be at most 99, or 9999 for format_4_digits(). */
 static inline void format_2_digits(unsigned v, char *out)
 {
     out[0] = (char)('0' + v / 10);

@@ -1,4 +1,5 @@
-/* The platforms. To add one, append a row to PLATFORM_LIST; docs/internals.md lists the other places. */
+/* The list of platforms. To add a platform, append a row to PLATFORM_LIST; docs/internals.md lists the other
+ * files to change. */
 #ifndef VT_BASE_PLATFORMS_H
 #define VT_BASE_PLATFORMS_H
 
@@ -7,9 +8,9 @@
 
 #include <stdbool.h>
 
-/* X(enum constant, name, title), in the order of the JSON contract. The number is stored in the database:
- * append only. The name appears in the API, in the configuration and on the command line; the title is for
- * people. */
+/* X(enum constant, name, title), in the order in which the JSON API lists platforms. The value of the
+ * constant is stored in the database, so never reorder or remove rows. The name appears in the API, in the
+ * configuration and on the command line; the title is for people. */
 #define PLATFORM_LIST(X)                                                                                     \
     X(PLATFORM_TIKTOK, tiktok, "TikTok")                                                                     \
     X(PLATFORM_INSTAGRAM, instagram, "Instagram")                                                            \
@@ -28,10 +29,10 @@ enum { PLATFORM_COUNT = PLATFORM_LIST(PLATFORM_ONE) };
 struct str platform_name(enum platform p);  /* "tiktok"; static */
 struct str platform_title(enum platform p); /* "TikTok"; static */
 
-/* By name; false if no platform has it. */
+/* Finds a platform by name. Returns false if no platform has this name. */
 MUST_USE bool platform_parse(struct str name, enum platform *out);
 
-/* A string literal for help and error texts: all names in order, each after a space. */
+/* A string literal with all names, each after a space, for help and error texts. */
 #define PLATFORM_NAME_AFTER_SPACE(constant, name, title) " " #name
 #define PLATFORM_NAMES                                   PLATFORM_LIST(PLATFORM_NAME_AFTER_SPACE)
 

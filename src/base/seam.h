@@ -1,5 +1,6 @@
-/* Kill points for tests: in builds with test seams, the n-th call of seam_kill_point() ends the process with
- * SIGKILL if VIEWTALLY_TEST_KILL_AT is n. In the release build it does nothing. */
+/* Kill points, for tests of crashes. In builds with test seams, if the environment variable
+ * VIEWTALLY_TEST_KILL_AT is n, the n-th call of seam_kill_point() kills the process with SIGKILL. In the
+ * release build, seam_kill_point() does nothing. */
 #ifndef VT_BASE_SEAM_H
 #define VT_BASE_SEAM_H
 

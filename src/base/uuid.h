@@ -1,4 +1,4 @@
-/* UUIDs (RFC 9562) as 16 bytes, ordered by their bytes. */
+/* UUIDs (RFC 9562), stored as 16 bytes. */
 #ifndef VT_BASE_UUID_H
 #define VT_BASE_UUID_H
 
@@ -13,12 +13,13 @@ struct uuid {
 
 enum { UUID_TEXT_LEN = 36 };
 
-/* Parses 8-4-4-4-12 hexadecimal digits in either case, of any version. */
+/* Parses 8-4-4-4-12 hexadecimal digits in either case. Accepts any version. Returns false for other text. */
 bool uuid_parse(struct str s, struct uuid *out);
 
-/* Lower case. */
+/* Writes the UUID in lower case, not terminated. */
 void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN]);
 
+/* Compares the bytes like memcmp(). */
 int uuid_cmp(const struct uuid *a, const struct uuid *b);
 
 static inline bool uuid_eq(const struct uuid *a, const struct uuid *b)
@@ -26,7 +27,7 @@ static inline bool uuid_eq(const struct uuid *a, const struct uuid *b)
     return memcmp(a->b, b->b, sizeof a->b) == 0;
 }
 
-/* Makes a version 4 UUID of 16 random bytes. */
+/* Makes a version 4 UUID from 16 random bytes. */
 struct uuid uuid_from_random(const uint8_t random[16]);
 
 #endif

@@ -1,4 +1,5 @@
-/* Connections: what the files of the HTTP server share. Not for request handlers. */
+/* Connections: the structs and functions that the files of the HTTP server share. Request handlers must not
+ * use them. */
 #ifndef VT_HTTP_CONN_H
 #define VT_HTTP_CONN_H
 
@@ -37,24 +38,24 @@ enum { CONN_STATES = 8 };
 
 struct conn;
 
-/* A request and its resources. Taken from the server's pool at the first byte of the request and returned
- * after the response. */
+/* A request and its resources. A connection acquires an exchange from the server's pool at the first byte of
+ * a request, and releases it after the response. */
 struct exchange {
     struct request r;
     unsigned magic;
     struct conn *conn;
     struct parser *parser;
     struct buf head;     /* head of the response, or framing of a chunk */
-    struct list link;    /* in the pool, or in the server's list of sleeping requests */
-    int64_t wake_ms;     /* deadline of the sleep */
-    bool counted;        /* http_options.ended must be called at the end */
+    struct list link;    /* in http_server.pool or http_server.sleeping */
+    int64_t wake_ms;     /* when request_sleep() ends; monotonic */
+    bool counted;        /* http_options.ended must be called when the exchange ends */
     bool head_built;     /* the head of the response */
     bool active;         /* the first step has run and the request has not ended */
-    bool running;        /* a step is on the stack */
+    bool running;        /* a step is being executed */
     bool ready;          /* the next step runs when the connection is scheduled */
     bool keeps_alive;    /* the connection stays open after the response */
     bool client_closes;  /* the client has announced that this is its last request */
-    const char *aborted; /* reason of request_abort(); NULL: not aborted */
+    const char *aborted; /* reason of request_abort(); NULL if not aborted */
     uv_write_t write;
 };
 
@@ -62,18 +63,18 @@ struct conn {
     unsigned magic;
     struct http_server *server;
     struct list link;      /* in the list of its state */
-    struct list scheduled; /* in the server's list of connections that have work in the next loop iteration */
+    struct list scheduled; /* in http_server.scheduled */
     enum conn_state state;
     int64_t entered_ms, deadline_ms; /* of the state; monotonic */
-    struct exchange *x;              /* NULL: no request */
-    struct str in;                   /* bytes read and not yet parsed; reading is off while there are any */
-    char *saved_input; /* memory of `in`; NULL: `in` is in the server's read buffer, while on_read() runs */
+    struct exchange *x;              /* NULL if there is no request */
+    struct str in;     /* bytes read but not yet parsed; while there are any, the socket is not read */
+    char *saved_input; /* memory of `in`; NULL while `in` is in the server's read buffer, during on_read() */
     size_t queue_seen; /* size of libuv's write queue when the write deadline was set */
     size_t lingered;   /* bytes discarded while LINGERING */
     bool reading, is_unix;
     bool peer_ended; /* end of file was read */
     bool is_trusted; /* the peer is a trusted proxy */
-    bool resets;     /* close with a reset, so that the client detects the truncated response */
+    bool resets;     /* close with a TCP reset, so that the client detects the truncated response */
     char peer[48];   /* numeric address, or "unix" */
     uv_shutdown_t shutdown;
     union {
@@ -110,16 +111,16 @@ struct http_server {
     int pooled;                     /* their number */
     size_t pooled_large_bytes;      /* capacity of their body buffers above BODY_RETAINED */
     struct arena_reserve reserve;   /* for the request that runs out of memory */
-    struct list scheduled;          /* connections that have work in the next loop iteration */
+    struct list scheduled;          /* connections to run in the next loop iteration */
     struct list sleeping;           /* exchanges in request_sleep() */
     uv_timer_t tick;
     uv_check_t check; /* runs the scheduled connections */
     uv_idle_t idle;   /* active while a connection is scheduled, so that the loop does not block */
     int open_handles;
     bool ticking, draining, forced, closing;
-    bool tick_failed; /* the timer could not be started; on_check() retries */
-    int64_t tick_ms;  /* time of the next tick, if ticking */
-    int64_t work_us;  /* clock_work_us() when the current time slice began */
+    bool tick_failed; /* the timer could not be started; on_check() tries again */
+    int64_t tick_ms;  /* time of the next tick, if `ticking`; monotonic */
+    int64_t work_us;  /* clock_work_us() at the start of the current time slice */
     int64_t drain_until_ms, listen_until_ms;
     int64_t warn_again_ms;
     void (*closed)(void *ctx);
@@ -127,11 +128,11 @@ struct http_server {
     uint64_t id_salt, id_count;
     struct date_cache date;
     struct http_server_counts counts;
-    char read_buffer[READ_BYTES]; /* shared by all connections, during on_read() */
+    char read_buffer[READ_BYTES]; /* shared by all connections; in use during on_read() */
 };
 
-/* The monotonic clock, cached by libuv for a loop iteration, which is precise enough for deadlines. With test
- * seams it is read each time, because a test may move its clock at any time. */
+/* Returns the monotonic time that libuv read at the start of the loop iteration, which is precise enough for
+ * deadlines. With test seams, reads the clock each time, because a test may set the clock at any time. */
 static inline int64_t server_now_ms(const struct http_server *s)
 {
 #ifdef VT_TEST_SEAMS
@@ -144,53 +145,61 @@ static inline int64_t server_now_ms(const struct http_server *s)
 
 /* ---- conn.c ---- */
 
-/* Accepts the listener's waiting connection. ERR_NOMEM: it still waits; ERR_IO: the connection was lost. */
+/* Accepts the listener's waiting connection. Returns ERR_NOMEM if out of memory; the connection then still
+ * waits. Returns ERR_IO if the connection was lost. */
 MUST_USE enum err conn_accept(struct http_server *s, struct listener *from);
 
-/* Changes the state and sets its deadline. CHECKs that the state diagram has this edge. */
+/* Changes the state and sets the deadline of the new state. CHECKs that the state diagram allows the
+ * transition. */
 void conn_enter(struct conn *c, enum conn_state state);
 
-/* Closes the connection; the only way to do so. `reason` is a static text for the log. May be called twice.
- */
+/* Closes the connection. No other code closes it. `reason` is a static text for the log. Does nothing if the
+ * connection is already closing. */
 void conn_close(struct conn *c, const char *reason);
 
-/* Called when the deadline of the connection's state has expired. */
+/* Handles an expired deadline of the connection's state. */
 void conn_time_out(struct conn *c);
 
 /* Schedules the connection for the next loop iteration, which calls conn_run(). */
 void conn_schedule(struct conn *c);
+
+/* Continues the work of a scheduled connection. */
 void conn_run(struct conn *c);
 
-/* Parses and handles the buffered input, for about one time slice. */
+/* Parses and handles the buffered input. Stops after about one time slice (SLICE_US) and schedules the
+ * rest. */
 void conn_process_input(struct conn *c);
 
-/* Starts or stops reading. Does nothing after end of file. */
+/* Starts or stops reading from the socket. Does nothing after end of file. */
 void conn_set_reading(struct conn *c, bool on);
+
+/* Frees the input that has not been parsed. */
 void conn_discard_input(struct conn *c);
 
-/* Aborts the current request, if any, because memory ran out: sends a 503 from static memory unless part of a
- * response was sent, and closes the connection. */
+/* Aborts the current request, if any, because the server is out of memory, and closes the connection. Sends a
+ * static 503 response first, unless part of a response was sent. */
 void conn_reject_no_memory(struct conn *c);
 
 /* Sends an error response and closes the connection. Precondition: no step of the request is running, and no
  * part of a response was sent. */
 void conn_reject(struct conn *c, int status, const char *message);
 
-/* True if the socket's receive buffer is not empty. */
+/* Returns true if the socket's receive buffer is not empty. */
 bool conn_has_unread_input(const struct conn *c);
 
-/* The server is draining: closes the connection if it is idle and has no unread input. */
+/* Closes the connection if it is idle and has no unread input. Called when the server starts to drain. */
 void conn_drain(struct conn *c);
 
-/* The exchange has ended: calls http_options.ended, once. */
+/* Calls http_options.ended for the current exchange, unless it was called before. `complete` is false if the
+ * response was not sent completely. */
 void conn_report_end(struct conn *c, bool complete);
 
 /* ---- send.c ---- */
 
-/* Sends r->res. The request is complete. */
+/* Sends the response r->res of a request whose last step has returned. */
 void conn_respond(struct conn *c);
 
-/* request_flush(): sends the content of r->res.body as a chunk. */
+/* Sends the content of r->res.body as a chunk. Implements request_flush(). */
 enum next conn_flush(struct conn *c);
 
 /* Sends `100 Continue`. */
@@ -198,55 +207,64 @@ void conn_send_continue(struct conn *c);
 
 /* ---- request.c ---- */
 
-/* Called once for each exchange. */
+/* Initializes the request of a new exchange. Call once for each exchange, which may serve many requests. */
 void request_init(struct exchange *x);
 
-/* True if the request ran out of memory. Test it after each step; if true, abort the request. */
+/* Returns true if the request ran out of memory. Call after each step; if true, abort the request. */
 bool request_lacks_memory(const struct exchange *x);
 
-/* Runs steps until the request completes, waits, or has used its time slice. */
+/* Runs steps until the request is complete, waits, or has used up its time slice. */
 void request_run(struct request *r);
 
-/* Cancels the request: cancels its waiter and calls on_free. Does nothing if the request has ended. */
+/* Cancels the request's waiter and calls its on_free. Does nothing if the request has ended. */
 void request_cancel(struct request *r);
 
-/* Wakes the sleeping requests whose deadline has expired. Returns the next deadline; INT64_MAX: none. */
+/* Wakes the sleeping requests whose deadline has expired. Returns the next deadline, or INT64_MAX if no
+ * request sleeps. */
 int64_t request_wake_due(struct http_server *s, int64_t now_ms);
 
 /* ---- server.c ---- */
 
-/* Returns an exchange with the memory that every request needs: parser, first block of the arena, and the
- * buffer for the head. NULL: out of memory. */
+/* Returns an exchange from the pool, or a new one, with the memory that every request needs: the parser, the
+ * first block of the arena, and the buffer for the head. Returns NULL if out of memory. */
 MUST_USE struct exchange *server_acquire_exchange(struct http_server *s);
+
+/* Puts an exchange back into the pool, or frees it if the pool is full. */
 void server_release_exchange(struct http_server *s, struct exchange *x);
-/* A client has connected to the listener. */
+
+/* Accepts the client that has connected to the listener, or lets it wait if max_connections is reached. */
 void server_on_connection(struct listener *l);
-/* A handle counted in open_handles has closed; a connection has closed. */
+
+/* Call in the close callback of a handle that is counted in open_handles, and of a connection. The server is
+ * freed when the last handle has closed. */
 void server_handle_closed(struct http_server *s);
 void server_conn_closed(struct http_server *s);
-/* Logs a warning, at most once per second, because many clients may cause it at the same time. */
+
+/* Logs a warning. Logs at most one warning per second, because many clients may cause it at the same time. */
 void server_warn(struct http_server *s, const char *what, const char *reason);
+
 /* Makes the loop run another iteration without blocking. */
 void server_iterate_soon(struct http_server *s);
-/* Schedules the tick for `deadline_ms` (monotonic) at the latest; it may be a little late. */
+
+/* Ensures that the tick runs at `deadline_ms` (monotonic) or earlier. The timer may fire a little late. */
 void server_schedule_tick(struct http_server *s, int64_t deadline_ms);
 
 /* ---- evict.c ---- */
 
-/* Closes one connection for each client that waits to be accepted: first those that have sent nothing for 2
- * s, then the one that has been idle longest, if for at least 1 s. Returns the time of the next call
- * (monotonic ms), or INT64_MAX if no client is left waiting. */
+/* Closes one connection for each client that waits to be accepted. First come the connections that have sent
+ * nothing for 2 s since they were opened, then the connection that has been idle longest, if it has been idle
+ * for at least 1 s. Returns when to call again (monotonic ms), or INT64_MAX if no client waits any more. */
 int64_t server_evict(struct http_server *s, int64_t now_ms);
 
 /* ---- listener.c ---- */
 
-/* Binds and listens, and adds the listener to s->listeners. */
+/* Binds to `address`, listens, and adds the listener to s->listeners. */
 MUST_USE enum err listener_open(struct http_server *s, const char *address, struct error *error);
 
-/* Stops listening; libuv unlinks a Unix socket. */
+/* Stops listening. libuv unlinks the path of a Unix socket. */
 void listener_close(struct listener *l);
 
-/* True if a connection waits in the kernel's backlog. */
+/* Returns true if a connection waits in the kernel's backlog. */
 bool listener_has_backlog(const struct listener *l);
 
 #endif

@@ -1,6 +1,6 @@
-/* Named values of a request: from a query or form (application/x-www-form-urlencoded of the URL standard), or
- * from a JSON object of strings. Other names are ignored. Names given more than once are recorded, because
- * OAuth forbids them (RFC 6749, 3.1). */
+/* Reads the values of given names from a query or form (application/x-www-form-urlencoded of the URL
+ * standard), or from a JSON object of strings. Other names are ignored. Names that occur more than once are
+ * recorded, because OAuth forbids them (RFC 6749, 3.1). */
 #ifndef VT_HTTP_FIELDS_H
 #define VT_HTTP_FIELDS_H
 
@@ -9,19 +9,20 @@
 enum { FIELDS_MAX = 16 };
 
 struct fields {
-    const char *const *names;      /* NULL-terminated, at most FIELDS_MAX */
-    struct str values[FIELDS_MAX]; /* decoded, any bytes; p == NULL: missing or empty */
-    bool repeated[FIELDS_MAX];
+    const char *const *names;      /* the names to read; NULL-terminated, at most FIELDS_MAX */
+    struct str values[FIELDS_MAX]; /* decoded, any bytes; p == NULL if missing or empty */
+    bool repeated[FIELDS_MAX];     /* the name occurs more than once */
 };
 
-/* The values are allocated in the arena. Returns false for an invalid percent-encoding in a requested value.
- */
+/* Reads the values of `names` from a query or form. Allocates the values in the arena. Returns false if one
+ * of the values has an invalid percent-encoding. */
 bool fields_read_form(struct fields *f, struct arena *a, const char *const *names, struct str text);
 
-/* Returns false unless the text is one JSON object whose requested members are strings or null. */
+/* Reads the values of `names` from a JSON object. Returns false if `text` is not a JSON object, or if one of
+ * the values is neither a string nor null. */
 bool fields_read_json(struct fields *f, struct arena *a, const char *const *names, struct str text);
 
-/* The first name that was given more than once; NULL: none. */
+/* Returns the first of the names that occurs more than once, or NULL. */
 const char *fields_repeated(const struct fields *f);
 
 #endif

@@ -14,22 +14,24 @@ struct form {
     } fields[FORM_FIELDS_MAX];
 };
 
-/* Decodes '+' to a space and %XX to a byte. Returns false for an invalid percent-encoding. */
+/* Decodes '+' to a space and %XX to a byte. The result is in the arena. Returns false if a percent-encoding
+ * is invalid. */
 bool form_decode(struct arena *a, struct str in, struct str *out);
 
-/* Removes the first `name=value` from `rest`; both parts are still encoded, and value->p == NULL if there is
- * no
- * '='. Returns false at the end. */
+/* Removes the first `name=value` from `rest` and returns its parts, which are still encoded. If there is no
+ * '=', sets value->p to NULL. Returns false if `rest` is empty. */
 bool form_next_pair(struct str *rest, struct str *name, struct str *value);
 
-/* Parses a form. Returns NULL, or what is wrong with it as the end of a sentence ("contains a field twice");
- * then `out` has the fields before the error. */
+/* Parses a form. Returns NULL on success. On failure, returns a static text such as "contains a field twice",
+ * which completes a sentence that begins with the form's name; `out` then contains the fields before the
+ * error. */
 const char *form_parse(struct arena *a, struct str text, struct form *out);
 
-/* p == NULL: no such field. */
+/* Returns the value of a field. p == NULL if the form has no such field. */
 struct str form_get(const struct form *form, struct str name);
 
-/* True if the Content-Type of the body is application/x-www-form-urlencoded; ignores its parameters. */
+/* Returns true if the Content-Type of the body is application/x-www-form-urlencoded, with or without
+ * parameters. */
 bool form_is_body(const struct request *r);
 
 #endif

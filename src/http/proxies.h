@@ -1,4 +1,4 @@
-/* The trusted proxies: peers whose X-Forwarded-For header is used. */
+/* Trusted proxies: the server uses X-Forwarded-For only if the peer of the connection is one of them. */
 #ifndef VT_HTTP_PROXIES_H
 #define VT_HTTP_PROXIES_H
 
@@ -15,15 +15,17 @@ struct proxies {
     } networks[PROXIES_MAX];
 };
 
-/* Adds an address, a CIDR network or "unix". Returns false for other text, and above PROXIES_MAX. */
+/* Adds a trusted proxy: an address, a CIDR network, or "unix" for all Unix sockets. Returns false for other
+ * text, and if there are already PROXIES_MAX networks. */
 bool proxies_add(struct proxies *p, struct str text);
 
-/* True if the peer is a trusted proxy. */
+/* Returns true if the peer is a trusted proxy. */
 bool proxies_trust(const struct proxies *p, struct str peer, bool is_unix);
 
-/* The address of the client: `peer` if it is not `trusted` (proxies_trust()), else the rightmost address in
- * `forwarded` that is not a trusted proxy. `forwarded` is X-Forwarded-For and may have p == NULL. The search
- * from the right stops at text that is not an address and returns the last address found. */
+/* Returns the address of the client. If the peer is not `trusted` (see proxies_trust()), this is `peer`.
+ * Otherwise it is the rightmost address in `forwarded`, the value of X-Forwarded-For, that is not a trusted
+ * proxy. The search from the right stops at text that is not an address, and the result is then the address
+ * found last. forwarded.p may be NULL. */
 struct str proxies_client(const struct proxies *p, struct str peer, bool trusted, struct str forwarded);
 
 #endif

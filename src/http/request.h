@@ -1,13 +1,13 @@
 /* A request and the engine that runs its steps.
  *
  * For every complete request (head and body) the server looks up its application and route (http/router.h)
- * and runs the application's first step. A step does a piece of work and RETURNS what comes next
- * (base/next.h); before NEXT_MORE, NEXT_WAIT and NEXT_YIELD it has set `r->step` to the function that
- * continues. The response is built in r->res (http/response.h) and sent when a step returns NEXT_DONE.
+ * and runs the application's first step. A step does a piece of work and returns an enum next (base/next.h).
+ * Unless it returns NEXT_DONE, it must set `r->step` to the next step before it returns. The steps build the
+ * response in r->res (http/response.h). The server sends the response when a step returns NEXT_DONE.
  *
- * When the client disconnects, the deadline expires or the server is forced to stop, the request is canceled:
- * its waiter is canceled, on_free is called, the memory is released, and no further step runs. The requests
- * of one connection run one after the other. */
+ * If the client disconnects, the deadline expires or the server is forced to stop, the request is canceled:
+ * its waiter is canceled, on_free is called, its memory is freed, and no further step runs. The requests of
+ * one connection run one after another. */
 #ifndef VT_HTTP_REQUEST_H
 #define VT_HTTP_REQUEST_H
 
@@ -18,8 +18,8 @@
 
 enum http_method { METHOD_GET, METHOD_HEAD, METHOD_POST, METHOD_OPTIONS, METHOD_OTHER };
 
-/* The header fields that the parser stores; it ignores all others. A field sent several times is joined with
- * ", " (RFC 9110, 5.3), and `field_count` has the number of its lines. */
+/* The header fields that the parser stores; it ignores all others. If a field is sent several times, the
+ * values are joined with ", " (RFC 9110, 5.3), and request.field_count contains their number. */
 enum http_field {
     FIELD_HOST,
     FIELD_AUTHORIZATION,
@@ -40,67 +40,75 @@ enum http_field {
 struct http_app;
 struct route;
 struct request;
+
+/* A step of a request. */
 typedef enum next request_step(struct request *r);
 
 struct request {
-    /* From the client; in `arena`. */
+    /* Sent by the client; allocated in `arena`. */
     enum http_method method;
-    struct str target; /* as sent, for the log */
-    struct str path;   /* percent-encoded; begins with '/' (an absolute-form without its origin), or is "*" */
-    struct str query;  /* after '?', percent-encoded; p == NULL: none */
-    struct str field[FIELD_COUNT]; /* p == NULL: not sent */
+    struct str target;             /* as sent, for the log */
+    struct str path;               /* percent-encoded, without scheme and host; begins with '/', or is "*" */
+    struct str query;              /* after '?', percent-encoded; p == NULL if there is none */
+    struct str field[FIELD_COUNT]; /* p == NULL if not sent */
     unsigned char field_count[FIELD_COUNT];
     struct str body;
 
     /* Set by the server. */
-    struct str id;             /* the client's X-Request-Id if it is well-formed, else a generated one */
-    struct str client_address; /* numeric, of the peer or from X-Forwarded-For of a trusted proxy; "unix" for
-                                  a Unix socket */
+    struct str id;             /* the client's X-Request-Id if well-formed, else a generated id */
+    struct str client_address; /* numeric: the peer's, or the one that a trusted proxy sent in
+                                  X-Forwarded-For; "unix" for a Unix socket */
     bool peer_is_trusted;      /* the peer is a trusted proxy */
     int64_t started_ms;        /* monotonic time of the first byte */
     int64_t arrived_us;        /* clock_work_us() when the request was complete */
-    bool client_ended;         /* The client has shut down its side and has most likely disconnected: respond
-                                  soon. Setting it wakes a sleeping request. */
+    bool client_ended; /* the client has shut down its side and has most likely disconnected: respond soon.
+                          The server wakes a sleeping request when it sets this member */
     /* Set by the router; see http/router.h. */
     const struct http_app *app;
-    const struct route *route; /* NULL: no route matches the path */
-    struct str path_parameter; /* the segment that "{…}" of the route matches, still percent-encoded */
+    const struct route *route; /* NULL if no route matches the path */
+    struct str path_parameter; /* the path segment that matches "{…}" of the route, still percent-encoded */
 
-    /* Set by the request handler for metrics and the access log; static or in the arena. */
-    const struct uuid *key_id, *author_id; /* NULL: unknown */
-    const char *limiter;                   /* name of the limiter that decided; NULL: not rate-limited */
+    /* Set by the request handler, for metrics and the access log. The strings are static or in the arena. */
+    const struct uuid *key_id, *author_id; /* NULL if unknown */
+    const char *limiter;                   /* limiter_source_name(); NULL if not rate-limited */
 
-    /* The request handler's. */
-    request_step *step;
-    void *state;        /* the endpoint's struct, in the arena */
-    struct waiter wait; /* passed to drivers; the engine sets `wake` */
-    /* Called when the request ends or is canceled, to release what is not in the arena. May be NULL. */
+    /* Used by the request handler. */
+    request_step *step; /* the next step */
+    void *state;        /* the request handler's own data, in the arena */
+    struct waiter wait; /* for operations that the steps start; the engine has set `wake` */
+    /* Called when the request ends or is canceled, to release resources that are not in the arena. May be
+     * NULL. */
     void (*on_free)(struct request *r);
     void *on_free_ctx;
     struct arena arena;
     struct response res;
 };
 
-/* "GET"; "other" for METHOD_OTHER. */
+/* Returns "GET" and so on; "other" for METHOD_OTHER. The string is static. */
 const char *request_method_name(enum http_method m);
 
-/* For long polls: the next step runs at `deadline_ms` (monotonic, with the resolution of the server's tick),
- * or after request_wake(). The step must check for spurious wake-ups and sleep again. Returns NEXT_WAIT. */
+/* Suspends the request until `deadline_ms` (monotonic, with the resolution of the server's tick) or until
+ * request_wake(), for long polls. Then the next step runs. A wake-up may be spurious, so the step must check
+ * its condition and sleep again if necessary. Returns NEXT_WAIT. */
 enum next request_sleep(struct request *r, int64_t deadline_ms);
-/* Wakes a sleeping request: its step runs in the next loop iteration. Does nothing if it is not sleeping. */
+
+/* Wakes a sleeping request: its next step runs in the next loop iteration. Does nothing if the request is not
+ * sleeping. */
 void request_wake(struct request *r);
 
-/* Sends the content of r->res.body and empties it. The first call sends status and header fields and switches
- * to chunked transfer (HTTP/1.0: until close); the ETag must be set before. Set r->step first. Returns
- * NEXT_YIELD, or NEXT_WAIT if the socket is full and the client has to read first, or NEXT_DONE for HEAD,
- * which needs no body. */
+/* Sends the content of r->res.body and empties it. Before you call it, set r->step to the step that
+ * continues; before the first call, also set the ETag. The first call also sends the status and the header
+ * fields, and switches to chunked transfer. For HTTP/1.0, the end of the connection ends the body instead.
+ * Returns NEXT_YIELD; NEXT_WAIT if the socket's buffer is full; NEXT_DONE for HEAD, whose response has no
+ * body. */
 enum next request_flush(struct request *r);
 
-/* Reports that the response cannot be completed: a 500, or if part of it was sent, the connection is closed
- * without the last chunk. `reason` is static, for the log. Returns NEXT_DONE. */
+/* Gives up the response. If no part of it was sent, sends a 500. Otherwise closes the connection without the
+ * last chunk. `reason` is a static string for the log. Returns NEXT_DONE. */
 enum next request_abort(struct request *r, const char *reason);
 
-/* True if the time slice that began at `start_us` (clock_work_us()) is used up. */
+/* Returns true if the time slice that began at `start_us` (clock_work_us()) is used up. A time slice is the
+ * time that a request may run before the server runs other requests. */
 enum { SLICE_US = 1200 };
 bool request_time_slice_ended(int64_t start_us);
 

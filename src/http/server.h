@@ -12,63 +12,63 @@ struct http_server;
 enum { HTTP_FIELD_LINES_MAX = 100 };
 
 struct http_limits {
-    size_t
-        head_bytes; /* request line and header fields together: 431 above (target: 414 above target_bytes) */
-    size_t target_bytes;
-    size_t field_lines;     /* number of header lines: 431 above; at most HTTP_FIELD_LINES_MAX */
-    size_t body_bytes;      /* 413 above */
-    int max_connections;    /* above, new clients wait in the backlog until an idle connection is evicted
-                               (evict.c) or another one closes */
-    int header_timeout_ms;  /* from the first byte to the end of the head: 408. Also closes a new connection
-                               that sends nothing */
-    int body_timeout_ms;    /* for the whole body: 408 */
-    int idle_timeout_ms;    /* between requests */
-    int write_timeout_ms;   /* without progress while the client reads the response */
-    int request_timeout_ms; /* for handling: 503; 0: none */
-    int drain_ms;           /* for requests in flight, after http_server_close() */
+    size_t head_bytes;     /* request line and header fields together; if exceeded: 431 */
+    size_t target_bytes;   /* request target; if exceeded: 414 */
+    size_t field_lines;    /* number of header lines, at most HTTP_FIELD_LINES_MAX; if exceeded: 431 */
+    size_t body_bytes;     /* if exceeded: 413 */
+    int max_connections;   /* if reached, new clients wait in the backlog until a connection closes or an idle
+                              one is evicted (evict.c) */
+    int header_timeout_ms; /* from the first byte to the end of the head; if exceeded: 408. Also closes a new
+                              connection that sends nothing */
+    int body_timeout_ms;   /* for the whole body; if exceeded: 408 */
+    int idle_timeout_ms;   /* between requests */
+    int write_timeout_ms;  /* how long the client may read nothing of the response */
+    int request_timeout_ms; /* for handling the request; if exceeded: 503. 0 means no limit */
+    int drain_ms;           /* for completing the requests in flight after http_server_close() */
 };
 
 struct http_options {
     struct http_limits limits;
-    const char *const *listen; /* "127.0.0.1:8080", "[::1]:8080", "unix:/path"; port 0: any free port */
+    const char *const *listen; /* "127.0.0.1:8080", "[::1]:8080", "unix:/path"; port 0 selects a free port */
     size_t listen_count;
     bool reuse_port; /* let several processes listen on the same TCP address (SO_REUSEPORT) */
-    const char *const *trusted_proxies; /* addresses or CIDR networks; "unix" */
+    const char *const *trusted_proxies; /* addresses, CIDR networks, or "unix" */
     size_t trusted_proxy_count;
-    const char *extra_field; /* one more header field to store, at most 64 bytes; NULL or "": none. Lives as
-                                long as the server */
-    const struct router *router; /* lives as long as the server */
-    /* If it returns true for a client's X-Request-Id, a generated id is used, so that no secret is logged.
-     * May be NULL. */
+    const char *extra_field; /* name of one more header field to store, at most 64 bytes; may be NULL or "".
+                                Must outlive the server */
+    const struct router *router; /* must outlive the server */
+    /* Returns true if a client's X-Request-Id contains a secret. The server then generates an id instead, so
+     * that the secret is not logged. May be NULL. */
     bool (*holds_secret)(void *ctx, struct str text);
     void *holds_secret_ctx;
-    /* Called once for each request that was accepted or rejected, after its response was sent or cut off
-     * (`complete` false; r->res.status is 0 if no response was started). Must not change the request. May be
-     * NULL. */
+    /* Called once for each request, also for a rejected one, when its exchange ends. `complete` is false if
+     * the response was not sent completely; r->res.status is 0 if no response was started. Must not change
+     * the request. May be NULL. */
     void (*ended)(void *ctx, const struct request *r, bool complete);
     void *ended_ctx;
-    const char *key; /* in messages about `listen`; NULL: "[server] listen" */
+    const char *key; /* name of the key in messages about `listen`; NULL means "[server] listen" */
 };
 
-/* Binds, listens and accepts. On failure everything is closed after the next loop iteration. ERR_INVALID: an
- * option; ERR_BUSY: the address is in use; ERR_NOMEM, ERR_IO. */
+/* Starts the server: binds to the addresses, listens and accepts. Returns ERR_INVALID if an option is
+ * invalid, ERR_BUSY if an address is in use, ERR_NOMEM or ERR_IO. After a failure, run the loop for one more
+ * iteration, in which all handles are closed. */
 MUST_USE enum err http_server_open(struct http_server **out, uv_loop_t *loop,
                                    const struct http_options *options, struct error *error);
 
-/* Prints a line `<what> ADDRESS` for each listener on standard output. */
+/* Prints a line `WHAT ADDRESS` for each listener on standard output; WHAT is the text `what`. */
 void http_server_print_addresses(const struct http_server *s, const char *what);
 
-/* Drains the server: stops listening, unlinks Unix sockets, closes idle connections, lets requests in flight
- * complete with `Connection: close`, and closes the rest after drain_ms. Then frees the server and calls
- * `closed` on the loop. A second call closes everything at once. */
+/* Drains the server: stops listening, unlinks Unix sockets, closes idle connections, and lets requests in
+ * flight complete with `Connection: close`. After drain_ms, closes the connections that are still open. Then
+ * frees the server and calls `closed` on the loop. A second call closes all connections immediately. */
 void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx);
 
 struct http_server_counts {
     int connections, requests_in_flight;
-    int waiting; /* listeners with a connection that waits because max_connections is reached */
+    int waiting; /* listeners with a client that waits because max_connections is reached */
     unsigned long long accepted, requests, rejected;
-    unsigned long long rejected_no_memory; /* aborted because out of memory; also counted in `rejected` */
-    /* Connections evicted for a waiting client: before their first byte, or between requests. */
+    unsigned long long rejected_no_memory; /* requests aborted because out of memory; also in `rejected` */
+    /* Connections closed for a waiting client: before their first byte, or between two requests. */
     unsigned long long evicted_unused, evicted_idle;
 };
 struct http_server_counts http_server_counts(const struct http_server *s);

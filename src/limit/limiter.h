@@ -1,8 +1,8 @@
-/* The rate limit (decision 7). Redis holds the windows that all processes share. The windows of this process
- * (limit/window.h) decide if no Redis is configured, or if Redis is unavailable or late. After a rejection by
- * Redis, this process rejects further requests of the key itself, without a call to Redis, until the time
- * that Redis named, but for at most a second: `viewtally key limit --reset` takes effect within that second.
- */
+/* The rate limit (decision 7). Redis stores the windows that all processes share. If no Redis is configured,
+ * or if Redis is unavailable or late, the limiter uses the windows of this process (limit/window.h) instead.
+ * When Redis rejects a request, its reply contains when the key's next slot is freed. Until then, but for at
+ * most one second, the limiter rejects further requests of the key without a call to Redis. So `viewtally key
+ * limit --reset` takes effect within one second. */
 #ifndef VT_LIMIT_LIMITER_H
 #define VT_LIMIT_LIMITER_H
 
@@ -11,38 +11,49 @@
 
 struct limiter;
 
-/* What decided a request: no limit is configured; Redis; an earlier rejection by Redis; this process. */
-enum limiter_source { LIMITER_OFF, LIMITER_REDIS, LIMITER_CACHED, LIMITER_PROCESS };
+/* What determined the verdict of a request. */
+enum limiter_source {
+    LIMITER_OFF,    /* no limit is configured */
+    LIMITER_REDIS,  /* the window in Redis */
+    LIMITER_CACHED, /* an earlier rejection by Redis */
+    LIMITER_PROCESS /* the window of this process */
+};
 enum { LIMITER_SOURCES = 4 };
 
-/* One request; zeroed, in the arena of the HTTP request. */
+/* The check of one request. The caller zeroes it; it lives in the arena of the HTTP request. */
 struct limiter_call {
-    struct limit_verdict verdict; /* after limiter_decide() */
+    struct limit_verdict verdict; /* set by limiter_decide() */
     enum limiter_source source;
     int64_t key_row, now_ms;
-    struct limit_reply reply; /* of Redis */
+    struct limit_reply reply; /* the reply of Redis */
 };
 
-/* `redis` may be NULL. */
+/* Creates a limiter. A limit of 0 means unlimited. `redis` is NULL if Redis is not configured. */
 struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const char *key_prefix);
-/* Call before redis_close(). Drops calls in flight; afterwards this process decides. */
+
+/* Stops using Redis and ignores the replies to calls in flight. From then on, the limiter uses the windows of
+ * this process. Call before redis_close(). */
 void limiter_detach_redis(struct limiter *l);
+
 void limiter_free(struct limiter *l);
 
+/* Changes the limit; 0 means unlimited. */
 void limiter_set_limit(struct limiter *l, int requests_per_minute);
 
-/* Starts to judge one request of an API key at `now_ms` (monotonic). Once this returns NEXT_MORE or `w`
- * completes, call limiter_decide(), which sets the verdict. */
+/* Starts to check one request of an API key at `now_ms` (monotonic). When limiter_acquire() returns
+ * NEXT_MORE, or when `w` completes, call limiter_decide(). */
 enum next limiter_acquire(struct limiter *l, int64_t key_row, const struct uuid *key_id, int64_t now_ms,
                           struct waiter *w, struct limiter_call *call);
+
+/* Sets call->verdict and call->source. */
 void limiter_decide(struct limiter *l, struct limiter_call *call);
 
-/* "off", "redis", "redis_cached", "process". */
+/* Returns "off", "redis", "redis_cached" or "process". The string is static. */
 const char *limiter_source_name(enum limiter_source source);
 
 struct limiter_counts {
     unsigned long long admitted[LIMITER_SOURCES], rejected[LIMITER_SOURCES];
-    int keys; /* that have a window in this process */
+    int keys; /* number of API keys that have a window in this process */
 };
 struct limiter_counts limiter_counts(const struct limiter *l);
 

@@ -1,10 +1,12 @@
-/* Poll positions: how far each API key has read the feed of events (decision 6). A hash {after, sent, at,
- * polls} per key in Redis. Advisory: no response depends on it, and without Redis positions are unknown.
+/* Poll positions: how far each API key has read the feed of events (decision 6). Redis stores a hash {after,
+ * sent, at, polls} per key. Poll positions are only shown to authors and operators; no page of the feed
+ * depends on them. Without Redis they are unknown.
  *
- * The position of a key is the `after` of its last poll. A client passes `next_cursor` as `after` once it has
- * processed a page, so an event that was sent counts as lag until the next poll acknowledges it: a client
- * that crashes over the same page again and again does not look up to date. The position is the newest event
- * for polls without a position of their own (order=desc) and for polls that found no new event. */
+ * The position of a key is the parameter `after` of its last poll. When a client has processed a page, it
+ * passes the page's `next_cursor` as `after` of the next poll. So an event that was sent counts as lag until
+ * the next poll acknowledges it, and a client that crashes on the same page again and again does not look up
+ * to date. A poll without `after` (order=desc), and a poll that finds no new event, set the position to the
+ * newest event. */
 #ifndef VT_LIMIT_POLL_POSITIONS_H
 #define VT_LIMIT_POLL_POSITIONS_H
 
@@ -14,36 +16,41 @@
 
 struct poll_positions;
 
-/* `redis` NULL: nothing is recorded. Registers itself with redis_set_before_write(). */
+/* Creates the recorder and registers it with redis_set_before_write(). If `redis` is NULL, nothing is
+ * recorded. */
 struct poll_positions *poll_positions_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix);
-/* Call before redis_close(). Frees itself when its timer has closed. NULL is allowed. */
+
+/* Closes the recorder. Its memory is freed when its timer has closed. Call before redis_close(). `p` may be
+ * NULL. */
 void poll_positions_close(struct poll_positions *p);
 
 /* ---- recording ---- */
 
 enum { POSITION_UNCHANGED = -1 };
+
+/* One update of a key's position. */
 struct poll_update {
-    int64_t after; /* the position, or POSITION_UNCHANGED */
-    int64_t sent;  /* id of the newest event that was sent; 0: none */
-    int64_t at_ms; /* wall clock */
-    int polls;     /* polls to add: 1 for a request, 0 for a later update of the same request */
+    int64_t after; /* the new position, or POSITION_UNCHANGED */
+    int64_t sent;  /* id of the newest event that was sent; 0 if none */
+    int64_t at_ms; /* time of the poll, by the wall clock */
+    int polls;     /* number of polls to add: 1 for the first update of a request, 0 for later ones */
 };
 
-/* Updates wait for the next write to Redis, at most half a second, and then share one call. Several updates
- * of one key are merged. */
+/* Records an update. Updates wait for the next write to Redis, at most half a second, and are then sent in
+ * one call. Several updates of one key are merged. */
 void poll_positions_record(struct poll_positions *p, const struct uuid *key_id,
                            const struct poll_update *update);
 
 /* ---- loading ---- */
 
 struct poll_position {
-    bool known; /* false: no poll in the last 90 days, or Redis did not reply */
-    int64_t after, sent, at_ms, polls;
+    bool known; /* false if the key has not polled in the last 90 days, or if Redis did not reply */
+    int64_t after, sent, at_ms, polls; /* as in struct poll_update; `polls` is the total */
 };
 
 enum { POLL_POSITIONS_MAX = 50, POLL_POSITION_FIELDS = 4 };
 
-/* One call; in the arena of the request. */
+/* The data of one call; must stay valid while the waiter is armed. */
 struct poll_positions_call {
     struct redis_result result;
     int count;
@@ -51,23 +58,28 @@ struct poll_positions_call {
     char keys[POLL_POSITIONS_MAX][REDIS_KEY_MAX];
 };
 
-/* Loads the positions of up to POLL_POSITIONS_MAX keys: NEXT_MORE if Redis is unavailable, else NEXT_WAIT for
- * at most REDIS_DEADLINE_MS. Afterwards poll_positions_get() returns the position of key_ids[i]. */
+/* Loads the positions of up to POLL_POSITIONS_MAX keys. Returns NEXT_MORE if Redis is unavailable; otherwise
+ * returns NEXT_WAIT, and `w` completes within REDIS_DEADLINE_MS. In both cases, call poll_positions_get()
+ * afterwards. */
 enum next poll_positions_load(struct poll_positions *p, const struct uuid *key_ids, int count,
                               struct waiter *w, struct poll_positions_call *call);
+
+/* Returns the position of key_ids[i]. Call after poll_positions_load(). */
 struct poll_position poll_positions_get(const struct poll_positions_call *call, int i);
 
-/* The lag of a key is the number of the author's events after its position (store_count_events), counted up
- * to LAG_MAX; LAG_MAX + 1 means more. */
+/* The lag of a key is the number of events of its author that are newer than its position
+ * (store_count_events()). Counting stops after LAG_MAX events: LAG_MAX + 1 means more than LAG_MAX. */
 enum { LAG_MAX = 1000 };
 
 /* ---- metrics ---- */
 
 struct poll_position_counts {
-    unsigned long long recorded, dropped; /* dropped: Redis was unavailable */
-    struct metrics_sizes lag;             /* of each poll on arrival */
+    unsigned long long recorded, dropped; /* updates; they are dropped if Redis is unavailable */
+    struct metrics_sizes lag;             /* lag of the key when a poll arrives, for each poll */
 };
 struct poll_position_counts poll_positions_counts(const struct poll_positions *p);
+
+/* Adds the lag of a poll to the metric. */
 void poll_positions_observe_lag(struct poll_positions *p, int64_t events);
 
 #endif

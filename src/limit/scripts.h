@@ -1,7 +1,8 @@
 /* The Lua scripts that run in Redis, and the names of the keys that they use.
  *
- * All keys share the hash tag {limit}, so that one script call may name any of them on a node of a Redis
- * cluster. A redirect (MOVED, ASK) is an error reply: Redis counts as unavailable then. */
+ * All keys have the hash tag {limit}, so that in a Redis cluster they are on one node and one script call may
+ * use any of them. Redirects (MOVED, ASK) are not followed: they are error replies, after which Redis counts
+ * as unavailable. */
 #ifndef VT_LIMIT_SCRIPTS_H
 #define VT_LIMIT_SCRIPTS_H
 
@@ -10,11 +11,11 @@
 
 enum redis_script { SCRIPT_LIMIT, SCRIPT_SHOW_WINDOW, SCRIPT_RECORD_POLLS, SCRIPT_LOAD_POLLS };
 
-/* For redis_new(). */
+/* The Lua sources, in the order of enum redis_script, for redis_new(). */
 extern const char *const redis_scripts[];
 
-/* The probes call each script that the server uses once, on keys that belong to no API key. The key prefix is
- * at most 64 bytes long. */
+/* The probes for redis_new(). They call each script that the server uses once, with Redis keys that belong to
+ * no API key. `key_prefix` has at most 64 bytes and is copied. */
 enum { REDIS_PROBES = 3, REDIS_KEY_MAX = 128 };
 struct redis_probes {
     struct redis_probe probes[REDIS_PROBES];
@@ -22,14 +23,17 @@ struct redis_probes {
 };
 void redis_probes_init(struct redis_probes *p, const char *key_prefix);
 
-/* Names of Redis keys: key prefix, `family`, UUID of the API key. */
-#define LIMIT_KEYS "{limit}:"      /* strings: windows */
-#define POLL_KEYS  "{limit}:poll:" /* hashes: poll positions */
+/* The name of a Redis key consists of the key prefix, the family, and the UUID of the API key. */
+#define LIMIT_KEYS "{limit}:"      /* family of the windows, which are strings */
+#define POLL_KEYS  "{limit}:poll:" /* family of the poll positions, which are hashes */
 struct redis_key_family {
     size_t len;
     char text[REDIS_KEY_MAX - UUID_TEXT_LEN];
 };
+/* Stores the key prefix and the family for redis_key_format(). */
 void redis_key_family_init(struct redis_key_family *f, const char *key_prefix, const char *family);
+
+/* Formats the name of a Redis key into `out` and returns it. */
 struct str redis_key_format(const struct redis_key_family *f, const struct uuid *key_id,
                             char out[REDIS_KEY_MAX]);
 

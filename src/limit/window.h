@@ -1,9 +1,9 @@
-/* Exact sliding windows in the memory of this process (decision 7): a request is admitted if and only if
+/* Exact sliding windows in the memory of this process (decision 7). A request is admitted if and only if
  * fewer than `limit` requests of its key were admitted in the last 60,000 ms. Rejected requests are not
- * recorded. Times are monotonic and come from the caller.
+ * recorded. All times are monotonic; the caller passes the current time.
  *
- * Memory: 8 bytes for each request admitted in the last minute, at most `limit` of a key. Keys without a
- * request for a minute are removed. */
+ * Memory: 8 bytes for each request admitted in the last minute, which are at most `limit` per key. A key
+ * without a request in the last minute is removed. */
 #ifndef VT_LIMIT_WINDOW_H
 #define VT_LIMIT_WINDOW_H
 
@@ -16,32 +16,34 @@ struct windows;
 
 struct limit_verdict {
     bool admitted;
-    int limit;        /* 0: unlimited */
+    int limit;        /* 0 means unlimited */
     int remaining;    /* further requests that would be admitted now */
-    int64_t reset_ms; /* until the oldest counted request leaves the window; 0 if none is counted */
+    int64_t reset_ms; /* time until the oldest request leaves the window; 0 if the window is empty */
 };
 
-/* `limit` requests a minute; 0: unlimited. */
+/* Creates windows with a limit of `limit` requests a minute; 0 means unlimited. */
 struct windows *windows_new(int limit);
 void windows_free(struct windows *l);
 
-/* Keeps the newest `limit` requests of each key, and drops stored rejections. */
+/* Changes the limit. Retains the newest `limit` requests of each key and removes the stored rejections. */
 void windows_set_limit(struct windows *l, int limit);
 
-/* Judges one request at `now_ms` and records it if admitted. If out of memory, the request is admitted and
- * not recorded, because a shortage of memory must not lock clients out. The two functions below then record
- * nothing. */
+/* Checks one request at `now_ms`, and records it if it is admitted. If out of memory, admits the request
+ * without recording it, because lack of memory must not lock clients out. */
 struct limit_verdict windows_acquire(struct windows *l, int64_t key, int64_t now_ms);
 
-/* Records a request that Redis has admitted. If the window is full, drops its oldest request. */
+/* Records a request that Redis has admitted. If the window is full, removes its oldest request. Records
+ * nothing if out of memory. */
 void windows_record(struct windows *l, int64_t key, int64_t now_ms);
 
-/* Stores that Redis rejects the key until `until_ms`. windows_find_rejection() returns that time up to
- * `expires_ms`, and 0 afterwards or if there is none. Replaces an earlier rejection. */
+/* Stores that Redis rejects requests of the key until `until_ms`. The stored rejection is valid until
+ * `expires_ms`. It replaces an earlier one. Stores nothing if out of memory. */
 void windows_store_rejection(struct windows *l, int64_t key, int64_t until_ms, int64_t expires_ms);
+
+/* Returns `until_ms` of the key's stored rejection, or 0 if there is no valid one. */
 int64_t windows_find_rejection(const struct windows *l, int64_t key, int64_t now_ms);
 
-/* The number of keys that have a window now. */
+/* Returns the number of keys that have a window. */
 int windows_key_count(const struct windows *l);
 
 #endif

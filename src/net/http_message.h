@@ -1,4 +1,5 @@
-/* HTTP requests and responses as plain data, so that connectors can build and parse them without a client. */
+/* HTTP requests and responses as plain data, so that connectors can build requests and parse responses
+ * without a client. */
 #ifndef VT_NET_HTTP_MESSAGE_H
 #define VT_NET_HTTP_MESSAGE_H
 
@@ -8,21 +9,22 @@
 #include <stddef.h>
 
 struct http_header {
-    struct str name, value; /* a response has the name in the case in which it was sent */
+    struct str name, value; /* in a response, the case of the name is as the server sent it */
 };
 
 enum { HTTP_REQUEST_HEADERS_MAX = 6 };
 
 struct http_request {
     const char *origin;      /* "https://api.example.com", without a slash at the end */
-    const char *method;      /* "GET", "POST": static */
-    struct str path;         /* and query; begins with '/' */
-    struct str content_type; /* p == NULL: no body */
+    const char *method;      /* "GET" or "POST"; static */
+    struct str path;         /* with the query; begins with '/' */
+    struct str content_type; /* p == NULL if there is no body */
     struct str body;
     struct http_header
         headers[HTTP_REQUEST_HEADERS_MAX]; /* in addition to Content-Type, Accept and User-Agent */
     size_t header_count;
-    bool once; /* not idempotent (it spends a code or a refresh token): never resend it */
+    bool
+        once; /* never send the request twice, because it uses a code or refresh token that works only once */
 };
 
 struct http_response {

@@ -1,4 +1,4 @@
-/* Looks up the addresses of a host on the thread pool: hiredis itself would block the loop. */
+/* Looks up the addresses of a host on the thread pool. The lookup of hiredis would block the loop. */
 #ifndef VT_REDIS_NAME_LOOKUP_H
 #define VT_REDIS_NAME_LOOKUP_H
 
@@ -6,21 +6,25 @@
 
 struct name_lookup;
 
-/* Called on the loop when a lookup has ended. `why` NULL: name_lookup_next_address() has an address; else why
- * the lookup failed. */
+/* Called on the loop when a lookup has ended. `why` is NULL if an address was found;
+ * name_lookup_next_address() then returns it. Otherwise `why` is the reason for the failure. */
 typedef void name_lookup_done_fn(void *ctx, const char *why);
 
-/* `host`: a name or a numeric address; it must live until name_lookup_close(). Returns NULL if out of memory.
- */
+/* Creates a lookup. `host` is a name or a numeric address, and must stay valid until name_lookup_close().
+ * Returns NULL if out of memory. */
 struct name_lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_done_fn *done, void *ctx);
-/* No callback follows. Frees itself once a running lookup has ended. NULL is allowed. */
+
+/* Ends the use of the lookup: `done` will not be called any more. The memory is freed when a running lookup
+ * has ended. `l` may be NULL. */
 void name_lookup_close(struct name_lookup *l);
 
-/* Returns the address that the last lookup found, once; the address of a numeric host every time. Valid until
- * the next call. If a host has several addresses, each lookup returns the next one. NULL: start a lookup. */
+/* Returns an address to connect to, valid until the next call. If the host is a numeric address, returns it
+ * every time. Otherwise returns the address that the last lookup found, but only once, so that each attempt
+ * uses a new lookup. Returns NULL if there is no address; then call name_lookup_start(). If the host has
+ * several addresses, successive lookups find them in turn. */
 const char *name_lookup_next_address(struct name_lookup *l);
 
-/* Does nothing while a lookup is running. */
+/* Starts a lookup. Does nothing while a lookup is running. */
 void name_lookup_start(struct name_lookup *l);
 
 #endif

@@ -1,15 +1,16 @@
-/* The memory that hiredis uses. hiredis buffers a reply until it is complete, without a bound: this count is
- * what lets redis_poll.c reject a reply without an end. */
+/* Counts the memory that hiredis uses. hiredis buffers a reply until it is complete and does not limit its
+ * size. redis_poll.c uses the count to reject replies that are too large. */
 #ifndef VT_REDIS_REDIS_MEMORY_H
 #define VT_REDIS_REDIS_MEMORY_H
 
 #include <stddef.h>
 
-/* Call before the first use of hiredis; may be called again. Counts for the whole process; use it only on the
- * thread of the loop. */
+/* Makes hiredis use allocation functions that count. Call before the first use of hiredis. Further calls do
+ * nothing. The count is for the whole process and not thread-safe: use hiredis only on the thread of the
+ * loop. */
 void redis_memory_install(void);
 
-/* Bytes in use, as the allocator counts them. */
+/* Returns the number of bytes in use, including the overhead of malloc(). */
 size_t redis_memory_used(void);
 
 #endif

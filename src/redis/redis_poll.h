@@ -1,5 +1,5 @@
-/* Connects a context of hiredis to the loop. All commands of one loop iteration are sent in one write by
- * redis_poll_write(); the loop watches the socket for writing only if that write was incomplete. */
+/* Connects a hiredis context to the loop. Commands are buffered until redis_poll_write() writes them all. The
+ * loop watches the socket for writing only if the write was incomplete. */
 #ifndef VT_REDIS_REDIS_POLL_H
 #define VT_REDIS_REDIS_POLL_H
 
@@ -10,17 +10,17 @@
 
 struct redisAsyncContext;
 
-/* Attaches a new context, which releases the watcher when it is freed. `too_large` is called if the reply
- * that is being received takes more than REDIS_REPLY_BYTES_MAX; it must free the context. Returns false if
+/* Attaches a new context to the loop. Freeing the context detaches it. `too_large` is called if the reply
+ * that is being received needs more than REDIS_REPLY_BYTES_MAX; it must free the context. Returns false if
  * out of memory. */
 enum { REDIS_REPLY_BYTES_MAX = 1 << 20 };
 MUST_USE bool redis_poll_attach(struct redisAsyncContext *context, uv_loop_t *loop,
                                 void (*too_large)(struct redisAsyncContext *context));
 
-/* Call when a reply is complete: further bytes belong to the next reply. */
+/* Starts to count the bytes of the next reply. Call when a reply is complete. */
 void redis_poll_reply_complete(struct redisAsyncContext *context);
 
-/* True if commands are buffered. */
+/* Returns true if commands are buffered. */
 bool redis_poll_wants_write(const struct redisAsyncContext *context);
 
 /* Writes the buffered commands. The context may be freed during this call. */

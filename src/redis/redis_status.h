@@ -1,26 +1,31 @@
-/* What the log and the readiness check report about Redis: one line per change, however often the connection
- * is lost and restored. */
+/* Logs when Redis becomes available and unavailable, and provides the status for the readiness check. Logs
+ * one line per change, even if the connection is lost and restored many times. */
 #ifndef VT_REDIS_REDIS_STATUS_H
 #define VT_REDIS_REDIS_STATUS_H
 
 #include <stdbool.h>
 
-/* Zeroed: nothing is reported yet. */
+/* A zeroed struct is the initial status. */
 struct redis_status {
     enum { STATUS_UNKNOWN, STATUS_UP, STATUS_UNAVAILABLE } reported;
-    bool proven;         /* a call has succeeded since Redis came up; a probe does not prove that */
-    int unproven_losses; /* how often in a row Redis came up and its first call failed */
-    char reason[128];    /* of the last loss */
+    bool proven;         /* a call has succeeded since Redis came up; probes do not count */
+    int unproven_losses; /* number of consecutive times that Redis came up but its first call failed */
+    char reason[128];    /* reason of the last loss */
 };
 
-/* All probes have succeeded. Not reported if the first call failed after the last two times. */
+/* Call when all probes have succeeded. Logs that Redis is up, unless the first call failed after each of the
+ * last two times. */
 void redis_status_up(struct redis_status *s);
+
+/* Call when the connection is lost or a call fails. Logs that Redis is unavailable, unless the log already
+ * says so. */
 void redis_status_lost(struct redis_status *s, const char *reason);
 
-/* For calls while Redis is up. */
+/* Call when a call that was made while Redis was up has failed or succeeded. */
 void redis_status_call_failed(struct redis_status *s);
 void redis_status_call_succeeded(struct redis_status *s);
 
+/* Returns true if the last report was that Redis is unavailable. */
 bool redis_status_is_unavailable(const struct redis_status *s);
 
 #endif
