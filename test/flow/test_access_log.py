@@ -206,8 +206,8 @@ def test_logs_to_standard_error_or_not_at_all(make_viewtally, clock):
 
 def test_unopenable_log_is_reported(make_viewtally, clock, tmp_path):
     instance = make_viewtally({"log": {"access": str(tmp_path / "none" / "access.log")}}, clock)
-    refused = instance.run("serve", "--create", status=3)
-    assert f"[log] access: {tmp_path}/none/access.log: No such file or directory" in refused.err and "listening" not in refused.out
+    result = instance.run("serve", "--create", status=3)
+    assert f"[log] access: {tmp_path}/none/access.log: No such file or directory" in result.err and "listening" not in result.out
 
 
 # -- SIGHUP ---------------------------------------------------------------------------------------------------------------

@@ -60,8 +60,8 @@ def measure(directory, authors, videos, bulk):
         # ru_maxrss would start with the value of this program, because a child process inherits it.
         _, status, usage = wait.until(ended, "the refresh to end", seconds=600)
         seconds = time.monotonic() - begun
-        said = process.output.read_text()
-        assert status == 0, said
+        output = process.output.read_text()
+        assert status == 0, output
         world.expect_truth()
         assert standins.violations() == []
         return {"posts": authors * videos * len(PLATFORMS), "accounts": authors * len(PLATFORMS), "seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime,

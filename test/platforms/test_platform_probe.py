@@ -29,47 +29,47 @@ def test_probe_sends_every_form_and_stores_nothing(world, standins, login):
     before = stored(world)
     for platform in PLATFORMS:
         standins.forget()
-        said = probe(world, name, platform).out
+        output = probe(world, name, platform).out
         for form in range(FORMS[platform]):
-            assert f". form {form}, " in said, said
+            assert f". form {form}, " in output, output
         id = world.ids(platform)[0]
-        assert re.search(rf"change    {id}:.* views \d+ -> \d+", said), said
-        assert "read as   ok" in said and "fields    " in said and "Nothing was stored." in said
-        assert MARK not in said
+        assert re.search(rf"change    {id}:.* views \d+ -> \d+", output), output
+        assert "read as   ok" in output and "fields    " in output and "Nothing was stored." in output
+        assert MARK not in output
     assert stored(world) == before
 
 
 def test_probe_sends_both_kinds_of_pinterest_metrics(world, standins):
     [name] = world.add(platforms=("pinterest",))
     standins.command("pinterest", "set", mixing=False, bulk_granted=True)
-    said = probe(world, name, "pinterest").out
-    assert "form 0, both kinds of metrics" in said and "combined_fails" in said and "the call is repeated with one kind of metrics" in said
-    assert "VIDEO_MRC_VIEW  number" in said and "TOTAL_REACTIONS  number" in said
+    output = probe(world, name, "pinterest").out
+    assert "form 0, both kinds of metrics" in output and "combined_fails" in output and "the call is repeated with one kind of metrics" in output
+    assert "VIDEO_MRC_VIEW  number" in output and "TOTAL_REACTIONS  number" in output
 
 
 def test_probe_reads_each_kind_of_post(world, standins):
     """Of Facebook: a Reel by its video's id, and one under the id of its post, which is resolved."""
     [name] = world.add(platforms=("facebook",), videos=2)
     video = world.ids("facebook")[0]
-    said = probe(world, name, "facebook").out
-    assert f"{video}/video_insights" in said and "form 0, with the account" in said
+    output = probe(world, name, "facebook").out
+    assert f"{video}/video_insights" in output and "form 0, with the account" in output
 
 
 def test_probe_does_not_print_the_api_key(world, standins):
     [name] = world.add(platforms=("youtube",))
-    said = probe(world, name, "youtube").out
+    output = probe(world, name, "youtube").out
     key = world.instance.settings["youtube"].get("api_key")
-    assert key and "form 1, with the API key" in said and key not in said and "key=" not in said
+    assert key and "form 1, with the API key" in output and key not in output and "key=" not in output
 
 
 def test_probe_prints_what_a_refresh_would_change(world, standins):
     [name] = world.add(platforms=("tiktok",), videos=2)
     standins.command("tiktok", "post", id=world.ids("tiktok")[0], state="deleted")
-    said = probe(world, name, "tiktok").out
-    assert f"{world.ids('tiktok')[0]}: counted as not found once more" in said
+    output = probe(world, name, "tiktok").out
+    assert f"{world.ids('tiktok')[0]}: counted as not found once more" in output
     standins.fault("tiktok", "error", name="scope_not_authorized", route="tiktok.query")
-    said = probe(world, name, "tiktok", status=1).out
-    assert "the account needs to be reconnected" in said and "reconnect account scope_not_authorized" in said
+    output = probe(world, name, "tiktok", status=1).out
+    assert "the account needs to be reconnected" in output and "reconnect account scope_not_authorized" in output
     assert world.credential(name, "tiktok")["state"] == 0
     standins.clear()
     standins.fault("tiktok", "html", route="tiktok.query")
@@ -80,8 +80,8 @@ def test_probe_stores_refreshed_tokens(world, standins):
     """The new tokens must be stored, because the platform accepts the old refresh token only once."""
     [name] = world.add(platforms=("tiktok",))
     standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
-    said = probe(world, name, "tiktok").out
-    assert "except tokens that had to be refreshed" in said and "read as   ok" in said
+    output = probe(world, name, "tiktok").out
+    assert "except tokens that had to be refreshed" in output and "read as   ok" in output
     assert world.credential(name, "tiktok")["version"] == 2
 
 
@@ -97,9 +97,9 @@ def test_recorded_responses_are_anonymized_samples(world, standins, tmp_path):
     world.refresh()
     for platform in PLATFORMS:
         prefix = tmp_path / platform
-        said = probe(world, name, platform, "--record", prefix).out
+        output = probe(world, name, platform, "--record", prefix).out
         files = sorted(tmp_path.glob(f"{platform}-*"))
-        assert re.search(rf"Recorded {len(files)} of {len(files)} responses", said) and files, said
+        assert re.search(rf"Recorded {len(files)} of {len(files)} responses", output) and files, output
         for file in files:
             assert file.stat().st_mode & 0o777 == 0o600
             text = file.read_text(encoding="utf-8")

@@ -6,14 +6,14 @@ HOUR = 3_600_000
 
 
 def by_api(world):
-    said = world.instance.run("platform", "status", "--json").json()
-    return said, {row["api"]: row for row in said["apis"]}
+    output = world.instance.run("platform", "status", "--json").json()
+    return output, {row["api"]: row for row in output["apis"]}
 
 
 def test_status_without_configured_platforms(viewtally):
     viewtally.run("migrate")
-    said = viewtally.run("platform", "status").out
-    assert said.count("not configured") == 6 and "none of the recent runs called the platforms" in said
+    output = viewtally.run("platform", "status").out
+    assert output.count("not configured") == 6 and "none of the recent runs called the platforms" in output
     assert "platforms" not in viewtally.run("status").out
     made = viewtally.run("platform", "status", "--json").json()
     assert made["last_run"] == [] and made["last_run_at"] is None and len(made["apis"]) == 6
@@ -24,7 +24,7 @@ def test_status_after_a_run(world, clock, standins):
     names = world.add(authors=2, videos=2, login=lambda number: "instagram" if number % 2 else "facebook")
     standins.command("tiktok", "token", account=world.accounts[names[0], "tiktok"], what="revoke")
     world.refresh(status=None)
-    said, apis = by_api(world)
+    output, apis = by_api(world)
     assert [apis[api]["accounts_connected"] for api in apis] == [1, 1, 1, 2, 2, 2] and apis["tiktok"]["accounts_reconnect_required"] == 1
     assert all(row["configured"] and row["answered_at"] for row in apis.values())
     assert apis["tiktok"]["account_errors"] == [{"error": "reconnect invalid_grant", "accounts": 1}] and apis["facebook"]["account_errors"] == []
@@ -32,8 +32,8 @@ def test_status_after_a_run(world, clock, standins):
     quota = apis["youtube"]
     assert quota["quota"] == 10_000 and quota["quota_left"] == 10_000 - standins.count("youtube", "youtube.batch") and quota["quota_until"]
     assert apis["tiktok"]["quota"] is None
-    runs = {row["platform"]: row for row in said["last_run"]}
-    assert said["last_run_at"] and set(runs) == set(PLATFORMS)
+    runs = {row["platform"]: row for row in output["last_run"]}
+    assert output["last_run_at"] and set(runs) == set(PLATFORMS)
     assert runs["tiktok"]["read"] == 2 and runs["tiktok"]["outcome:ok"] >= 1 and runs["tiktok"]["unread"] == 2
     text = world.instance.run("platform", "status").out
     assert "1 account connected, 1 reconnect required" in text and "4 posts read" in text

@@ -18,8 +18,8 @@ def run_test(world, name, platform, status):
 def test_shows_counts_of_every_platform(world, login):
     [name] = world.add(login=login)
     for platform in PLATFORMS:
-        said = run_test(world, name, platform, 0).out
-        assert "accepts the tokens" in said and "views 1000" in said and world.ids(platform)[0] in said, said
+        output = run_test(world, name, platform, 0).out
+        assert "accepts the tokens" in output and "views 1000" in output and world.ids(platform)[0] in output, output
 
 
 def test_tests_the_token_without_a_post(world):
@@ -41,8 +41,8 @@ def test_error_names_account_or_app_as_cause(world, standins):
     assert "number of an account" in world.instance.run("platform", "test", "x", status=2).err
     assert "no account" in world.instance.run("platform", "test", "99", status=1).err
     standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
-    said = run_test(world, name, "tiktok", 1).err
-    assert "reconnect required" in said and "invalid_grant" in said
+    output = run_test(world, name, "tiktok", 1).err
+    assert "reconnect required" in output and "invalid_grant" in output
     # The command does not change the state: only a run can tell a rejected account from a rejected app.
     assert world.credential(name, "tiktok")["state"] == CONNECTED
     world.configure(tiktok={"client_secret": "wrong"})

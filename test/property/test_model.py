@@ -34,9 +34,9 @@ def chosen_worlds():
     return [(seed, None) for seed in range(WORLDS)]
 
 
-def check_rejections(refused, finished, names):
+def check_rejections(rejected, finished, names):
     """Compares the reported with the expected rejected lines. `names`: (file, number) of each line."""
-    expected = {names[number - 1]: reason for number, reason in refused}
+    expected = {names[number - 1]: reason for number, reason in rejected}
     reported = {(found["file"], int(found["line"])): found["reason"] for found in REPORT.finditer(finished.err)}
     missing = {line_name: reason for line_name, reason in expected.items() if line_name not in reported}
     extra = {line_name: reason for line_name, reason in reported.items() if line_name not in expected}
@@ -83,10 +83,10 @@ def test_server_matches_the_model_on_random_data(seed, only, tmp_path):
     try:
         for now, lines in world.imports():
             clock.set_wall(now)
-            refused = model.import_lines(lines, now)
+            rejected = model.import_lines(lines, now)
             finished, names = run_import(instance, rng, lines)
-            assert finished.status == (1 if refused else 0), finished
-            check_rejections(refused, finished, names)
+            assert finished.status == (1 if rejected else 0), finished
+            check_rejections(rejected, finished, names)
             recent.check(instance.settings["store"]["path"])
             if rng.random() < 0.3:
                 recent.clear(instance.settings["store"]["path"], rng)

@@ -307,8 +307,8 @@ static void failed_connections_have_their_error(void **state)
     (void)state;
     expect(call_once(TLS_LOCALHOST, "nobody", "/ok"), "connect", "");
     /* The server closes before the handshake, or before the connection is established. */
-    const struct result refused = call_once(TLS_LOCALHOST, "refusing", "/ok");
-    expect(refused, refused.error == TRANSPORT_CONNECT ? "connect" : "tls", "");
+    const struct result rejected = call_once(TLS_LOCALHOST, "refusing", "/ok");
+    expect(rejected, rejected.error == TRANSPORT_CONNECT ? "connect" : "tls", "");
     expect(call_good("/truncated"), "reset", "");
     expect(call_good("/reset"), "reset", "");
     expect(call_good("/garbage"), "protocol", "");
