@@ -192,7 +192,7 @@ static enum next find_owner(struct request *r, struct str key)
 {
     struct endpoint_call *call = endpoint_call_of(r);
     uint8_t hash[KEY_HASH_LEN];
-    call->store_version = store_version(call->api->store);
+    call->store_version = store_get_version(call->api->store);
     if (key_cache_lookup(call->api->key_cache, call->key_tag, call->store_version, &call->owner))
         return check_owner(r);
     if (!key_is_well_formed(call->api->envelope.key_prefix, key))

@@ -52,7 +52,7 @@ static void make_all_due(struct longpoll *l)
 
 static bool has_changed(struct longpoll *l)
 {
-    uint64_t version = store_version(l->store);
+    uint64_t version = store_get_version(l->store);
     bool changed = version != l->seen_version;
     l->seen_version = version;
     return changed;

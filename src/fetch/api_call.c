@@ -1,5 +1,5 @@
-/* A call: token, request, response. Tokens are decrypted only from token_vault_open() until the request is
- * built; the request's copies are then wiped. */
+/* A call: token, request, response. Tokens are in plain text only from token_vault_open() until the request
+ * is built; then the request's copies are wiped. */
 #include "fetch/api_call.h"
 
 #include "base/check.h"
@@ -66,7 +66,7 @@ void api_calls_fini(struct api_calls *calls)
 
 /* --- response --- */
 
-/* The beginning of a body, without tokens. */
+/* Returns the beginning of a response body, without tokens. */
 static struct str sample_of(struct api_call *call, struct str body)
 {
     struct str sample = str_make(body.p, body.len < SAMPLE_BYTES ? body.len : SAMPLE_BYTES);
@@ -139,8 +139,8 @@ static void fill_items(struct api_call *call)
     call->request.item_count = n;
 }
 
-/* Another call may have switched to a request form with fewer posts per call since the batch was made. The
- * rest of the batch goes back to the account, or its posts would look missing. */
+/* Since the batch was made, another call may have switched to a request form with fewer posts per call. The
+ * remaining posts go back to the account; otherwise they would look missing. */
 static void shorten_batch(struct api_call *call, int tier)
 {
     struct fetch_account *account = call->account;
@@ -230,7 +230,8 @@ static enum next open_and_send(struct api_call *call, const struct credential *c
 
 static enum next refresh_token(struct api_call *call, struct call_result *result);
 
-/* Reads the account again: another process may have refreshed its tokens, or its author removed it. */
+/* Reads the account from the database: another process may have refreshed its tokens, or its author removed
+ * it. */
 static enum next load_and_send(struct api_call *call, struct call_result *result)
 {
     struct fetch_account *account = call->account;
@@ -352,7 +353,7 @@ void api_calls_cancel(struct api_calls *calls)
         struct call_result result = {.kind = CALL_CANCELED};
         l = l->next;
         call->canceled = true;
-        if (!call->http) /* waits for a token refresh, which must not be lost */
+        if (!call->http) /* the call waits for a token refresh, whose tokens must not be lost */
             continue;
         http_client_cancel(call->http);
         call->http = NULL;

@@ -122,7 +122,7 @@ static struct author_posts *new_group(struct author_plan *p, struct post_window 
     return group;
 }
 
-/* The account to read the post through first; NULL: none. */
+/* Returns the account through which the post is read first, or NULL if there is none. */
 static struct fetch_account *first_account(const struct author_plan *p, struct author_posts *group,
                                            struct platform_post *record)
 {
@@ -167,7 +167,7 @@ static enum err add_post(const struct author_plan *p, struct author_posts *group
 {
     struct post_window *window = group->window;
     struct platform_post record;
-    if (!platform_id_is_plain(post->post_id)) { /* would change the request, or read another post */
+    if (!platform_id_is_plain(post->post_id)) { /* the id could change the request, or read another post */
         run_count(window->run, window->platform, RUN_PERMANENT, 1);
         return OK;
     }

@@ -1,4 +1,4 @@
-/* Lifetime of an author's posts in a run. */
+/* Manages the posts of an author during a run. */
 #include "fetch/author_posts.h"
 
 #include "base/check.h"
@@ -40,7 +40,7 @@ void author_posts_free(struct author_posts *group)
     CHECK(group->open == 0 && group->references == 0);
     for (size_t i = 0; i < group->account_count; i++) {
         struct fetch_account *account = &group->accounts[i];
-        /* With one post per call, no single response shows that all posts are missing. */
+        /* With one post per call, no single response can show that all posts are missing. */
         if (account->missing > 1 && !account->seen)
             fetch_account_record_failure(account, group->window->writes, "missing", STR("all"));
         list_remove(&account->link);
@@ -121,7 +121,7 @@ void fetch_account_abandon(struct fetch_account *account)
 {
     struct author_posts *group = account->group;
     account->abandoned = true;
-    author_posts_acquire(group); /* settling its last post would free the account */
+    author_posts_acquire(group); /* setting the result of its last post would free the account */
     while (!list_is_empty(&account->retries)) {
         struct call_batch *batch = LIST_ENTRY(account->retries.next, struct call_batch, link);
         list_remove(&batch->link);

@@ -31,15 +31,15 @@ struct engine {
     struct token_sender sender;
     struct token_refresher *refresher;
 
-    enum err err;  /* why the run stops early */
-    bool stopping; /* no new calls */
+    enum err err;  /* the error that stops the run early */
+    bool stopping; /* no new calls begin */
     bool pumping;
     int64_t deadline, heartbeat_at, applied_at, flushed_at; /* monotonic */
     int64_t first_author, next_first_author;
 
     struct throttle throttles[PLATFORM_APIS];
     struct api_queue apis[PLATFORM_APIS];
-    struct fetch_account api_key; /* YouTube's */
+    struct fetch_account api_key; /* YouTube's API key */
     struct platform_walk walks[PLATFORM_COUNT];
     struct author_plan plan;
     struct api_calls calls;
@@ -95,8 +95,8 @@ static void start_call(struct engine *e, struct fetch_account *account, struct c
         handle_result(e, result.call, &result);
 }
 
-/* The first account that can send now. NULL: none; `*soonest` is when one may be able to. Abandons accounts
- * that cannot send before the deadline. */
+/* Returns the first account that can send now. Returns NULL if there is none, and sets `*soonest` to the time
+ * at which one may be able to. Abandons accounts that cannot send before the deadline. */
 static struct fetch_account *next_account(struct engine *e, struct api_queue *api, int64_t now,
                                           int64_t *soonest)
 {
@@ -118,8 +118,8 @@ static struct fetch_account *next_account(struct engine *e, struct api_queue *ap
     return NULL;
 }
 
-/* Starts the calls of one API that may begin now. Returns when the next one may, monotonic; PACE_NEVER: not
- * before a call has ended. */
+/* Starts the calls of one API that may begin now. Returns the monotonic time at which the next call may
+ * begin, or PACE_NEVER if not before a call has ended. */
 static int64_t start_api_calls(struct engine *e, struct api_queue *api, int64_t now)
 {
     const struct throttle *t = api->throttle;
@@ -129,7 +129,7 @@ static int64_t start_api_calls(struct engine *e, struct api_queue *api, int64_t 
         const int64_t at = throttle_ready_at(t, now);
         int64_t soonest;
         if (at != PACE_NEVER && at >= e->deadline) {
-            log_warn("platforms: %s: no more calls possible in this run", t->desc->name);
+            log_warn("platforms: %s: no more calls can begin before this run ends", t->desc->name);
             api_queue_close(api);
             break;
         }
@@ -206,7 +206,7 @@ static void write_results(struct engine *e)
     stop(e, err);
 }
 
-/* Called by pump() and not by a timer of its own, because responses in quick succession restart the timer. */
+/* Called by pump() instead of a timer of its own, because responses in quick succession restart the timer. */
 static void check_deadline_and_lease(struct engine *e)
 {
     const int64_t now = clock_mono_ms();
@@ -295,7 +295,7 @@ static void engine_free(struct engine *e)
     free(e);
 }
 
-/* Loads what earlier runs have left. */
+/* Loads the state that earlier runs have stored. */
 static enum err load_state(struct engine *e)
 {
     struct error error;
@@ -351,8 +351,8 @@ static enum err open_loop(struct engine *e)
 
 /* --- after the loop --- */
 
-/* If the run did not get through all posts: counts the posts that were not loaded, and sets the author with
- * whom the next run begins and the APIs with a backlog. */
+/* If the run did not read all posts: counts the posts that were not loaded, and records the author with whom
+ * the next run begins and the APIs with a backlog. */
 static void record_backlog(struct engine *e)
 {
     struct walk_position first = {0};
@@ -390,11 +390,11 @@ static void on_http_closed(void *ctx)
 static void on_close_tick(uv_timer_t *timer)
 {
     const struct engine *e = timer->data;
-    const enum err err = run_heartbeat(e->run); /* an error changes nothing: the run is ending */
+    const enum err err = run_heartbeat(e->run); /* the error is ignored, because the run is ending */
     (void)err;
 }
 
-/* Waits for token refreshes in flight: their new tokens would be lost otherwise. */
+/* Waits for token refreshes in flight, because otherwise their new tokens would be lost. */
 static void close_loop(struct engine *e)
 {
     (void)uv_timer_start(&e->tick, on_close_tick, TICK_MS, TICK_MS);

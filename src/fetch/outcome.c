@@ -10,10 +10,10 @@
 #include <stdio.h>
 
 enum {
-    BAD_REQUEST_ACCOUNTS = 3, /* so many accounts in a row prove that our request is wrong */
+    BAD_REQUEST_ACCOUNTS = 3, /* this many accounts in a row prove that our request is wrong */
     ACCOUNT_PAUSE_MS = 5 * 60 * 1000,
-    USAGE_HALF_PERCENT = 80, /* of the rate limit of the platform: continue at half the rate, */
-    USAGE_PAUSE_PERCENT = 95 /* pause */
+    USAGE_HALF_PERCENT = 80, /* above this share of the platform's rate limit: continue at half the rate */
+    USAGE_PAUSE_PERCENT = 95 /* above this share: pause */
 };
 
 /* splitmix64 */
@@ -117,7 +117,8 @@ static bool list_contains(struct str list, struct str metric)
     return false;
 }
 
-/* Writes the metrics that the next attempt leaves out. Returns false if those are not more than before. */
+/* Writes the metrics that the next attempt omits. Returns false if it omits no more metrics than this
+ * attempt. */
 static bool add_dropped_metric(const struct api_call *call, const struct outcome *o, char to[METRIC_LIST_MAX])
 {
     const struct str before = call->request.dropped;
@@ -129,7 +130,7 @@ static bool add_dropped_metric(const struct api_call *call, const struct outcome
     return true;
 }
 
-/* Retries only this batch in another form, divided as that form requires. */
+/* Retries only this batch in another form, and divides it as the form requires. */
 static void retry_in_form(struct api_call *call, int tier)
 {
     struct fetch_account *account = call->account;
@@ -147,7 +148,7 @@ static void retry_in_form(struct api_call *call, int tier)
     fetch_account_retry(account, batch, 0);
 }
 
-/* The form does not work for the account, or the app: remembered for a day. */
+/* Records for a day that the form does not work for the account, or for the app. */
 static void change_form_of_account(struct outcome_handler *h, struct api_call *call, const struct outcome *o,
                                    const struct account_update *update)
 {
@@ -186,7 +187,7 @@ static void handle_tier(struct outcome_handler *h, struct api_call *call, const 
 
 /* --- rejected requests --- */
 
-/* Halves the batch. `missing`: a single post that is rejected does not exist any more. */
+/* Halves the batch. With `missing`, a single rejected post is treated as deleted. */
 static void split_batch(struct outcome_handler *h, struct api_call *call, bool missing)
 {
     struct call_batch *batch = call->batch;
@@ -203,8 +204,9 @@ static void split_batch(struct outcome_handler *h, struct api_call *call, bool m
     abandon_batch(call);
 }
 
-/* The platform says that our request is wrong. It may be a single post with an invalid id, so the batch is
- * split to find it. If several accounts in a row get this outcome, this request form is not used any more. */
+/* The platform reports that our request is wrong. A single post with an invalid id may be the cause, so the
+ * batch is split to find it. If several accounts in a row get this outcome, this request form is not used
+ * again in this run. */
 static void handle_bad_request(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);
@@ -213,8 +215,8 @@ static void handle_bad_request(struct outcome_handler *h, struct api_call *call,
     if (!*accounts || *last_row != call->account->row) {
         ++*accounts;
         *last_row = call->account->row;
-        log_error("platforms: %s rejects our request as invalid (%.*s)", t->desc->name, (int)o->code.len,
-                  o->code.p ? o->code.p : "");
+        log_error("platforms: %s rejects our request as invalid (%.*s); please report this", t->desc->name,
+                  (int)o->code.len, o->code.p ? o->code.p : "");
     }
     record_failure(h, call, o);
     const bool proven = *accounts >= BAD_REQUEST_ACCOUNTS;
@@ -226,7 +228,7 @@ static void handle_bad_request(struct outcome_handler *h, struct api_call *call,
     if (!proven)
         return;
     *accounts = 0;
-    log_error("platforms: %s: this form of the request is not used any more in this run", t->desc->name);
+    log_error("platforms: %s: this request form is not used again in this run", t->desc->name);
     if (call->request.tier + 1 < t->desc->tiers)
         throttle_raise_tier(t, call->request.tier + 1, false);
     else
@@ -273,8 +275,8 @@ static void apply_usage(struct api_call *call, const struct outcome *o)
                 o->wait_ms > 0 ? o->wait_ms : ACCOUNT_PAUSE_MS);
 }
 
-/* A rejected call with combined metrics proves something only if the same call without them succeeds. Until
- * then no other call combines them. */
+/* If a call with combined metrics is rejected, this proves something only if the same call without combined
+ * metrics succeeds. Until then no other call combines them. */
 static void apply_combined(struct api_call *call, const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);
@@ -289,12 +291,12 @@ static void apply_combined(struct api_call *call, const struct outcome *o)
 
 /* --- a response --- */
 
-/* What happens to the posts that the response did not settle. */
+/* Decides what happens to the posts that have no result after the response. */
 static enum call_next apply_to_batch(struct outcome_handler *h, struct api_call *call,
                                      const struct outcome *o)
 {
     switch (o->kind) {
-    case OUTCOME_OK: /* only items to be retried are left */
+    case OUTCOME_OK: /* only items that must be retried are left */
     case OUTCOME_RETRY:
     case OUTCOME_MALFORMED: retry_later(h, call, o); break;
     case OUTCOME_QUOTA_SPENT: handle_quota(h, call, o); break;
@@ -326,7 +328,7 @@ static enum call_next apply_response(struct outcome_handler *h, struct api_call 
         fetch_account_record_failure(call->account, h->writes, "insights", STR("none"));
     else if (ok)
         fetch_account_record_success(call->account, h->writes);
-    /* These outcomes concern the account or the app even if the response settled every post. */
+    /* These outcomes concern the account or the app even if the response gave every post a result. */
     const bool beyond_posts =
         o->kind == OUTCOME_RECONNECT || o->kind == OUTCOME_APP_REJECTED || o->kind == OUTCOME_QUOTA_SPENT;
     if (call->batch->count > 0 || beyond_posts)

@@ -58,7 +58,7 @@ static enum err write_some(struct pending_writes *w, struct store *store, struct
     }
     for (int n = 0; n < WRITES_PER_TRANSACTION && at->accounts < w->accounts.count; n++) {
         const enum err err = write_account(store, &w->accounts.items[at->accounts++]);
-        if (err && err != ERR_NOT_FOUND) /* not found: the account has been removed */
+        if (err && err != ERR_NOT_FOUND) /* ERR_NOT_FOUND: the account has been removed */
             return err;
     }
     for (int api = 0; api < PLATFORM_APIS; api++) {

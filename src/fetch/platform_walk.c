@@ -6,13 +6,13 @@
 
 #include <limits.h>
 
-/* Stored as a limit of the first API, although it concerns all. */
+/* Stored as a limit of the first API, although it applies to all APIs. */
 #define LIMIT_FIRST_AUTHOR STR("first_author")
 
 enum {
     WINDOW_POSTS = 4096,
     WINDOW_GROUPS = 256,
-    FILL_AUTHORS = 500 /* per call, so that the loop does not block if few authors have posts */
+    FILL_AUTHORS = 500 /* authors per call, so that the loop does not block if few authors have posts */
 };
 
 void platform_walk_init(struct platform_walk *w, int64_t first_author, bool active)
@@ -28,7 +28,7 @@ bool platform_walk_is_done(const struct platform_walk *w)
     return w->ended && !w->window.group_count;
 }
 
-/* Moves to the next author; ERR_NOT_FOUND: that was the last one of all passes. */
+/* Moves to the next author. Returns ERR_NOT_FOUND after the last author of all passes. */
 static enum err next_author(struct platform_walk *w)
 {
     for (;;) {

@@ -20,12 +20,12 @@ static void clear_misses(struct platform_post *record)
     record->missed_since = TIME_NONE;
 }
 
-/* The next account to try for a post that `tried` does not see; NULL: none. */
+/* Returns the next account to try for a post that `tried` cannot read, or NULL if there is none. */
 static struct fetch_account *next_account(const struct fetch_account *tried, struct pending_post *post)
 {
     const struct author_posts *group = post->group;
     if (!tried->row) {
-        /* The API key does not see private videos: try their owner, once per series of misses. */
+        /* The API key cannot read private videos: try the owner's account, once per series of misses. */
         if (!group->account_count || (post->read_at == TIME_NONE && post->record.misses))
             return NULL;
         post->by_owner = true;
@@ -67,7 +67,7 @@ static void set_read(const struct api_call *call, struct pending_writes *writes,
     pending_post_set_result(post, POST_READ);
 }
 
-/* From now on the post is read by the id that CALL_RESOLVE returned. */
+/* Stores the id that CALL_RESOLVE returned. From now on the post is read with this id. */
 static void set_resolved(const struct api_call *call, struct pending_writes *writes,
                          struct pending_post *post, const struct platform_item *item)
 {
@@ -77,7 +77,8 @@ static void set_resolved(const struct api_call *call, struct pending_writes *wri
     fetch_account_add(call->account, post);
 }
 
-/* The platform is still processing the post. If that does not end, read it once a day like a missing post. */
+/* The platform is still processing the post. If this continues, the post is read once a day like a missing
+ * post. */
 static void set_unresolved(struct pending_writes *writes, struct pending_post *post)
 {
     record_miss(post, writes);
@@ -96,7 +97,7 @@ static bool is_missing(const struct platform_item *item, bool ok)
     return item->state == ITEM_MISSING || (ok && item->state == ITEM_PENDING);
 }
 
-/* Returns false if the post stays in the batch. */
+/* Applies the result of one item. Returns false if the post stays in the batch. */
 static bool apply_item(struct api_call *call, struct pending_writes *writes, struct pending_post *post,
                        const struct platform_item *item, bool ok, bool all_missing)
 {
@@ -118,8 +119,8 @@ static bool apply_item(struct api_call *call, struct pending_writes *writes, str
     return true;
 }
 
-/* Whether one response leaves out all posts. That is not so if the account itself was requested with them:
- * then the posts are proven to be gone. */
+/* Returns true if the response contains none of the posts. Returns false if the account itself was requested
+ * with them, because then the posts are proven to be deleted. */
 static bool are_all_missing(const struct api_call *call, bool ok)
 {
     const struct platform_call *request = &call->request;

@@ -8,7 +8,7 @@
 
 enum { WINTER_HOURS = 8, SUMMER_HOURS = 7, WEEK = 7, SUNDAY_OFFSET = 4 /* 1970-01-01 was a Thursday */ };
 
-/* The n-th Sunday (from 1) of the month, in the year of `date`. */
+/* Returns the n-th Sunday (from 1) of the month, in the year of `date`. */
 static int32_t nth_sunday(int32_t date, const char *month, int n)
 {
     char text[DATE_TEXT_LEN];
@@ -72,7 +72,7 @@ int64_t quota_share(const struct quota *q, int64_t now, int64_t period_ms)
     const int64_t left = quota_left(q, now), time_left = q->resets_at - now;
     if (!q->units || time_left <= period_ms)
         return left;
-    /* At least one, or a small quota would never be used. */
+    /* At least one unit; otherwise a small quota would never be used. */
     const int64_t share = left * period_ms / time_left;
     return share > 0 || !left ? share : 1;
 }

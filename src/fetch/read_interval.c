@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "store/model.h"
 
-/* Runs start some minutes earlier or later than one hour after the last: a post is due that much early. */
+/* A run may start some minutes earlier or later than one hour after the last run. So a post is due this many
+ * minutes early. */
 enum { SLACK_MINUTES = 30 };
 
 enum age_class age_class_of(int64_t posted_at, int64_t now)

@@ -1,5 +1,5 @@
-/* Redacts too much rather than too little: field names, punctuation and numbers are enough to show the shape
- * of a response. */
+/* Redacts too much rather than too little. Field names, punctuation and numbers are sufficient to show the
+ * shape of a response. */
 #include "fetch/redact.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@ static bool is_word_char(char c)
     return c == '_' || isalnum((unsigned char)c) || (c && strchr(".~+/=-|%", c));
 }
 
-/* A number, or a name as APIs write them. */
+/* Returns true for a number, or a name as APIs write it. */
 static bool is_plain(const char *p, size_t len)
 {
     size_t digits = 0, lower = 0;

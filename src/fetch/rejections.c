@@ -25,7 +25,7 @@ void rejections_add(struct rejections *r, const struct throttle *t, int64_t row,
                     const char *code)
 {
     r->apis[t->api].rejected++;
-    log_info("platforms: %s: account %" PRId64 " is rejected (%s)", t->desc->name, row, code);
+    log_info("platforms: %s rejects account %" PRId64 " (%s)", t->desc->name, row, code);
     if (r->accounts.count == UNDECIDED_MAX)
         rejections_decide(r);
     struct rejected_account *account = VEC_ADD(&r->accounts);

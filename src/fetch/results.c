@@ -63,7 +63,7 @@ void result_set_add(struct result_set *set, struct author_results *results, int6
 
 /* --- applying --- */
 
-/* Drops readings of videos whose thirty days ended while other platforms were awaited. */
+/* Drops the readings of videos that reached the age of thirty days while other platforms were awaited. */
 static void drop_expired(struct author_results *results)
 {
     size_t kept = 0;

@@ -24,7 +24,8 @@ struct source_list sources_configured(const struct config *config)
     bool wanted[SOURCE_KINDS] = {false};
     int n = 0;
     config_each_item(config->refresh.source, add_named, wanted);
-    /* By kind: the spool comes first, because it may create the videos that the other sources read. */
+    /* In the order of their kinds: the spool is first, because it may create the videos that the other
+     * sources read. */
     for (int i = 0; i < SOURCE_KINDS; i++)
         if (wanted[i])
             list.sources[n++] = known[i];

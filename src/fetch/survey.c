@@ -12,7 +12,7 @@ enum { HEARTBEAT_AUTHORS = 64 };
 struct survey {
     int64_t posts[PLATFORM_COUNT][AGE_CLASSES];
     int64_t calls[PLATFORM_APIS];
-    int64_t posts_by_key; /* read by YouTube's API key: posts of all authors share calls */
+    int64_t posts_by_key; /* posts read with YouTube's API key; posts of all authors share calls */
 };
 
 static int64_t sum(const int64_t posts[AGE_CLASSES])
@@ -54,7 +54,7 @@ static void count_author(const struct author_plan *p, struct survey *s)
             count_platform(p, s, (enum platform)platform, posts[platform]);
 }
 
-/* Posts per run under age-based intervals. */
+/* Returns the number of posts per run with age-based intervals. */
 static int64_t posts_by_age(const int64_t posts[AGE_CLASSES])
 {
     int64_t n = 0;
@@ -65,7 +65,7 @@ static int64_t posts_by_age(const int64_t posts[AGE_CLASSES])
     return n;
 }
 
-/* Returns the planned calls. */
+/* Decides whether age-based intervals are needed. Returns the number of planned calls. */
 static int64_t decide_intervals(const struct throttle *t, struct platform_walk *walk,
                                 const int64_t posts[AGE_CLASSES], int64_t calls, int64_t deadline_s)
 {

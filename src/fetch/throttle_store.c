@@ -5,7 +5,7 @@
 
 enum { BACKLOG_HOURS = 2 };
 
-/* An expired limit reads as absent, except for the breaker, whose level is still needed then. */
+/* Reads a limit. An expired limit reads as absent, except for the breaker, whose level is still needed. */
 static enum err load_limit(const struct throttle *t, struct store *store, struct str name, int64_t now,
                            struct platform_limit *out)
 {
@@ -78,7 +78,7 @@ enum err throttle_load(struct throttle *t, struct store *store, const struct con
     return OK;
 }
 
-/* Deletes the row if the value is 0. */
+/* Stores a limit. Deletes the row if the value is 0. */
 static enum err save_limit(const struct throttle *t, struct store *store, struct str name, int64_t value,
                            int64_t until)
 {

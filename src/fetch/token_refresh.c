@@ -31,7 +31,7 @@ struct token_refresh {
     struct list link;
     struct token_refresher *refresher;
     struct tokens tokens;
-    struct arena arena; /* request, and what is parsed from the response */
+    struct arena arena; /* the request, and the parsed response */
     int tries;
     bool may_be_spent; /* an earlier request with this refresh token had no clear response */
     VEC(struct refresh_waiter) waiters;
@@ -138,7 +138,8 @@ static void log_result(const struct token_refresh *refresh, const struct token_r
                  result->code);
 }
 
-/* Unlinked before the waiters are called, because these may start another refresh. */
+/* Completes a refresh. It is unlinked before the waiters are called, because they may start another refresh.
+ */
 static void complete(struct token_refresh *refresh, const struct token_refresh_result *result)
 {
     struct token_refresher *r = refresh->refresher;
@@ -177,12 +178,12 @@ static enum err delete_mark(struct store *store, void *ctx)
     return store_end_token_refresh(store, refresh->tokens.row, refresh->tokens.version);
 }
 
-/* The platform has not used up the refresh token. If deleting the mark fails, the next refresh of the account
- * is only delayed. */
+/* Deletes the mark if the refresh token was certainly not used. If deleting fails, the next refresh of the
+ * account is only delayed. */
 static void clear_mark(struct token_refresh *refresh)
 {
     if (transaction_run(&refresh->refresher->scope, delete_mark, refresh))
-        log_warn("could not delete the mark of a token refresh");
+        log_warn("could not record that a token refresh failed; the account's next refresh is delayed");
 }
 
 struct token_swap {
@@ -217,7 +218,8 @@ static enum err seal_received(const struct token_swap *swap, struct credential *
     return OK;
 }
 
-/* Reads the row again: it provides the scopes if the response has none, and may have been removed. */
+/* Stores the new tokens. Reads the row again: it provides the scopes if the response has none, and it may
+ * have been removed. */
 static enum err swap_tokens(struct store *store, void *ctx)
 {
     struct token_swap *swap = ctx;
@@ -252,7 +254,7 @@ static struct token_refresh_result save_tokens(struct token_refresh *refresh,
     }
     if (!err)
         return result_of(TOKEN_REFRESHED, swap.swapped ? STR("ok") : STR("elsewhere"));
-    if (err == ERR_NOT_FOUND) /* the row, or the key to seal with */
+    if (err == ERR_NOT_FOUND) /* there is no row, or no key to seal with */
         return seal_has_keys(refresh->refresher->keys) ? result_of(TOKEN_ACCOUNT_REMOVED, STR("removed"))
                                                        : store_failed(err);
     log_error("could not store the refreshed tokens of account %.*s: %s", (int)account.len, account.p,
@@ -278,7 +280,7 @@ static void send_refresh(struct token_refresh *refresh)
     r->sender.send(r->sender.ctx, &request, on_response, refresh);
 }
 
-/* Whether the platform may have received the request and issued new tokens. */
+/* Returns true if the platform may have received the request and issued new tokens. */
 static bool may_have_arrived(enum transport_error error)
 {
     switch (error) {
@@ -295,8 +297,8 @@ static bool may_have_arrived(enum transport_error error)
     return true;
 }
 
-/* While the process is stopping, the mark suffices: the next run sends the same token again. A second attempt
- * would take longer than service managers wait for a process to end. */
+/* While the process is stopping, the mark is sufficient: the next run sends the same token again. A second
+ * attempt would take longer than service managers wait for a process to end. */
 static void handle_transport_error(struct token_refresh *refresh, enum transport_error error)
 {
     if (may_have_arrived(error)) {
@@ -322,7 +324,7 @@ static struct token_refresh_result handle_rejection(struct token_refresh *refres
     switch (o->kind) {
     case OUTCOME_RECONNECT:
     case OUTCOME_TOKEN_REJECTED:
-        /* If an earlier response was lost, the token was valid until then. */
+        /* If an earlier response was lost, the token was valid until the lost response. */
         result = result_of(TOKEN_RECONNECT, refresh->may_be_spent ? STR("lost_in_refresh") : o->code);
         break;
     case OUTCOME_APP_REJECTED:
@@ -373,12 +375,13 @@ static void add_waiter(struct token_refresh *refresh, token_done_fn *done, void 
     *VEC_ADD(&refresh->waiters) = (struct refresh_waiter){.done = done, .ctx = ctx};
 }
 
-/* Returns false if no request is needed or possible: `*result` says why. */
+/* Returns false if no request is needed or possible. Then `*result` is set. */
 static bool can_refresh(const struct token_refresher *r, const struct credential *c, int64_t version,
                         struct token_refresh_result *result)
 {
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
-    /* An Instagram token refreshes itself, without a refresh token; these have a minimum age. */
+    /* An Instagram token is refreshed with itself, without a refresh token. Such tokens have a minimum age.
+     */
     const bool refreshes_itself = desc->refresh_min_age_s > 0;
     if (c->version > version)
         *result = result_of(TOKEN_REFRESHED, STR("ok"));
@@ -403,7 +406,7 @@ static struct token_refresh *refresh_new(struct token_refresher *r, const struct
     return refresh;
 }
 
-/* Decrypts the tokens and sets the mark. Returns false if that failed: `*result` says why. */
+/* Decrypts the tokens and sets the mark. Returns false if this failed. Then `*result` is set. */
 static bool prepare(struct token_refresh *refresh, const struct credential *c,
                     struct token_refresh_result *result)
 {

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 enum {
-    LONG_ID_DIGITS = 9, /* a string of this many digits is an id, unless its name says that it is a count */
-    NUMBER_DIGITS = 15, /* so is a number of this many digits */
+    LONG_ID_DIGITS = 9, /* a string of this many digits or more is an id, unless it is named as a count */
+    NUMBER_DIGITS = 15, /* a number of this many digits or more is an id */
     SHORT_ID = 6,
     WORD_MAX = 20, /* a longer word that contains a digit may be a token */
     NAME_MAX_LEN = 80,
@@ -56,8 +56,8 @@ static struct str known_id(const struct anonymizer *a, struct str id)
     return (struct str){NULL, 0};
 }
 
-/* Digits are replaced by digits, everything else by letters; the counter is written into the last
- * characters. */
+/* Returns another id of the same length: each digit is replaced by a digit, any other character by a letter.
+ * The counter is written into the last characters. */
 static struct str other_id(struct anonymizer *a, struct str id)
 {
     char number[24];
@@ -107,7 +107,7 @@ static bool is_token_like(struct str word)
     return word.len > WORD_MAX && digit;
 }
 
-/* A URL, up to the next space or quote. */
+/* Returns the length of a URL, which ends at a space or quote. */
 static size_t url_length(struct str text)
 {
     size_t n = 0;
@@ -118,7 +118,7 @@ static size_t url_length(struct str text)
     return n;
 }
 
-/* Splits at characters that ids cannot contain: `1784/insights/views/lifetime`. */
+/* Splits the text at characters that ids cannot contain: `1784/insights/views/lifetime`. */
 static void append_with_ids(struct anonymizer *a, struct buf *out, struct str word)
 {
     for (size_t i = 0; i < word.len;) {
@@ -152,7 +152,7 @@ struct str anonymize_text(struct anonymizer *a, struct str text)
         buf_init(&exchanged, BODY_MAX);
         append_with_ids(a, &exchanged, word);
         const struct str to = buf_str(&exchanged);
-        /* The word contained an id; the rest are names of the API. */
+        /* The word contained an id; its other parts are names of the API. */
         buf_append(&out, str_eq(to, word) && is_token_like(word) ? STR("REMOVED") : to);
         buf_fini(&exchanged);
         i += word.len;
@@ -187,7 +187,7 @@ static bool is_in(struct str s, struct str text)
     return false;
 }
 
-/* Whether the text may be a name of the API: no spaces, and not like a token. */
+/* Returns true if the text may be a name of the API: it has no spaces and does not look like a token. */
 static bool is_name(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -204,7 +204,7 @@ static bool is_date(struct str s)
     return s.len >= 10 && s.len <= 32 && s.p[4] == '-';
 }
 
-/* Members whose values are names defined by the platform, never by a person. */
+/* Returns true for members whose values are names defined by the platform, never by a person. */
 static bool holds_names(struct str key)
 {
     static const char *const keys[] = {

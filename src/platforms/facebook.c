@@ -25,7 +25,7 @@ enum views_source { VIEWS_REEL = 1, VIEWS_VIDEO, VIEWS_NODE, VIEWS_POST, VIEWS_R
 static const enum views_source preferred[] = {VIEWS_REEL_TOTAL, VIEWS_REEL, VIEWS_VIDEO, VIEWS_NODE,
                                               VIEWS_POST};
 
-/* A post older than this without insights lacks the permission for insights. */
+/* A post older than this without insights means that the permission for insights is missing. */
 enum { INSIGHTS_LATE_DAYS = 3 };
 
 #define REEL_TOTAL  "fb_reels_total_plays"  /* plays and replays */
@@ -50,7 +50,7 @@ static bool is_post(struct str id)
 
 /* Which insights of a post a call requests. */
 struct insights_form {
-    bool requested;   /* false: none */
+    bool requested;   /* false: no insights are requested */
     struct str names; /* "": Meta's default set [V] */
 };
 
@@ -127,14 +127,14 @@ static int64_t first_of(int64_t one, int64_t other)
     return one != COUNT_NONE ? one : other;
 }
 
-/* `share` or `shares`, in any case, of post_video_social_actions. A plain number is the sum of comments and
- * shares [P], hence useless. */
+/* Returns the value of `share` or `shares`, in any case, of post_video_social_actions. A plain number is the
+ * sum of comments and shares [P], so it cannot be used. */
 static int64_t social_action(struct yyjson_val *actions, struct str singular, struct str plural)
 {
     struct jsonr_iter it = jsonr_iterate(actions);
     struct str name;
     struct yyjson_val *v;
-    while (jsonr_next(&it, &name, &v)) /* no members if it is a number */
+    while (jsonr_next(&it, &name, &v)) /* a number has no members */
         if (str_eq_nocase(name, singular) || str_eq_nocase(name, plural))
             return jsonr_count(v);
     return COUNT_NONE;
@@ -159,7 +159,8 @@ static int64_t views_by(enum views_source source, struct yyjson_val *node, struc
     return COUNT_NONE;
 }
 
-/* `may_choose`: the insights were readable, so another source of views may be chosen. */
+/* Reads the views. With `may_choose`, the insights were readable, so another source of views may be chosen.
+ */
 static void read_views(struct platform_item *item, struct yyjson_val *node, struct yyjson_val *insights,
                        bool may_choose)
 {
@@ -216,16 +217,17 @@ static bool is_empty(struct yyjson_val *insights)
     return jsonr_iterate(jsonr_get(insights, "data")).left == 0;
 }
 
-/* If the message lists names of Reel metrics, the object is a Reel and the metric is gone. */
+/* Returns true if a Reel metric no longer exists: if the message lists other names of Reel metrics, the
+ * object is a Reel and the metric has been removed. */
 static bool is_dead_reel_metric(struct str dead, struct str message)
 {
     return !(str_eq(dead, STR(REEL_TOTAL)) || str_eq(dead, STR(REEL_VIEWS))) ||
            graph_contains(message, STR("_reels_"));
 }
 
-/* Whether the item must be read in another form, because the insights were rejected or empty: the object is
- * of another kind, or a metric is gone. For an object of unknown kind, a rejected view metric means that it
- * is not a Reel; any other rejected metric is gone. */
+/* Returns true if the item must be read in another form, because the insights were rejected or empty: either
+ * the object is of another kind, or a metric has been removed. If the kind of the object is unknown, a
+ * rejected view metric means that it is not a Reel; any other rejected metric has been removed. */
 static bool needs_other_form(struct graph_response *g, const struct platform_item *item,
                              struct insights_form form, struct graph_result part)
 {
@@ -245,7 +247,7 @@ static bool is_denied(struct graph_result part)
     return part.kind == GRAPH_DENIED || part.kind == GRAPH_GONE_OR_DENIED;
 }
 
-/* Posts of a call with insights, and posts that should have insights but do not. */
+/* Numbers of posts of a call: with insights, and without insights although they should have some. */
 struct insights_tally {
     size_t with, without;
 };
@@ -259,8 +261,8 @@ static void tally_insights(struct insights_tally *t, int64_t now, const struct p
     t->without += node.kind == GRAPH_OK && (is_denied(insights) || (silent && is_post(item->id) && !late));
 }
 
-/* If both operations were denied, the item stays PENDING: graph_response_outcome() decides whether the post
- * or the permission is gone. */
+/* If both operations were denied, the item stays ITEM_PENDING: graph_response_outcome() decides whether the
+ * post was deleted or the permission lost. */
 static void read_item(struct graph_response *g, struct insights_form form, struct platform_item *item,
                       struct insights_tally *tally)
 {
@@ -319,8 +321,8 @@ static void build_resolve(struct arena *a, const struct platform_call *call, str
     graph_batch(a, call, paths, call->item_count, out);
 }
 
-/* The id of the Reel in the post; p == NULL: the post is not a Reel. A classic video is read as a post,
- * because only the post has its shares. */
+/* Returns the id of the Reel in the post. `p` of the result is NULL if the post is not a Reel. A classic
+ * video is read as a post, because only the post has its shares. */
 static struct str reel_of(struct yyjson_val *post)
 {
     struct jsonr_iter it = jsonr_iterate(jsonr_get(jsonr_get(post, "attachments"), "data"));
@@ -337,8 +339,8 @@ static struct str reel_of(struct yyjson_val *post)
     return reel && platform_id_is_plain(id) && !is_post(id) ? id : (struct str){NULL, 0};
 }
 
-/* If the post cannot be read, resolve it to itself: reading it will show whether the post or the permission
- * is gone. */
+/* If the post cannot be read, it is resolved to itself. Reading it shows whether the post was deleted or the
+ * permission lost. */
 static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
                                     const struct http_response *response)
 {

@@ -75,7 +75,7 @@ static void build_token(struct arena *a, const struct platform_link *link, struc
     out->path = url_with_fields(a, before, link->step == STEP_CODE ? code : exchange, 4);
 }
 
-/* Paging uses the cursor: an address in a response is never followed. */
+/* Paging uses the cursor; an address in a response is never used. */
 static void build_list(struct arena *a, const struct platform_link *link, const char *edge, const char *names,
                        const char *limit, struct http_request *out)
 {
@@ -149,7 +149,7 @@ static void add_pages(struct arena *a, struct platform_link *link, struct yyjson
         add_page(a, link, page);
 }
 
-/* The step after a list: the next part of the list, or `after_list`. */
+/* Sets the step after a list: the next part of the list, or `after_list`. */
 static void next_step(struct platform_link *link, struct yyjson_val *list, int after_list)
 {
     struct yyjson_val *paging = jsonr_get(list, "paging");
@@ -173,7 +173,7 @@ static void read_portfolios(struct arena *a, struct platform_link *link, struct 
     next_step(link, list, STEP_DONE);
 }
 
-/* The granted ones among the permissions that linking requests, comma separated; "" if none is listed. */
+/* Returns those of the requested permissions that were granted, comma-separated; "" if none is listed. */
 static struct str granted_scopes(struct arena *a, struct yyjson_val *list)
 {
     struct str requested = arena_printf(a, "%s,%s", facebook_desc.scopes, PORTFOLIO_SCOPE);

@@ -52,7 +52,7 @@ void graph_batch(struct arena *a, const struct platform_call *call, const struct
 
 enum { ANY = -1 };
 
-/* A row of Meta's table; the first match counts. */
+/* A row of Meta's table. The first matching row applies. */
 struct graph_row {
     int first, last, subcode;
     const char *text; /* the message must contain it; NULL: any message */
@@ -160,7 +160,7 @@ static struct str error_code(struct arena *a, const struct graph_error *e)
     return arena_printf(a, "%lld", (long long)e->code);
 }
 
-/* False: no code, so it is not a Graph API error. */
+/* Reads an error. Returns false if there is no code, because then it is not a Graph API error. */
 static bool read_error(struct yyjson_val *v, struct graph_error *e)
 {
     *e = (struct graph_error){.message = jsonr_text(jsonr_get(v, "message"))};
@@ -171,7 +171,8 @@ static bool read_error(struct yyjson_val *v, struct graph_error *e)
 
 /* ---- the outcome of the call ---- */
 
-/* If operations of a batch report different errors, the most serious one counts. */
+/* Returns a rank. If operations of a batch report different errors, the error with the highest rank becomes
+ * the outcome. */
 static int severity(const struct outcome *o)
 {
     static const int of[OUTCOME_KINDS] = {
@@ -200,7 +201,7 @@ void graph_set_malformed(struct graph_response *g, const char *code)
     record(g, outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, str_from_cstr(code)));
 }
 
-/* An error in our request. It counts for the call only if no operation was understood. */
+/* Records an error in our request. It becomes the outcome of the call only if no operation was understood. */
 static void record_bad_request(struct graph_response *g, const struct graph_row *row, struct str code)
 {
     g->bug = outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, code);
@@ -308,8 +309,8 @@ static void read_entry_usage(struct graph_response *g, struct yyjson_val *header
         read_usage_header(g, jsonr_text(jsonr_get(header, "name")), jsonr_text(jsonr_get(header, "value")));
 }
 
-/* Sets usage and wait. The wait is Retry-After, else Meta's estimate, else that of the table. An account
- * that Meta blocks counts as fully used, whatever the outcome is. */
+/* Sets usage and wait of the outcome. The wait is Retry-After, otherwise Meta's estimate, otherwise the wait
+ * of the table. If Meta blocks an account, its usage is 100 percent, whatever the outcome is. */
 static void set_usage(struct graph_response *g, struct outcome *o)
 {
     const struct http_response *r = g->response;
@@ -336,7 +337,7 @@ static struct graph_result result_retry(void)
     return (struct graph_result){.kind = GRAPH_ITEM, .state = ITEM_RETRY};
 }
 
-/* `status`: of the call or of one operation. */
+/* Returns the result of a body. `status` is the HTTP status of the call or of the operation. */
 static struct graph_result result_of_body(struct graph_response *g, struct yyjson_val *body, int64_t status)
 {
     struct graph_error e;
@@ -363,7 +364,7 @@ static struct graph_result next_batch_result(struct graph_response *g)
     int64_t status;
     CHECK(jsonr_next(&g->parts, NULL, &op));
     if (jsonr_is_null(op))
-        return result_retry(); /* Meta timed out on it */
+        return result_retry(); /* Meta's own timeout for this operation */
     read_entry_usage(g, jsonr_get(op, "headers"));
     struct str text = jsonr_text(jsonr_get(op, "body"));
     if (!jsonr_integer(jsonr_get(op, "code"), &status) || !text.p) {
@@ -385,8 +386,8 @@ struct graph_result graph_response_next(struct graph_response *g)
     return result_of_body(g, g->root, g->response->status);
 }
 
-/* The whole batch failed: an object with `error` instead of a list. An error about one post is meaningless
- * here and must not make all posts of the batch look deleted. */
+/* Handles a batch that failed as a whole: the response is an object with `error` instead of a list. An error
+ * about one post has no meaning here and must not make all posts of the batch look deleted. */
 static void read_failed_batch(struct graph_response *g)
 {
     g->batch = false;
@@ -397,7 +398,8 @@ static void read_failed_batch(struct graph_response *g)
         graph_set_malformed(g, "batch-error");
 }
 
-/* If the account cannot be read, it remains undecided whether posts or permission are gone. */
+/* Reads the result for the account. If it cannot be read, it remains open whether posts were deleted or the
+ * permission lost. */
 static void read_account(struct graph_response *g)
 {
     struct graph_result part = graph_response_next(g);
@@ -462,8 +464,8 @@ void graph_ignore_denials(struct graph_response *g)
     g->denied = g->gone_or_denied = 0;
 }
 
-/* All operations were denied: either the permission is lost or all requested posts are deleted. A result of
- * read_account() takes precedence, being more serious. */
+/* Records that all operations were denied: either the permission was lost, or all requested posts were
+ * deleted. A result of read_account() takes precedence, because it is more serious. */
 static void record_all_denied(struct graph_response *g)
 {
     struct outcome o = outcome_make(OUTCOME_OTHER_FORM, SCOPE_CALL, g->denied_code);

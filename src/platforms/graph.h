@@ -63,8 +63,7 @@ struct graph_response {
     struct yyjson_val *root;
     struct jsonr_iter parts; /* remaining operations of a batch */
     struct outcome outcome;  /* the most serious outcome so far */
-    struct outcome
-        bug; /* an error in our request, or an unknown error; used if no operation was understood */
+    struct outcome bug;      /* an unknown error or one in our request; used if no operation was understood */
     struct str unknown_code; /* an error code that is not in the table; p == NULL: none */
     bool understood;
     size_t succeeded, denied, gone_or_denied; /* numbers of operations, including the one for the account */

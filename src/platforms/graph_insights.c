@@ -100,7 +100,7 @@ struct str graph_without(struct arena *a, struct str names, struct str dropped)
     return left;
 }
 
-/* The text after the first `part` in `s`; p == NULL: not found. */
+/* Returns the text after the first `part` in `s`. `p` of the result is NULL if `part` does not occur. */
 static struct str text_after(struct str s, struct str part)
 {
     const char *at = s.len ? memmem(s.p, s.len, part.p, part.len) : NULL;

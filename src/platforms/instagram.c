@@ -18,7 +18,7 @@
 #define FIELDS STR("like_count,comments_count")
 
 enum { TIER_ALL, TIER_FEWER, TIER_NODE, TIERS };
-enum { OPERATIONS_MAX = 3 }; /* per post, in TIER_FEWER */
+enum { OPERATIONS_MAX = 3 }; /* operations per post, in TIER_FEWER */
 
 static const struct {
     const char *name;
@@ -30,8 +30,8 @@ static const struct {
 
 /* ---- requests ---- */
 
-/* Fills in the lists of metrics, one per operation on a post, and returns their number. 0: read the media
- * object instead. */
+/* Fills in the lists of metrics, one per operation on a post, and returns the number of operations. 0 means
+ * to read the media object instead. */
 static size_t plan(struct arena *a, const struct platform_call *call, bool batch, struct str *lists)
 {
     static const char *const singles[] = {"shares", "saved"};
@@ -106,7 +106,8 @@ static void read_node(struct graph_response *g, struct yyjson_val *body, struct 
     item_set_state(item);
 }
 
-/* Only the message tells whether the metric is gone or just not available for this kind of post. */
+/* Only the message shows whether the metric no longer exists or is just not available for this kind of post.
+ */
 static bool is_unavailable_for_post(struct str message)
 {
     return graph_contains(message, STR("media product type"));
@@ -162,7 +163,7 @@ static struct outcome parse_metrics(struct arena *a, struct platform_call *call,
 
 /* ---- the two ---- */
 
-/* More than one item only if the operator enabled batches. */
+/* A call has more than one item only if the operator enabled batches. */
 static bool is_batch(const struct platform_call *call)
 {
     return call->item_count > 1;

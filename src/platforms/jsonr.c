@@ -51,7 +51,7 @@ static bool has_name_twice(yyjson_val *object)
     return false;
 }
 
-/* For small objects, which are nearly all: compare all pairs. */
+/* Compares all pairs of names. For small objects, which nearly all objects are. */
 static bool has_name_twice_small(yyjson_val *object)
 {
     struct jsonr_iter it = jsonr_iterate(object);

@@ -26,7 +26,7 @@ enum {
     IDS_MAX = 100,
     DAYS_MAX = 89,        /* Pinterest allows 90 */
     SETTLING_DAYS = 3,    /* counts are computed once a day; a newer pin may have none */
-    LONG_WINDOW_S = 3600, /* rate limits over shorter windows are left to the token bucket */
+    LONG_WINDOW_S = 3600, /* the token bucket enforces rate limits over shorter windows */
 };
 
 const struct error_row pinterest_errors[] = {
@@ -53,11 +53,11 @@ static const struct error_row token_errors[] = {
 
 /* ---- requests ---- */
 
-/* True for about every fourth hour. Multiples of the golden ratio are evenly distributed modulo 1, so a
- * post that is read every 6 or 24 hours gets both kinds of metrics. */
+/* Returns true in about every fourth hour. Multiples of the golden ratio are evenly distributed modulo 1, so
+ * a post that is read every 6 or 24 hours gets both kinds of metrics. */
 static bool is_lifetime_hour(int64_t now_ms)
 {
-    const uint32_t golden_ratio = 2654435769U; /* its fraction, times 2^32 */
+    const uint32_t golden_ratio = 2654435769U; /* the fraction of the golden ratio, times 2^32 */
     return (uint32_t)(now_ms / HOUR_MS) * golden_ratio >= 3U << 30;
 }
 
@@ -73,7 +73,7 @@ static const char *metrics_of(const struct platform_call *call)
     return call->combined ? STANDARD_METRICS "," LIFETIME_METRICS : STANDARD_METRICS;
 }
 
-/* The day before the oldest pin was posted, within the limit. */
+/* Returns the day before the oldest pin was posted, but not before the first day that Pinterest allows. */
 static int32_t first_day(const struct platform_call *call, int32_t today)
 {
     int32_t first = today;
@@ -118,7 +118,7 @@ static int64_t leading_number(struct str s)
     return str_to_u64(str_trim(head), UINT32_MAX, &n) ? (int64_t)n : -1;
 }
 
-/* The window of the limit in seconds, from the item that repeats the limit; 0: unknown. */
+/* Returns the window of the limit in seconds, from the item that repeats the limit; 0: unknown. */
 static int64_t limit_window(struct str items, int64_t limit)
 {
     struct str item, part;
@@ -136,8 +136,8 @@ static int64_t limit_window(struct str items, int64_t limit)
     return 0;
 }
 
-/* Reports usage only of limits over an hour or more; the token bucket enforces shorter ones. Unreadable
- * headers are ignored. */
+/* Reads the usage of limits over an hour or more; the token bucket enforces shorter ones. Unreadable headers
+ * are ignored. */
 static void read_rate(const struct http_response *r, struct outcome *o)
 {
     struct str limits = response_header(r, STR("x-ratelimit-limit")), first;
@@ -206,7 +206,7 @@ static void use_next_form(struct platform_call *call, struct outcome *o)
     } else if (call->tier < TIER_LIFETIME) {
         o->these_posts_only = true;
     } else {
-        call->items[0].state = ITEM_NO_DATA; /* not PERMANENT: the requested days may be wrong */
+        call->items[0].state = ITEM_NO_DATA; /* not ITEM_PERMANENT, because the requested days may be wrong */
         o->kind = OUTCOME_OK;
     }
 }
@@ -354,7 +354,7 @@ static struct outcome read_token(struct arena *a, struct platform_link *link, co
     return o;
 }
 
-/* pinterest_errors is about pins: an OK there means here that a scope is missing. */
+/* pinterest_errors is a table for pins: an OK in it means here that a scope is missing. */
 static struct outcome read_account_error(struct arena *a, struct yyjson_val *root,
                                          const struct http_response *r)
 {

@@ -207,9 +207,8 @@ struct platform_authorize {
 
 /* A permission that linking requests and that an author may decline. */
 struct platform_permission {
-    const char *scope; /* the platform's name; NULL ends a table */
-    const char
-        *words; /* what it allows, in words for authors: completes "You did not allow this service to …" */
+    const char *scope;   /* the platform's name; NULL ends a table */
+    const char *words;   /* for authors: completes "You did not allow this service to …" */
     const char *without; /* what is missing without it, as a sentence for authors */
 };
 
@@ -239,13 +238,11 @@ struct platform_rate {
 struct platform_desc {
     enum platform_api api;
     enum platform platform;
-    enum platform
-        section; /* the configuration section that contains its app; instagram-facebook uses [facebook] */
+    enum platform section; /* the configuration section with its app; [facebook] for instagram-facebook */
     const char *name;   /* "tiktok", "instagram", "instagram-facebook", "youtube" …: commands and metrics */
     const char *title;  /* for people: "TikTok", "Instagram (Facebook login)" */
     const char *scopes; /* requested by linking */
-    const struct platform_permission
-        *permissions; /* the permissions that an author may decline; NULL: none */
+    const struct platform_permission *permissions; /* permissions that an author may decline; NULL: none */
     /* A text for authors: why a personal account has no counts, and what to do; NULL: personal accounts are
      * not different. */
     const char *personal_note;
@@ -262,8 +259,7 @@ struct platform_desc {
      * platform_call.combined a call requests one of the two kinds, which depends on the hour. */
     bool combines;
     bool quota_by_tier; /* each form has its own daily quota; if one quota is spent, the other form is used */
-    int64_t
-        refresh_before_s; /* refresh a token that expires in less than this; -1: tokens cannot be refreshed */
+    int64_t refresh_before_s;  /* refresh a token that expires sooner; -1: cannot be refreshed */
     int64_t refresh_min_age_s; /* how old a token must be before it can be refreshed (Instagram: a day) */
 
     /* Returns true if CALL_READ accepts the id; otherwise the id must be resolved with CALL_RESOLVE first.

@@ -19,7 +19,8 @@ struct platform_options platform_options_of(const struct config *config, enum pl
         .origins = {[ORIGIN_API] = s->api_origin,
                     [ORIGIN_TOKEN] = s->token_origin,
                     [ORIGIN_CONSENT] = s->consent_origin},
-        .graph_version = config->platform[PLATFORM_FACEBOOK].graph_version, /* all of Meta's APIs share it */
+        /* All of Meta's APIs use the same version. */
+        .graph_version = config->platform[PLATFORM_FACEBOOK].graph_version,
         .ids_per_call = (int)s->ids_per_call,
         .batch = s->batch,
         .more_scopes = s->more_scopes,
@@ -60,7 +61,7 @@ struct platform_call_limits platform_call_limits_of(const struct config *config,
         .in_flight = s->in_flight,
         .bulk = bulk_of(s),
     };
-    if (s->calls_per_minute) /* of the app, if the platform limits the app at all */
+    if (s->calls_per_minute) /* limits of the app, if the platform limits the app at all */
         *(limits.app_per_minute ? &limits.app_per_minute : &limits.account_per_minute) = s->calls_per_minute;
     return limits;
 }
@@ -74,7 +75,7 @@ struct http_client_options platform_client_options(const struct config *config)
         .body_max = HTTP_CLIENT_BODY_BYTES,
     };
     for (int p = 0; p < PLATFORM_COUNT; p++) {
-        const long calls = (long)config->platform[p].in_flight + 2; /* 2: token refreshes */
+        const long calls = (long)config->platform[p].in_flight + 2; /* 2 more for token refreshes */
         o.host_connections = calls > o.host_connections ? calls : o.host_connections;
     }
     return o;

@@ -26,7 +26,7 @@ static int month_number(struct str name)
     return 0;
 }
 
-/* `Sun, 06 Nov 1994 08:49:37 GMT`; the two obsolete formats are not supported. */
+/* Parses a date such as `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete formats are not supported. */
 static bool parse_http_date(struct str s, int64_t *out)
 {
     char text[40];
@@ -113,7 +113,7 @@ struct outcome outcome_from_error(struct arena *a, const struct error_row *rows,
     const struct error_row *row = error_row_find(rows, code, r->status);
     if (!row) {
         struct outcome o = outcome_from_status(a, code, r, now_ms);
-        if (r->status < 500) /* a 5xx already says that the service failed */
+        if (r->status < 500) /* a 5xx status shows that the service failed, whatever the body is */
             o.unknown_code = o.code;
         return o;
     }

@@ -91,7 +91,7 @@ static bool read_video(struct platform_call *call, struct yyjson_val *video)
     return true;
 }
 
-/* A response without `videos`: none of the requested videos exists. */
+/* If a response has no `videos`, none of the requested videos exists. */
 static bool read_videos(struct platform_call *call, struct yyjson_val *data)
 {
     struct yyjson_val *videos = jsonr_get(data, "videos"), *video;
@@ -130,8 +130,8 @@ static bool read_published(struct platform_item *item, struct yyjson_val *data)
     return true;
 }
 
-/* Errors of the status call that concern the post only. Reading a status needs a scope for posting [V],
- * which linking does not request: without it the post stays unresolved, and the account is unaffected. */
+/* Errors of the status call that concern only the post. Reading a status needs a scope for posting [V], which
+ * linking does not request. Without this scope the post stays unresolved, and the account is unaffected. */
 static const struct {
     const char *code;
     enum item_state state;
@@ -156,7 +156,7 @@ static bool apply_post_error(struct platform_call *call, struct str code, struct
     return false;
 }
 
-/* p == NULL: the response has no error code. */
+/* Returns the error code of a response. `p` of the result is NULL if there is none. */
 static struct str error_code(struct yyjson_val *root)
 {
     struct yyjson_val *error = jsonr_get(root, "error");
@@ -278,7 +278,7 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link, co
 {
     if (link->step == LINK_TOKEN)
         return read_token(a, link, r);
-    /* The name is for people only: link the account even without it. */
+    /* The name is only for display: link the account even without it. */
     struct yyjson_val *user = jsonr_get(jsonr_get(jsonr_parse(a, r->body), "data"), "user");
     link->accounts[0].name = grant_display_name(a, jsonr_text(jsonr_get(user, "display_name")));
     link->step = LINK_DONE;

@@ -57,7 +57,8 @@ static bool is_daily_limit(struct yyjson_val *error)
     return false;
 }
 
-/* errors[0].reason; if that is unspecific, the first known reason in details[]; else `status`. */
+/* Returns errors[0].reason; if it is unspecific, the first known reason in details[]; if there is none,
+ * `status`. */
 static struct str error_reason(struct yyjson_val *error)
 {
     struct yyjson_val *v = NULL;
@@ -114,7 +115,7 @@ static bool read_video(struct platform_call *call, struct yyjson_val *video)
     return true;
 }
 
-/* Ids that are in neither list stay pending; `summary` may be missing [P]. */
+/* Reads the failed ids. Ids that are in neither list stay ITEM_PENDING; `summary` may be missing [P]. */
 static bool read_failed(struct platform_call *call, struct yyjson_val *ids)
 {
     struct yyjson_val *id;

@@ -1,4 +1,4 @@
-/* Selects the videos that a video is compared with; viral.c computes the threshold from their views. */
+/* Selects the comparable videos; viral.c computes the threshold from their views. */
 #include "rules/comparables.h"
 
 #include "base/check.h"

@@ -18,10 +18,10 @@ enum { ARENA_BLOCK = 64 * 1024, SLOTS_LEAST = 64, FUTURE_MS = 60 * SECOND_MS };
 
 /* The readings of one post in this step, merged. */
 struct merged_readings {
-    bool is_read, baseline;        /* any reading; a baseline reading */
-    bool of_views;                 /* a reading that measured views */
-    int64_t baseline_views, views; /* highest of baseline and of ordinary readings; COUNT_NONE: none */
-    int64_t counts[COUNT_KINDS];   /* highest of the other counts, by enum count_kind */
+    bool is_read, baseline;        /* is_read: there is a reading; baseline: there is a baseline reading */
+    bool of_views;                 /* there is a reading that measured views */
+    int64_t baseline_views, views; /* highest baseline and highest ordinary reading; COUNT_NONE: none */
+    int64_t counts[COUNT_KINDS];   /* the highest of each other count, by enum count_kind */
 };
 
 struct touched_video {
@@ -82,7 +82,7 @@ void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int
 
 /* ---- touched videos ---- */
 
-/* The slot of the video, or the empty slot for it. At least half of the slots are empty. */
+/* Returns the slot of the video, or the empty slot where it belongs. At least half of the slots are empty. */
 static uint32_t *find_slot(const struct step *s, int64_t video_row)
 {
     size_t i = (size_t)((uint64_t)video_row * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (s->slot_count - 1);
@@ -216,8 +216,8 @@ static bool apply_post(const struct step *s, struct touched_video *v, struct pos
     return changed;
 }
 
-/* A replayed step changes no count and must not mark the video as changed: its threshold would be recomputed
- * from the present views of the other videos. */
+/* If the same step is applied again, it changes no count and must not mark the video as changed. Otherwise
+ * its threshold would be recomputed from the present views of the other videos. */
 static void apply_video(const struct step *s, struct touched_video *v)
 {
     struct video *video = &v->video;
@@ -246,7 +246,8 @@ static int by_id(const void *a, const void *b)
     return uuid_cmp(&(*x)->video.id, &(*y)->video.id);
 }
 
-/* Removes the unchanged videos and sorts the others by id, which fixes the order of the events. */
+/* Removes the unchanged videos from the step and sorts the others by id, which determines the order of the
+ * events. */
 static void apply_all(struct step *s)
 {
     size_t count = 0;
@@ -347,7 +348,7 @@ static enum err reach_milestones(struct step *s, struct touched_video *v, struct
     for (size_t i = 0; i < n && !err; i++) {
         video->milestones[video->milestone_count++] = (struct milestone){values[i], v->t};
         if (values[i] <= v->before + v->baseline_gain)
-            continue; /* only the baseline reached it: no event */
+            continue; /* only the baseline reached it, so there is no event */
         if (v->viral_event && video->viral.threshold < values[i])
             err = write_viral_event(s, v, result);
         if (!err)

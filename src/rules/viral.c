@@ -1,13 +1,14 @@
 /* Median and threshold, in integer arithmetic only. */
 #include "rules/viral.h"
 
-/* The i-th value, not counting the skipped one. */
+/* Returns the i-th value, without the skipped one. */
 static int64_t value_at(const int64_t *sorted, size_t skip, size_t i)
 {
     return sorted[i < skip ? i : i + 1];
 }
 
-/* The floor of the mean for an even number. The sum fits: a total is at most five counts of 2^53 - 1. */
+/* For an even number of values, the floor of the mean of the middle two. The sum fits: a total is at most
+ * five counts of 2^53 - 1. */
 static int64_t median_of(const int64_t *sorted, size_t skip, size_t n)
 {
     int64_t high = value_at(sorted, skip, n / 2);
@@ -16,7 +17,7 @@ static int64_t median_of(const int64_t *sorted, size_t skip, size_t n)
     return (value_at(sorted, skip, n / 2 - 1) + high) / 2;
 }
 
-/* ceil(median * multiplier), in 128 bits because median * 1,000,000 may exceed 64. */
+/* Returns ceil(median * multiplier), computed with 128 bits because median * 1,000,000 may exceed 64 bits. */
 static int64_t times_multiplier(int64_t median, int64_t multiplier_milli)
 {
     __extension__ __int128 product = (__int128)median * multiplier_milli;

@@ -1,4 +1,4 @@
-/* The tables logins, sessions, devices, invitations. */
+/* Implements accounts.h with the tables logins, sessions, devices and invitations. */
 #include "store/accounts.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-/* The tables apps, app_redirects, oauth_codes, and the keys of apps. */
+/* Implements apps.h with the tables apps, app_redirects and oauth_codes, and with the keys of apps. */
 #include "store/apps.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-/* Reads of an author's keys with their apps, and the limits on their number. */
+/* Reads an author's keys with their apps, and checks the limits on their number. */
 #include "store/author_keys.h"
 
 #include "base/clock.h"
@@ -70,7 +70,7 @@ enum err store_check_key_limits(struct store *s, int64_t author_row, int64_t rep
     enum err err = db_one_i64(&s->db, q, &live);
     if (err)
         return err;
-    /* Revoked keys are never deleted, so this counts every key created today. */
+    /* Revoked keys are never deleted, so this query counts every key created today. */
     q = db_use(&s->db, QUERY_KEYS_COUNT_CREATED);
     db_bind_i64(q, 1, author_row);
     db_bind_i64(q, 2, date_start_ms(today));

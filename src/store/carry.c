@@ -1,5 +1,6 @@
-/* Copies the needed tables of the replaced database into temporary ones (r_...), then applies the rules to
- * these. A statement that reads a damaged page of an attached database would abort the whole transaction. */
+/* Copies the needed tables of the replaced database into temporary tables (r_...), then applies the rules to
+ * the copies. If a statement read a damaged page of an attached database, SQLite would abort the whole
+ * transaction. */
 #include "store/carry.h"
 
 #include "store/db.h"
@@ -45,13 +46,14 @@ static const struct carry_source sources[] = {
 
 struct carry_rule {
     int since;
-    bool by_absence; /* what the replaced database lacks counts as ended: requires completeness and descent
-                        (carry.h) */
-    enum carry_kind kind; /* CARRY_KINDS: not counted */
+    bool by_absence; /* rows that the replaced database lacks count as ended; requires a complete database
+                        that descends from the backup (carry.h) */
+    enum carry_kind kind; /* CARRY_KINDS if its rows are not counted */
     const char *sql;
 };
 
-/* Logins are replaced in two steps, because two authors may have swapped names. */
+/* Two rules replace logins: the first deletes, the second inserts, because two authors may have swapped
+ * names. */
 static const struct carry_rule rules[] = {
     {1, false, CARRY_KEYS,
      "UPDATE main.api_keys AS k SET revoked_at = r.revoked_at FROM temp.r_api_keys AS r "
@@ -84,7 +86,7 @@ static const struct carry_rule rules[] = {
      "DELETE FROM main.platform_credentials AS c WHERE c.id <= (SELECT seq FROM temp.r_last_account) AND NOT "
      "EXISTS (SELECT 1 FROM " SAME_AUTHOR "JOIN temp.r_accounts AS r ON r.author_id = ra.id "
      "WHERE a.id = c.author_id AND r.api = c.api AND r.account_id = c.account_id)"},
-    /* Sealed tokens can only be opened in a row with the same author id (vault/seal.h). */
+    /* Sealed tokens can only be decrypted in a row with the same author id (vault/seal.h). */
     {5, false, CARRY_TOKENS,
      "UPDATE main.platform_credentials AS c SET access_sealed = r.access_sealed, "
      "refresh_sealed = r.refresh_sealed, access_expires_at = r.access_expires_at, "
@@ -161,7 +163,8 @@ static enum err copy_all(struct db *db, struct carry_result *result)
 {
     enum err err = db_exec_i64(db, SQL_REPLACED_VERSION, &result->version);
     if (err || result->version > schema_migration_count)
-        mark_incomplete(result, err ? "it cannot be read" : "it is of a newer version of viewtally", err);
+        mark_incomplete(result, err ? "it cannot be read" : "a newer version of viewtally has written it",
+                        err);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         err = db_exec(db, sources[i].create);
         if (err)
@@ -212,7 +215,7 @@ void carry_fail(struct carry_result *result, enum err err)
 {
     memset(result->counts, 0, sizeof result->counts);
     result->why[0] = '\0';
-    mark_incomplete(result, "it holds values that do not fit", err);
+    mark_incomplete(result, "some of its values violate constraints of the new database", err);
 }
 
 enum err carry_note_ancestor(struct db *db)

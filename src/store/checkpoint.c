@@ -1,12 +1,14 @@
 /* The checkpointer: one timer, at most one job.
  *
- *   IDLE --on_look(): the log is long--> RUNNING --on_finished()--> IDLE
- *   any --checkpointer_close()--> CLOSING --the job has ended, the timer is closed--> freed
+ *   IDLE    --on_look(): the log is long-->                     RUNNING
+ *   RUNNING --on_finished()-->                                  IDLE
+ *   any     --checkpointer_close()-->                           CLOSING
+ *   CLOSING --the job has ended, the timer is closed-->         freed
  *
- * SQLite restarts the log only when a writer finds all of it checkpointed, which never happens while
- * transactions follow one another. So a job has two parts: it copies the bulk while writers continue, then,
- * holding the write lock, the few pages written since. A reader with an old snapshot blocks both parts; then
- * all we can do is log it. */
+ * SQLite restarts the log only when a writer finds that all of it is checkpointed. That never happens while
+ * one transaction follows another. So a job has two parts. First it copies most pages while writers continue.
+ * Then it holds the write lock and copies the few pages written since. A reader with an old snapshot blocks
+ * both parts; if this happens, all that the job can do is log it. */
 #include "store/checkpoint.h"
 
 #include "base/check.h"
@@ -19,13 +21,13 @@
 enum {
     LOOK_MS = 100,
     BUSY_TIMEOUT_MS = 250,
-    PAUSE_MS = 1000, /* after a job that did not help; doubled each time */
+    PAUSE_MS = 1000, /* pause after a job that did not shorten the log; doubled each time */
     PAUSE_MAX_MS = 60 * 1000,
-    ROUNDS = 3, /* of the first part; each leaves fewer new pages */
+    ROUNDS = 3, /* rounds of the first part; each leaves fewer new pages */
     PAGE_KIB = 4,
 };
 
-/* Pages in the log that start a job, that are left for the second part, and that are too many. */
+/* Numbers of pages in the log: to start a job, to leave for its second part, and to log as too many. */
 #ifdef VT_TEST_SEAMS
 enum { START_PAGES = 500, REST_PAGES = 500, ALARM_PAGES = 4000 };
 #else
@@ -41,15 +43,15 @@ struct checkpointer {
     enum err result;         /* of the running job */
     int64_t took_us;         /* of the running job */
     int64_t not_before_mono; /* earliest start of the next job, ms */
-    int64_t pause_ms;        /* last pause; 0: the last job helped */
+    int64_t pause_ms;        /* last pause; 0: the last job shortened the log */
     struct checkpoint_counts counts;
-    void (*closed)(void *ctx); /* not NULL: closing */
+    void (*closed)(void *ctx); /* not NULL while the checkpointer is closing */
     void *closed_ctx;
 };
 
 /* ---- the job, on a pool thread ---- */
 
-/* `*all`: no reader prevented the copy of what was in the log at the start. */
+/* Sets `*all` to true if no reader prevented copying all pages that were in the log at the start. */
 static enum err copy_bulk(struct store *store, bool *all)
 {
     struct store_log log = store_log_state(store);
@@ -91,17 +93,16 @@ static void report_length(struct checkpointer *c)
     const bool too_long = n->log.pages >= ALARM_PAGES;
     const long long mib = (long long)(n->log.pages * PAGE_KIB / 1024);
     if (too_long && !n->too_long)
-        log_warn(
-            "store: the write-ahead log holds %lld MiB and grows: a long read (a backup, a hanging process) "
-            "prevents its checkpoint",
-            mib);
+        log_warn("store: the write-ahead log has %lld MiB and keeps growing: a long read (a backup, a "
+                 "hanging process) prevents its checkpoint",
+                 mib);
     else if (n->too_long && !too_long)
         log_info("store: the write-ahead log is short again");
     n->too_long = too_long;
 }
 
-/* A log that is too long is truncated even if all of it is checkpointed, because the next write, which would
- * restart it, may come in an hour. */
+/* A log that is too long is truncated even if all of it is checkpointed: the next write would restart it, but
+ * may come only in an hour. */
 static bool needs_checkpoint(const struct store_log *log)
 {
     return log->pending >= START_PAGES || log->pages >= ALARM_PAGES;
@@ -122,8 +123,8 @@ static void on_finished(uv_work_t *work, int status)
     c->busy = false;
     metrics_observe(&c->counts.times, c->took_us);
     c->counts.log = store_log_state(c->store);
-    /* ERR_BUSY: another process makes a checkpoint, or a reader did not finish; the bulk is copied or will
-     * be. */
+    /* ERR_BUSY means that another process is making a checkpoint, or that a reader did not finish. Then most
+     * pages are copied, or will be. */
     const bool failed = c->result && c->result != ERR_BUSY;
     c->counts.failed += failed;
     c->counts.done += !failed;

@@ -1,7 +1,5 @@
-/* The SQLite driver.
- *
- * A code is logged where it first occurs, and the same code of one connection at most once a second: a full
- * or broken disk fails every request in the same way. */
+/* The SQLite driver. An error is logged where it first occurs. Each connection logs the same code at most
+ * once a second, because a full or broken disk makes every request fail in the same way. */
 #include "store/db.h"
 
 #include "base/check.h"
@@ -25,8 +23,9 @@ enum {
     BUSY_POLL_US = 500,
 };
 
-/* SQLite's own log. Errors are also returned as codes and logged then, so only notices (the recovery of a log
- * after a crash) and warnings (a database file was renamed while open) are for the operator. */
+/* Forwards SQLite's own log. SQLite also returns errors as codes, which are logged later. So only notices
+ * (the recovery of a log after a crash) and warnings (a database file was renamed while open) are forwarded.
+ */
 static void on_sqlite_log(void *unused, int code, const char *text)
 {
     (void)unused;
@@ -40,7 +39,8 @@ static void on_sqlite_log(void *unused, int code, const char *text)
 
 static void init_library(void)
 {
-    /* Fails if something (a test's VFS) has initialized SQLite before. Its messages are then not logged. */
+    /* Fails if SQLite has been initialized before (by a test's VFS). Then SQLite's messages are not logged.
+     */
     (void)sqlite3_config(SQLITE_CONFIG_LOG, on_sqlite_log, NULL);
     if (sqlite3_libversion_number() < SQLITE_VERSION_SOUND)
         log_warn("sqlite: version %s can corrupt a database that has two writers; use 3.51.3 or newer",
@@ -101,7 +101,7 @@ static void log_failure(struct db *db, int code, const char *what, const char *w
         db->unlogged++;
         return;
     }
-    /* A violated constraint is for the caller to report. */
+    /* The caller reports a violated constraint. */
     enum log_level level = (code & 0xff) == SQLITE_CONSTRAINT ? LOG_DEBUG
                            : (code & 0xff) == SQLITE_BUSY     ? LOG_WARN
                                                               : LOG_ERROR;
@@ -114,7 +114,7 @@ static void log_failure(struct db *db, int code, const char *what, const char *w
     db->unlogged = 0;
 }
 
-/* Logs and translates the code of the call on this connection that has just failed. */
+/* Logs and translates the error of the last call on this connection. */
 static enum err fail(struct db *db, const char *what)
 {
     int code = sqlite3_extended_errcode(db->handle);
@@ -139,7 +139,7 @@ enum err db_open(struct db *db, const char *path)
     /* Switch off features that our statements do not need and a damaged or malicious file might use. */
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    /* Otherwise binding a value recompiles a statement that uses a partial index. */
+    /* Without this, binding a value recompiles a statement that uses a partial index. */
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_QPSG, 1, NULL);
     return OK;
 }
@@ -258,8 +258,8 @@ void db_watch(struct db *db)
         db->wal_index = index;
 }
 
-/* A header that is being written differs from both the old and the new one, so the next call sees another
- * change: a commit is never missed, at worst counted twice. */
+/* While a header is being written, it differs from both the old and the new header. So the next call reports
+ * another change: a commit is never missed, at worst it is counted twice. */
 uint64_t db_version(struct db *db)
 {
     uint64_t differs = db->version == 0 || !db->wal_index;

@@ -1,5 +1,5 @@
-/* Errors for an operator about a database that cannot be used. Examines the file system where the error code
- * does not tell the cause. */
+/* Explains errors of a database to an operator. Examines the file system if the error code does not show the
+ * cause. */
 #include "store/diagnosis.h"
 
 #include "store/migrations.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The directory of the file, in `copy`. */
+/* Returns the directory of the file, in `copy`. */
 static const char *directory_of(const char *path, char copy[PATH_MAX])
 {
     (void)snprintf(copy, PATH_MAX, "%s", path);
@@ -41,15 +41,15 @@ static enum err diagnose_missing(const char *path, struct error *error)
         return error_set(
             error, ERR_NOT_FOUND,
             "the database %s does not exist because a restore was interrupted: run `viewtally "
-            "restore FILE` again, or undo it: rename %s (and its -wal file, if there is one) back",
+            "restore FILE` again, or undo it: rename %s (and its -wal file, if there is one) to this path",
             path, before);
     if (has_before)
         return error_set(
             error, ERR_NOT_FOUND,
             "the database %s does not exist: check that its volume is mounted, or rename %s (and "
-            "its -wal file, if there is one), which a restore has put aside, back",
+            "its -wal file, if there is one), the database before the last restore, to this path",
             path, before);
-    /* A relative path depends on where the command was started. */
+    /* A relative path depends on the current directory, so show it. */
     bool is_relative = path[0] != '/' && getcwd(here, sizeof here);
     return error_set(
         error, ERR_NOT_FOUND,
@@ -131,6 +131,6 @@ enum err diagnose_newer(const char *path, int64_t version, struct error *error)
 {
     return error_set(
         error, ERR_VERSION,
-        "%s has schema version %lld, newer than version %d of this binary: use the newer viewtally", path,
+        "%s has schema version %lld, newer than version %d of this binary: install the newer viewtally", path,
         (long long)version, schema_migration_count);
 }

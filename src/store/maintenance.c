@@ -50,7 +50,7 @@ static enum err raise_last_event_id(struct store *s, int64_t event_floor)
     return db_write(&s->db, q);
 }
 
-/* In an open transaction. */
+/* Runs in an open transaction. */
 static enum err apply_renewal(struct store *s, int64_t event_floor, struct carry_result *carried)
 {
     /* Sessions and links in the backup may have been ended since. */
@@ -84,7 +84,7 @@ static enum err renew(struct store *s, int64_t event_floor, struct carry_result 
     return err;
 }
 
-/* Empties and deletes the log. Needs exclusive access to the database. */
+/* Empties and deletes the write-ahead log. Needs exclusive access to the database. */
 static enum err leave_wal(struct db *db)
 {
     bool left = false;
@@ -100,8 +100,8 @@ static enum err renew_open(struct store *s, int64_t event_floor, const char *rep
     enum err err = replaced ? carry_read(&s->db, replaced, carried) : OK;
     if (!err)
         err = renew(s, event_floor, replaced ? carried : NULL);
-    /* Values of a damaged database may violate constraints of the new one. That must not prevent the restore.
-     */
+    /* Values of a damaged database may violate constraints of the new database. They must not prevent the
+     * restore. */
     if (err && replaced) {
         carry_fail(carried, err);
         err = renew(s, event_floor, NULL);

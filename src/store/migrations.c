@@ -24,8 +24,8 @@ enum {
     WAL_RETRY_MS = 20,
 };
 
-/* Not world-readable: the database holds key hashes and private data. SQLite gives its other files the same
- * owner and permissions. Another process may create the file at the same time. */
+/* The file is not world-readable, because the database contains key hashes and private data. SQLite gives its
+ * other files the same owner and permissions. Another process may create the file at the same time. */
 static enum err create_file(const char *path, struct error *error)
 {
     int fd = file_open_as(path, path, 0640);
@@ -97,7 +97,7 @@ static enum err enter_wal_mode(struct db *db)
     }
 }
 
-/* In an open transaction. */
+/* Runs in an open transaction. */
 static enum err apply_in_transaction(struct db *db, const struct schema_migration *m, bool *applied)
 {
     int64_t version;
@@ -120,7 +120,7 @@ static enum err apply(struct db *db, const struct schema_migration *m, bool *app
 {
     int64_t version;
     enum err err = db_exec_i64(db, SQL_USER_VERSION, &version);
-    /* Do not wait for a writer if there is nothing to do. */
+    /* If no migration is pending, do not wait for a writer. */
     if (err || version >= m->version)
         return err;
     err = db_exec(db, SQL_BEGIN);

@@ -88,7 +88,7 @@ void pack_recent(struct buf *b, const struct recent_days *recent)
         put_varint(b, (uint64_t)days[i].gained);
 }
 
-/* --- reading: `bad` is sticky, and every value read after it is 0 --- */
+/* --- reading: once `bad` is set, it stays set, and every value read is 0 --- */
 
 struct reader {
     const unsigned char *p, *end;
@@ -151,7 +151,7 @@ static void get_post(struct reader *r, struct post *post)
     post->url = url ? get_text(r, url - 1) : str_make(NULL, 0);
 }
 
-/* Reads the version and the count; the count of an empty column is 0. */
+/* Reads the version and returns the count. The count of an empty column is 0. */
 static size_t get_head(struct reader *r, struct str packed, size_t max)
 {
     *r = (struct reader){.p = (const unsigned char *)packed.p};

@@ -76,8 +76,7 @@ struct videos_query {
     int64_t author_row;
     int64_t posted_from, posted_to; /* inclusive, ms; INT64_MIN and INT64_MAX: unbounded */
     bool has_book;
-    struct uuid
-        book_id; /* used if has_book; there are no rows if the book is unknown or belongs to another author */
+    struct uuid book_id; /* if has_book; no rows if the book is unknown or another author's */
     enum viral_filter viral;
     bool has_after;
     struct video_position after; /* start after this position */

@@ -1,5 +1,5 @@
-/* Reads of an author's events by id. Filters are applied here and not in SQL, so that `scan_limit` bounds a
- * call that few events pass. */
+/* Reads an author's events by id. The filter by type is applied here, not in SQL, so that `scan_limit` bounds
+ * the duration of a call even if few events have the type. */
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/rows.h"
@@ -11,7 +11,7 @@ struct events_read {
     void *ctx;
     struct events_progress *progress;
     int passed, scanned;
-    bool stopped; /* by the callback */
+    bool stopped; /* the callback returned false */
 };
 
 static bool passes(const struct events_query *query, const struct event *event)

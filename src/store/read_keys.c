@@ -1,4 +1,4 @@
-/* Reads of API keys, the account, and an author. */
+/* Reads API keys, accounts and authors. */
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/rows.h"

@@ -1,9 +1,7 @@
-/* Reads of the daily gains of an author's videos.
- *
- * A call scans the videos in their order. It skips a video whose readings do not overlap the range: all gains
- * lie between the dates of the first and the last reading. (posted_at is no lower bound, because an import
- * may change it later.) For a range within the last week the gains are in the row itself, otherwise in the
- * table `daily`. */
+/* Reads the daily gains of an author's videos. A call scans the videos in their order. It skips a video whose
+ * readings do not overlap the range, because all gains lie between the dates of the first and the last
+ * reading. (posted_at is no lower bound: an import may change it later.) For a range within the last week the
+ * gains are in the row itself, otherwise in the table `daily`. */
 #include "base/clock.h"
 #include "store/book_lookup.h"
 #include "store/handle.h"
@@ -19,10 +17,10 @@ struct stats_read {
     struct stats_progress *progress;
     struct book_lookup book;
     int examined;
-    bool stopped; /* by the callback */
+    bool stopped; /* the callback returned false */
 };
 
-/* Into s->days. */
+/* Reads the gains of a video into s->days. */
 static enum err read_days(struct store *s, int64_t video_row, int32_t from, int32_t to)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_DAYS);
@@ -36,7 +34,7 @@ static enum err read_days(struct store *s, int64_t video_row, int32_t from, int3
     return err;
 }
 
-/* Columns of SQL_STATS_SCAN. */
+/* The columns of SQL_STATS_SCAN. */
 enum { POSTED_AT, ID, ROW, FIRST_READING_AT, UPDATED_AT, RECENT, BASELINE, WENT_VIRAL_AT, TITLE, BOOK_ROW };
 
 static enum err pass_row(struct stats_read *r, struct sqlite3_stmt *q, const struct day_gain *days,

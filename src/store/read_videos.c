@@ -1,4 +1,4 @@
-/* Reads of books and videos. */
+/* Reads books and videos. */
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/rows.h"
@@ -7,7 +7,7 @@
 
 struct books_read {
     int64_t author_row;
-    const struct book_position *after; /* NULL: at the newest */
+    const struct book_position *after; /* NULL: start at the newest book */
     int limit;
     store_book_fn fn;
     void *ctx;
@@ -64,7 +64,7 @@ enum next store_list_books(struct store_read *read, int64_t author_row, const st
 
 /* --- videos --- */
 
-/* The page starts after the cursor, and not after `posted_to`. */
+/* Binds the position after which the page starts: that of the cursor, or that of `posted_to`. */
 static void bind_start(struct sqlite3_stmt *q, const struct videos_query *query)
 {
     bool bounded = query->posted_to != INT64_MAX;
@@ -72,7 +72,7 @@ static void bind_start(struct sqlite3_stmt *q, const struct videos_query *query)
         db_bind_i64(q, 3, query->after.posted_at);
         db_bind_uuid(q, 4, &query->after.id);
     } else {
-        /* An empty blob is smaller than every id: excludes all videos of that millisecond. */
+        /* An empty blob is smaller than every id, so this excludes all videos of that millisecond. */
         db_bind_i64(q, 3, bounded ? query->posted_to + 1 : INT64_MAX);
         db_bind_blob(q, 4, NULL, 0);
     }

@@ -34,7 +34,7 @@ static void join(char out[NAME_MAX_BYTES], const char *path, const char *ending)
     CHECK(n > 0 && n < NAME_MAX_BYTES);
 }
 
-/* From errno. */
+/* Sets the error of a failed system call from errno. */
 static enum err failed(const char *what, const char *path, struct error *error)
 {
     int code = errno;
@@ -85,7 +85,7 @@ bool database_path_resolve(const char *path, char out[DATABASE_PATH_MAX])
     return n > 0 && n < DATABASE_PATH_MAX;
 }
 
-/* The time in "<name>.before-<digits>", the main file of a set; 0: another name. */
+/* Returns the time in "<name>.before-<digits>", the name of a main file; 0 for any other name. */
 static int64_t time_of_before(const char *entry, const char *name)
 {
     static const char ending[] = ".before-";
@@ -197,9 +197,9 @@ enum err replace_begin(struct replacement *r, const char *path, struct error *er
     r->resumes = replace_was_interrupted(r->path);
     if (!replace_find_before(r->path, r->before, sizeof r->before))
         r->before[0] = '\0';
-    /* Complete the set that was put aside before reading it. */
+    /* Rename the companions of the old database before it is inspected. */
     if (r->resumes && !move_companions(r))
-        return failed("cannot be put aside", r->path, error);
+        return failed("cannot be renamed", r->path, error);
     const enum err err = make_draft(r, error);
     if (err)
         return err;
@@ -209,7 +209,7 @@ enum err replace_begin(struct replacement *r, const char *path, struct error *er
 
 void replace_abort(const struct replacement *r)
 {
-    bool is_torn = r->moved[0] && !exists(r->path); /* move_back() failed as well */
+    bool is_torn = r->moved[0] && !exists(r->path); /* move_back() failed too */
     if (!r->resumes && !is_torn)
         remove_with_companions(r->draft);
 }
@@ -227,7 +227,7 @@ static bool move_aside(struct replacement *r)
     return move_companions(r) && file_sync_directory_of(r->path);
 }
 
-/* In reverse order: the log first, so that the database is never without it. */
+/* Renames in reverse order: first the log, so that the database never exists without it. */
 static void move_back(const struct replacement *r)
 {
     char from[NAME_MAX_BYTES], to[NAME_MAX_BYTES];
@@ -241,7 +241,7 @@ static void move_back(const struct replacement *r)
         (void)rename(r->before, r->path);
 }
 
-/* Picks an unused name: there may be two restores within a second. */
+/* Selects an unused name, because there may be two restores within a second. */
 static void choose_before(struct replacement *r, int64_t now_s)
 {
     bool taken = true;
@@ -263,7 +263,7 @@ enum err replace_publish(struct replacement *r, int64_t now_s, struct error *err
     if (!r->resumes)
         choose_before(r, now_s);
     if (!move_aside(r)) {
-        enum err err = failed("cannot be put aside", r->path, error);
+        enum err err = failed("cannot be renamed", r->path, error);
         move_back(r);
         return err;
     }

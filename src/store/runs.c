@@ -1,4 +1,4 @@
-/* The tables refresh_lease, refresh_runs and refresh_counts, and the live videos. */
+/* Implements runs.h with the tables refresh_lease, refresh_runs and refresh_counts. */
 #include "store/runs.h"
 
 #include "base/check.h"

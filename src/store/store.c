@@ -1,4 +1,4 @@
-/* Opening and closing a store, and its snapshots. */
+/* Opens and closes a store, and runs work in a snapshot. */
 #include "store/store.h"
 
 #include "base/check.h"
@@ -11,10 +11,11 @@
 
 #include <stdlib.h>
 
-/* Opening waits for the recovery of the log after a crash, and for another process that is closing it. */
+/* Opening waits for another process that is recovering the log after a crash, or closing it. */
 enum { OPEN_TIMEOUT_MS = 10000 };
 
-/* Pages in the log (256 MiB) at which a commit makes a checkpoint even if there are checkpoint jobs. */
+/* Number of pages in the log (256 MiB) above which a commit makes a checkpoint even if there are checkpoint
+ * jobs. */
 enum { LOG_LIMIT_PAGES = 64000 };
 
 /* Checks that the file is a viewtally database with exactly this binary's schema version. */
@@ -79,7 +80,7 @@ static enum err make_ready(struct store *s, const struct store_options *o)
     enum err err = set_up(&s->db);
     if (err)
         return err;
-    /* Before db_prepare(): it invalidates prepared statements. */
+    /* Must precede db_prepare(), because it invalidates prepared statements. */
     if (o->mode == STORE_READ && (err = db_exec(&s->db, SQL_QUERY_ONLY)) != OK)
         return err;
     err = db_prepare(&s->db);
@@ -144,7 +145,7 @@ const uint8_t *store_id(const struct store *s)
     return s->id;
 }
 
-uint64_t store_version(struct store *s)
+uint64_t store_get_version(struct store *s)
 {
     return db_version(&s->db);
 }

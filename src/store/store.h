@@ -53,7 +53,7 @@ MUST_USE enum err store_create(const char *path, int *count, struct error *error
 /* Returns a version number of the database, never 0. If two calls on a connection return the same number, no
  * connection of any process has committed in between. To cache a result, get the version before the read.
  * Takes nanoseconds. */
-uint64_t store_version(struct store *s);
+uint64_t store_get_version(struct store *s);
 
 /* Returns the 16 random bytes that identify this database. A database restored from its backup has a
  * different id. */

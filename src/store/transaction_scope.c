@@ -1,4 +1,4 @@
-/* Plain transactions, and calls through the scope's functions. */
+/* Calls the functions of a scope, and provides the scope of plain transactions. */
 #include "store/transaction_scope.h"
 
 #include "store/write.h"

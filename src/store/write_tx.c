@@ -7,8 +7,8 @@ enum err store_begin(struct store *s)
 {
     CHECK(!db_in_transaction(&s->db));
     s->last_event_id = 0;
-    /* IMMEDIATE, because a transaction that begins with a read fails instead of waiting for another writer.
-     */
+    /* BEGIN IMMEDIATE, because a transaction that begins with a read fails instead of waiting for another
+     * writer. */
     return db_run(&s->db, db_use(&s->db, QUERY_BEGIN_WRITE));
 }
 

@@ -146,7 +146,7 @@ enum err store_update_video(struct store *s, const struct video *video)
     return db_update(&s->db, q);
 }
 
-/* A separate statement that writes only if a value changes, because indexes contain these columns. */
+/* Uses a separate statement, and only if a value changes, because these columns are indexed. */
 static enum err save_first_reading(struct store *s, const struct video *video)
 {
     struct sqlite3_stmt *q = db_use(&s->db, QUERY_SAVE_FIRST_READING);
@@ -205,7 +205,8 @@ enum err store_delete_post_key(struct store *s, enum platform platform, struct s
 
 /* --- gains --- */
 
-/* For a row without recent days: reads them from the table `daily`, of which `day` is the newest. */
+/* For a video whose recent days are unknown: reads them from the table `daily`. `day` is the newest day with
+ * a gain. */
 static enum err read_recent(struct db *db, int64_t video_row, int32_t day, struct recent_days *out)
 {
     struct sqlite3_stmt *q = db_use(db, QUERY_DAYS);

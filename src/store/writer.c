@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-/* Far more than the number of open requests. */
+/* Far above the number of open requests. */
 enum { WRITER_JOBS_MAX = 10000 };
 
 struct writer {
@@ -136,7 +136,7 @@ static void on_finished(uv_work_t *work, int status)
         w->last = &w->first;
     count_job(w);
     w->busy = false;
-    /* Before `done`, which may free the job or submit others. */
+    /* Precedes `done`, which may free the job or submit other jobs. */
     run_next(w);
     job->done(job, result);
 }

@@ -1,4 +1,5 @@
-/* A write job that completes a waiter. It is allocated on the heap, because the request may end first. */
+/* A write job that completes a waiter. It is allocated on the heap, because the request may end before the
+ * job. */
 #include "store/writer_call.h"
 
 #include "base/check.h"
@@ -8,7 +9,7 @@
 
 struct writer_call {
     struct writer_job job; /* first member: a job is cast to its call */
-    struct waiter *waiter; /* NULL: canceled */
+    struct waiter *waiter; /* NULL if the waiter was canceled */
     enum err *result;
     void *data;
     writer_call_fn *work;

@@ -20,7 +20,7 @@ static enum err check_file(int fd, const char *path, struct stat *is, struct err
         return error_set(error, ERR_IO, "cannot read the key file %s: %s", path, strerror(errno));
     if (!S_ISREG(is->st_mode))
         return error_set(error, ERR_INVALID, "the key file %s is not a regular file", path);
-    /* Root may run commands on the file of a server that runs as another user. */
+    /* Root may run commands on the key file of a server that runs as another user. */
     if (is->st_uid != geteuid() && geteuid() != 0)
         return error_set(error, ERR_INVALID,
                          "the key file %s belongs to user %u, but this process runs as user %u: change the "
@@ -35,7 +35,7 @@ static enum err check_file(int fd, const char *path, struct stat *is, struct err
     return OK;
 }
 
-/* False: read error, see errno. */
+/* Returns false with errno set if reading fails. */
 static bool read_all(int fd, char *text, size_t *len)
 {
     *len = 0;
@@ -111,11 +111,10 @@ enum err key_file_read(const char *path, struct key_list *out, struct stat *is, 
     /* O_NONBLOCK: opening a named pipe must not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
-        return error_set(
-            error, ERR_NOT_FOUND,
-            "the key file %s does not exist (viewtally secrets init creates one, but it cannot open tokens "
-            "that were sealed with another key)",
-            path);
+        return error_set(error, ERR_NOT_FOUND,
+                         "the key file %s does not exist (viewtally secrets init creates one, but it cannot "
+                         "decrypt tokens that were sealed with another key)",
+                         path);
     if (fd < 0)
         return error_set(error, ERR_IO, "cannot open the key file %s: %s", path, strerror(errno));
     enum err err = check_file(fd, path, is, error);
@@ -175,7 +174,7 @@ static bool copy_owner(int fd, const char *of)
     return geteuid() != 0 || stat(of, &is) != 0 || fchown(fd, is.st_uid, is.st_gid) == 0;
 }
 
-/* Writes and syncs a new file; the caller then moves it to its final name. */
+/* Writes a new file and syncs it. The caller moves it to its final name. */
 static bool write_new_file(const char *path, const char *of, const struct key_list *keys)
 {
     char text[FILE_MAX_BYTES];

@@ -21,12 +21,12 @@ struct rotation {
     struct key_rotation_result *result;
     struct error *error;
 
-    struct arena arena; /* of the current page */
+    struct arena arena; /* texts of the current page */
     struct credential *rows[ROWS_AT_ONCE];
     int count;
     int64_t last_row;
     uint32_t current_key;
-    int64_t old_rows; /* rows sealed with another key */
+    int64_t old_rows; /* number of rows sealed with another key */
 };
 
 static enum err database_failed(struct rotation *r, enum err err)
@@ -45,7 +45,7 @@ static struct str copy_text(struct arena *a, struct str s)
     return s.p ? arena_copy(a, s) : s;
 }
 
-/* Copies the row if it needs resealing: rows cannot be written while they are being listed. */
+/* Copies the row if it must be resealed. Rows cannot be written while they are being listed. */
 static bool on_row(void *ctx, const struct credential *c)
 {
     struct rotation *r = ctx;
@@ -70,7 +70,7 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
     if (err) {
         return error_set(
             r->error, err,
-            "cannot open the tokens of account %.*s with the keys of %s; its row was not changed",
+            "cannot decrypt the tokens of account %.*s with the keys of %s; its row was not changed",
             (int)c->account_id.len, c->account_id.p, r->path);
     }
     buf_init(&access, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
@@ -86,7 +86,7 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
     return err;
 }
 
-/* Reseals one page in one transaction. `*more`: the page was not empty. */
+/* Reseals one page of rows in one transaction. `*more` is true if the page was not empty. */
 static enum err reseal_page(struct rotation *r, bool *more)
 {
     const int64_t before = r->last_row;
@@ -160,8 +160,8 @@ static enum err add_key(struct rotation *r)
     return err;
 }
 
-/* Removes the old keys unless rows still use them; `*removed` says whether it did. Unfinished linkings, which
- * contain a sealed verifier, are deleted: their authors have to start again. */
+/* Removes the old keys unless rows still use them. `*removed` receives whether it did. Deletes connections in
+ * progress, which contain a sealed verifier: their authors must start again. */
 static enum err drop_old_keys(struct rotation *r, bool *removed)
 {
     enum err err = store_begin(r->store);
@@ -183,8 +183,8 @@ static enum err drop_old_keys(struct rotation *r, bool *removed)
     return err;
 }
 
-/* Repeats while other processes still write rows with an old key, which only a transaction that started
- * before the new key was inserted can do. */
+/* Repeats while other processes still write rows with an old key. Only a transaction that started before the
+ * new key was inserted can do so. */
 static enum err reseal_and_remove(struct rotation *r)
 {
     bool removed = false;

@@ -4,7 +4,7 @@
 #include "vault/token_vault.h"
 #include "store/platform_limits.h"
 
-/* Until when the limit applies; TIME_NONE: it does not. */
+/* Returns the time until which the limit applies, or TIME_NONE if it does not apply. */
 static int64_t applies_until(const struct platform_limit *limit, int64_t now_ms)
 {
     return limit->value && limit->until != TIME_NONE && limit->until > now_ms ? limit->until : TIME_NONE;

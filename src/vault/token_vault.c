@@ -106,7 +106,7 @@ static bool copy_text(char *out, size_t max, struct str text, bool may_be_empty)
 
 int64_t token_expiry(const struct platform_desc *desc, int64_t expires_in_s, int64_t now_ms)
 {
-    enum { LIFE_MAX_S = 20 * 366 * 86400 }; /* a longer life is an error, and must not overflow */
+    enum { LIFE_MAX_S = 20 * 366 * 86400 }; /* a longer lifetime is an error, and must not overflow */
     if (expires_in_s < 0 || (!expires_in_s && desc->refresh_before_s < 0))
         return TIME_NONE;
     if (!expires_in_s)
@@ -141,7 +141,7 @@ enum err account_record_init(struct account_record *out, int64_t author_row,
         account_record_wipe(out);
         return error_set(error, ERR_INVALID, "the %s is missing, too long or not valid text", wrong);
     }
-    /* Names are for people only, so a name that is too long or not valid text is left empty. */
+    /* The name is only for display, so a name that is too long or not valid text is left empty. */
     if (!copy_text(out->name, ACCOUNT_NAME_MAX, account->name, true))
         out->name[0] = '\0';
     out->is_personal = account->is_personal;

@@ -6,11 +6,11 @@
 
 enum { PAGE_ROWS = 200 };
 
-/* What is known about a key so far. */
+/* What the check has found out about a key so far. */
 struct key_result {
     uint32_t id;
     bool opens;
-    char account[ACCOUNT_ID_MAX + 1]; /* of the first row that it failed to decrypt; "": none */
+    char account[ACCOUNT_ID_MAX + 1]; /* account of the first row that the key failed to decrypt; "": none */
     int api;
 };
 
@@ -21,7 +21,7 @@ struct inspection {
     struct key_result results[SEAL_KEYS_MAX];
     size_t result_count;
     enum err err;
-    struct key_result at; /* what err is about */
+    struct key_result at; /* the key that `err` refers to */
 };
 
 static struct key_result *result_of(struct inspection *l, uint32_t id)
@@ -54,7 +54,7 @@ static enum err open_row(struct inspection *l, const struct credential *c, struc
     (void)fail(l, err, access->id, c);
     if (l->all)
         return err;
-    /* A single damaged row is no reason to stop the server: the key may decrypt the next row. */
+    /* A single damaged row must not stop the server: the key may decrypt the next row. */
     for (struct key_result *k = access; k; k = k == refresh ? NULL : refresh)
         if (!*k->account) {
             memcpy(k->account, l->at.account, sizeof k->account);
@@ -84,7 +84,7 @@ static bool on_row(void *ctx, const struct credential *c)
     return !l->err;
 }
 
-/* A key that decrypts none of its rows is not the key that sealed them. */
+/* If a key decrypts none of its rows, it is not the key that sealed them. */
 static void find_wrong_key(struct inspection *l)
 {
     for (size_t i = 0; i < l->result_count && !l->err; i++)
@@ -123,7 +123,7 @@ static void explain(const struct inspection *l, const char *path, struct error *
     else
         (void)error_set(
             error, l->err,
-            "cannot open the tokens of the %s account %s: key %08x in %s is not the key that sealed them, "
+            "cannot decrypt the tokens of the %s account %s: key %08x in %s is not the key that sealed them, "
             "or the row is damaged",
             platform, l->at.account, l->at.id, path);
 }

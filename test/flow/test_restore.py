@@ -232,7 +232,7 @@ def test_files_that_cannot_all_be_moved_are_moved_back(viewtally):
     damage_header(viewtally)
     before = {path.name: path.read_bytes() for path in viewtally.directory.glob("viewtally.db*") if path.suffix == ".db"}
     with immutable(viewtally.database.with_name("viewtally.db-wal")):
-        assert "cannot be put aside: Operation not permitted" in viewtally.run("restore", "--force", "one.db", status=3).err
+        assert "cannot be renamed: Operation not permitted" in viewtally.run("restore", "--force", "one.db", status=3).err
         assert {name: (viewtally.directory / name).read_bytes() for name in before} == before
         assert files_put_aside(viewtally) == [] and not (viewtally.directory / "viewtally.db-restore").exists()
     viewtally.run("restore", "--force", "one.db")

@@ -58,7 +58,7 @@ def test_no_file_contains_a_plain_token(viewtally):
     (lambda path: path.chmod(0o644), "chmod 600"),
     (lambda path: path.write_text("nonsense\n"), "line 1"),
     (lambda path: path.write_text("deadbeef " + "00" * 32 + "\n"), "is not in the key file"),
-    (lambda path: path.write_text(secrets.key_ids(path)[0] + " " + "00" * 32 + "\n"), "cannot open the tokens"),
+    (lambda path: path.write_text(secrets.key_ids(path)[0] + " " + "00" * 32 + "\n"), "cannot decrypt the tokens"),
 ])
 def test_server_and_refresh_do_not_start_if_tokens_cannot_be_decrypted(viewtally, spoil, says):
     path = secrets.with_keys(viewtally)
@@ -69,7 +69,7 @@ def test_server_and_refresh_do_not_start_if_tokens_cannot_be_decrypted(viewtally
     for words in (["serve"], ["refresh"]):
         said = viewtally.run(*words, status=2, timeout=20).err
         assert says in said and str(path) in said, said
-    assert says in viewtally.run("secrets", "check", status=1 if "cannot open" in says else 2).err
+    assert says in viewtally.run("secrets", "check", status=1 if "cannot decrypt" in says else 2).err
 
 
 def test_server_and_refresh_do_not_start_without_the_key_file_of_tokens(viewtally):
@@ -109,10 +109,10 @@ def test_rotate_stops_at_a_damaged_row_and_loses_nothing(viewtally):
     with sqlite3.connect(viewtally.directory / "viewtally.db") as db:
         db.execute("UPDATE platform_credentials SET refresh_sealed = access_sealed WHERE id = ?", [bad])
     db.close()
-    assert "cannot open the tokens of account b" in viewtally.run("secrets", "rotate", status=1).err
+    assert "cannot decrypt the tokens of account b" in viewtally.run("secrets", "rotate", status=1).err
     ids = secrets.key_ids(path)
     assert len(ids) == 2 and ids[1] in before       # the old key remains while a row uses it
-    assert "cannot open the tokens" in viewtally.run("secrets", "check", status=1).err
+    assert "cannot decrypt the tokens" in viewtally.run("secrets", "check", status=1).err
     viewtally.run("platform", "remove", str(bad))
     viewtally.run("secrets", "rotate")
     assert len(secrets.key_ids(path)) == 1

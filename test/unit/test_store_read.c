@@ -202,28 +202,28 @@ static void reads_a_video_only_for_its_author(void **state)
 static void version_changes_with_commits_only(void **state)
 {
     (void)state;
-    uint64_t a = store_version(t.r);
+    uint64_t a = store_get_version(t.r);
     assert_int_not_equal(a, 0);
-    assert_int_equal(store_version(t.r), a);
+    assert_int_equal(store_get_version(t.r), a);
     test_begin(&t);
     add_author(&t, 1);
-    assert_int_equal(store_version(t.r), a);
+    assert_int_equal(store_get_version(t.r), a);
     test_commit(&t);
-    uint64_t b = store_version(t.r);
+    uint64_t b = store_get_version(t.r);
     assert_int_not_equal(b, a);
-    assert_int_equal(store_version(t.r), b);
+    assert_int_equal(store_get_version(t.r), b);
     test_begin(&t);
     add_author(&t, 2);
     store_rollback(t.w);
-    assert_int_equal(store_version(t.r), b);
+    assert_int_equal(store_get_version(t.r), b);
     /* The first commit after a complete checkpoint restarts the log. */
     assert_int_equal(store_checkpoint(t.w, CHECKPOINT_PASSIVE), OK);
     for (unsigned i = 3; i < 6; i++) {
-        b = store_version(t.r);
+        b = store_get_version(t.r);
         test_begin(&t);
         add_author(&t, i);
         test_commit(&t);
-        assert_int_not_equal(store_version(t.r), b);
+        assert_int_not_equal(store_get_version(t.r), b);
     }
 }
 
