@@ -26,8 +26,8 @@ static enum next start_endpoint(struct request *r)
 
 /* ---- the response cache ---- */
 
-/* The revision is from before the response was made: it may be older than the data in the response, never
- * newer. Two spellings of one query are two entries. */
+/* The revision is read before the response is written, so it may be older than the data in the response but
+ * never newer. Two spellings of one query result in two entries. */
 static struct response_key response_key_of(const struct request *r)
 {
     const struct endpoint_call *call = endpoint_call_of(r);
@@ -63,8 +63,8 @@ static bool serve_from_cache(struct request *r)
     return true;
 }
 
-/* Only complete responses of admitted requests that have no header fields of their own. A 304 has its body
- * too. */
+/* Stores only complete responses of admitted requests without additional header fields. A 304 also has its
+ * body here, so it can be stored. */
 static void offer_to_cache(struct request *r)
 {
     const struct endpoint_call *call = endpoint_call_of(r);
@@ -82,8 +82,8 @@ static void offer_to_cache(struct request *r)
 
 /* ---- rate limit and plan ---- */
 
-/* The fields of the IETF draft and the older X-RateLimit ones; both count seconds from now. Written without
- * printf, which would take as long as the rest of the head. */
+/* Adds the RateLimit fields of the IETF draft and the older X-RateLimit fields. In both, times are seconds
+ * from now. printf is avoided because it would take as long as the rest of the response head. */
 static void add_limit_fields(struct request *r, const struct limit_verdict *v)
 {
     enum { FIELDS_BYTES = 256 }; /* the names and six numbers of at most 20 digits */
@@ -138,7 +138,7 @@ static enum next verdict_step(struct request *r)
 
 /* ---- authentication ---- */
 
-/* Without rate limit fields: the limiter is not called for such a key. */
+/* The response has no rate limit fields, because the limiter is not called for an invalid key. */
 static enum next reject_key(struct request *r, enum api_error error, const char *message)
 {
     struct endpoint_call *call = endpoint_call_of(r);
@@ -254,7 +254,7 @@ static void finish(struct request *r)
         offer_to_cache(r);
     if (call && call->limit.verdict.limit && api->limit_headers)
         add_limit_fields(r, &call->limit.verdict);
-    /* After the response was made, so that /account never shows its own request as the last use. */
+    /* Called after the response was written, so that /account never shows its own request as the last use. */
     if (call && call->counted)
         key_usage_record(api->usage, &call->owner);
     envelope_finish(r, &api->envelope, call && r->route->flags & ENDPOINT_BY_ACCEPT);

@@ -1,4 +1,5 @@
-/* GET /books: all books of the author, newest first. There are no pages, so the response is made in slices.
+/* GET /books: all books of the author, newest first. The list is not paginated, so the response is written in
+ * slices (stream.h).
  */
 #include "api/api.h"
 #include "api/stream.h"

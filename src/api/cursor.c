@@ -1,5 +1,5 @@
-/* Cursors. The hash is not secret: a forged position only lists the author's own videos from another place.
- */
+/* Formats and parses cursors. The hash needs no secret key: with a forged cursor, a client can only list its
+ * own author's videos from another position. */
 #include "api/cursor.h"
 
 #include "base/base64.h"

@@ -108,8 +108,8 @@ enum next envelope_end(struct request *r)
 
 /* ---- CORS (the Fetch standard) ---- */
 
-/* For any route, with or without a key. Keys are sent in a header field and never in a cookie, so no
- * credentials mode is needed. */
+/* CORS applies to all routes, with or without a key. Keys are sent in a header field and never in a cookie,
+ * so no credentials mode is needed. */
 bool envelope_preflight(struct request *r, const struct envelope_settings *settings)
 {
     if (!*settings->cors_origins || !r->field[FIELD_ORIGIN].p ||
@@ -150,7 +150,8 @@ static void add_cors(struct request *r, const struct envelope_settings *settings
 
 /* ---- fields of every response ---- */
 
-/* One line per request at level debug. A client may have put a key into the target, which is cut there. */
+/* Logs one line per request at level debug. If the client has put a key into the target, the target is cut
+ * off before the key. */
 static void log_response(const struct request *r, const struct envelope_settings *settings)
 {
     enum { TARGET_MAX = 1000 };

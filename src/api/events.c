@@ -23,7 +23,7 @@ struct feed {
     int64_t after; /* ascending order: the position of the request */
     int64_t last_id, newest_id;
     int lag;         /* events after the position when the request arrived */
-    int lag_of_page; /* those of them that the page contains */
+    int lag_of_page; /* number of these events that the page contains */
 };
 
 /* ---- parameters ---- */
@@ -55,7 +55,7 @@ static bool read_after(struct request *r, struct feed *feed)
     if (feed->latest)
         feed->query.bound = endpoint_call_of(r)->owner.last_event_id;
     else if (param_is_given(r, P_AFTER) && !parse_event_id(after, &feed->query.bound))
-        return reject(r, "after must be the next_cursor of a page (evt_<number>) or latest.");
+        return reject(r, "\"after\" must be the next_cursor of a page (evt_<number>) or \"latest\".");
     return true;
 }
 
@@ -70,11 +70,11 @@ static bool read_order(struct request *r, struct feed *feed)
         feed->query.bound = INT64_MAX;
     if (param_is_given(r, P_BEFORE) &&
         !parse_event_id(endpoint_call_of(r)->params[P_BEFORE], &feed->query.bound))
-        return reject(r, "before must be the next_cursor of a page (evt_<number>).");
+        return reject(r, "\"before\" must be the next_cursor of a page (evt_<number>).");
     if (param_is_given(r, P_BEFORE) && !feed->query.descending)
-        return reject(r, "before is allowed only with order=desc.");
+        return reject(r, "\"before\" is allowed only with order=desc.");
     if (feed->query.descending && param_is_given(r, P_AFTER))
-        return reject(r, "after is not allowed with order=desc. Use before.");
+        return reject(r, "\"after\" is not allowed with order=desc; use \"before\" instead.");
     return true;
 }
 
@@ -90,7 +90,7 @@ static bool read_query(struct request *r, struct feed *feed)
         !param_integer(r, P_WAIT, 1, WAIT_MAX_S, &wait_s))
         return false;
     if (wait_s && feed->query.descending)
-        return reject(r, "wait is not allowed with order=desc.");
+        return reject(r, "\"wait\" is not allowed with order=desc.");
     feed->query.has_type = type >= 0;
     feed->query.type = type >= 0 ? (enum event_type)type : EVENT_WENT_VIRAL;
     feed->query.scan_limit = SCAN_PER_SLICE;
@@ -148,7 +148,8 @@ static void record_poll(struct request *r, const struct feed *feed)
     poll_positions_record(call->api->positions, &call->owner.key_id, &update);
 }
 
-/* An empty page, or the newest events in descending order, put the key's position at the newest event. */
+/* Sets the key's poll position. After an empty page, or a page of the newest events in descending order, it
+ * is the newest event. */
 static void record_page(struct request *r, const struct feed *feed)
 {
     struct endpoint_call *call = endpoint_call_of(r);
@@ -172,7 +173,7 @@ static void record_page(struct request *r, const struct feed *feed)
     call->facts[FACT_LAG] = feed->query.descending ? -1 : feed->lag;
 }
 
-/* The same for a response from the cache. */
+/* Sets the key's poll position after a response from the cache. */
 static void on_cache_hit(struct request *r, const int64_t facts[RESPONSE_FACTS])
 {
     const struct endpoint_call *call = endpoint_call_of(r);
@@ -211,8 +212,8 @@ static enum next add_lag_step(struct request *r)
     return finish_step(r);
 }
 
-/* If the page is full, the poll's lag requires a count of further events: those after the page, or, if a
- * filter excluded some, all events after the position. */
+/* Determines the lag of the poll. If the page is full, further events must be counted: the events after the
+ * page, or if a filter may have excluded some, all events after the position. */
 static enum next finish(struct request *r, struct feed *feed)
 {
     struct endpoint_call *call = endpoint_call_of(r);
@@ -235,8 +236,8 @@ static enum next woken_step(struct request *r)
     return api_authorize_again(r, feed_slice_step);
 }
 
-/* An empty page waits for a commit until the deadline. The next read continues after the rows that were
- * scanned. */
+/* If the page is empty, waits for a commit until the deadline. The next read then continues after the rows
+ * that have been scanned. */
 static enum next finish_or_wait(struct request *r, struct feed *feed)
 {
     struct longpoll *longpoll = endpoint_call_of(r)->api->longpoll;
@@ -283,10 +284,11 @@ static enum next events_step(struct request *r)
     feed->after = feed->query.bound;
     record_poll(r, feed);
     if (feed->wait_until_ms)
-        call->valid_until_ms = 0; /* a cached empty page would end the wait at once */
+        call->valid_until_ms = 0; /* a cached empty page would end a long poll immediately */
     JSON_KEY(envelope_begin(r), "data");
     json_open(&r->res.body, '[');
-    /* No event is newer than the position, as the key's lookup has found. */
+    /* The lookup of the key has shown that no event is newer than the position, so the read can be skipped.
+     */
     if (!feed->query.descending && feed->query.bound >= call->owner.last_event_id)
         return finish_or_wait(r, feed);
     return feed_slice_step(r);

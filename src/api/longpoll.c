@@ -89,13 +89,13 @@ static void on_free(struct request *r)
 enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms)
 {
     bool first = list_is_empty(&l->waiting) && list_is_empty(&l->due);
-    /* The version has not been polled since the request read, so a commit may be missed: it reads once more.
-     */
+    /* store_version() was not polled between the request's read and now, so a commit in between would be
+     * missed. The request therefore reads once more. */
     bool reads_again = first && !w->request;
     if (reads_again)
         (void)has_changed(l);
     if (w->request)
-        list_remove(&w->link); /* still linked, as its deadline ended the last wait */
+        list_remove(&w->link); /* still linked, because the last wait ended at its deadline */
     w->request = r;
     list_init(&w->link);
     list_add_last(reads_again ? &l->due : &l->waiting, &w->link);

@@ -12,7 +12,8 @@ static int find_name(const struct endpoint *endpoint, struct str name)
     return -1;
 }
 
-/* NULL, or the reason why the value is invalid. */
+/* Decodes the value of a parameter into call->params. Returns NULL, or the reason why the value is invalid.
+ */
 static const char *decode_value(struct request *r, int index, struct str raw)
 {
     struct str *value = &endpoint_call_of(r)->params[index];
@@ -37,7 +38,7 @@ bool params_parse(struct request *r)
             continue;
         const char *reason = decode_value(r, index, raw.p ? raw : STR(""));
         if (reason) {
-            (void)envelope_error(r, API_INVALID_PARAMETER, "%s %s.", endpoint->params[index], reason);
+            (void)envelope_error(r, API_INVALID_PARAMETER, "\"%s\" %s.", endpoint->params[index], reason);
             return false;
         }
     }
@@ -51,7 +52,8 @@ bool param_is_given(const struct request *r, int index)
 
 static bool reject(struct request *r, int index, const char *accepted)
 {
-    (void)envelope_error(r, API_INVALID_PARAMETER, "%s must be %s.", endpoint_of(r)->params[index], accepted);
+    (void)envelope_error(r, API_INVALID_PARAMETER, "\"%s\" must be %s.", endpoint_of(r)->params[index],
+                         accepted);
     return false;
 }
 

@@ -30,13 +30,14 @@ struct response_cache {
     struct hash_table by_key;
     struct list by_use;
     struct response_cache_counters counts;
-    /* Hashes of the requests that were offered, one bit each; cleared after SEEN_MAX of them. Two requests
-     * that share a bit only store a response early. */
+    /* One bit per hash of a request for which response_cache_store() was called; cleared after SEEN_MAX
+     * requests. If two requests share a bit, a response is stored on its first request, which does no harm.
+     */
     unsigned char seen[SEEN_BITS / 8];
     int seen_count;
 };
 
-/* All fields but the revision. */
+/* Compares all members except the revision. */
 static bool is_same_request(const struct hash_link *link, const void *key)
 {
     const struct response_key *a = &((const struct cache_entry *)(const void *)link)->key, *b = key;
@@ -48,7 +49,8 @@ struct response_cache *response_cache_new(size_t max_bytes)
 {
     struct response_cache *c = xcalloc(1, sizeof *c);
     c->max_bytes = max_bytes;
-    c->seed = (uint64_t)(uintptr_t)c; /* hard to guess; a collision costs time, as full keys are compared */
+    c->seed = (uint64_t)(uintptr_t)
+        c; /* hard to guess; a hash collision costs only time, because full keys are compared */
     hash_table_init(&c->by_key, is_same_request);
     list_init(&c->by_use);
     return c;

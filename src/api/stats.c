@@ -1,4 +1,5 @@
-/* GET /stats: parameters, the sequence of slices, and rows of videos. */
+/* GET /stats: parses the parameters, reads the statistics in slices (stats.h), and writes one row per video.
+ */
 #include "api/api.h"
 #include "api/stats.h"
 
@@ -27,7 +28,7 @@ static bool read_range(struct request *r, struct stats *s)
 static bool check_range(struct request *r, const struct stats *s)
 {
     if (s->from > s->to)
-        (void)envelope_error(r, API_INVALID_PARAMETER, "end_date must not be before start_date.");
+        (void)envelope_error(r, API_INVALID_PARAMETER, "\"end_date\" must not be before \"start_date\".");
     else if (s->to - s->from >= STATS_DAYS_MAX)
         (void)envelope_error(r, API_RANGE_TOO_LONG,
                              "The range from start_date to end_date must be at most %d days.",
@@ -37,7 +38,7 @@ static bool check_range(struct request *r, const struct stats *s)
     return false;
 }
 
-/* The Accept field names text/csv and does not name application/json. */
+/* Returns true if the Accept field contains text/csv but not application/json. */
 static bool accepts_csv(struct str accept)
 {
     bool csv = false;

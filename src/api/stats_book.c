@@ -1,5 +1,5 @@
-/* Statistics by book: reads the books in pages and sums the days of each book's videos. Needs memory for one
- * page of books and for the days of one book, whatever the size of the account. */
+/* Statistics by book: reads the books page by page and adds up the days of each book's videos. The memory
+ * holds one page of books and the days of one book, whatever the size of the account. */
 #include "api/api.h"
 #include "api/csv.h"
 #include "api/stats.h"
@@ -27,11 +27,11 @@ struct by_book {
     bool has_last;
     struct book_position last;
     struct buf titles;
-    /* Sums of the current book, by date of the range. */
+    /* Sums of the current book, one for each date of the range. */
     bool has_rows;
     bool listed[STATS_DAYS_MAX];
     int64_t gained[STATS_DAYS_MAX];
-    struct buf viral; /* of struct viral_video */
+    struct buf viral; /* array of struct viral_video */
 };
 
 static void free_buffers(struct request *r)
@@ -135,7 +135,7 @@ static void json_row(struct buf *b, const struct stats *s)
     json_close(b, '}');
 }
 
-/* The ids of a cell are separated by spaces. */
+/* Writes the ids into one cell, separated by spaces. */
 static void append_id(struct buf *b, const struct uuid *id)
 {
     char text[UUID_TEXT_LEN];

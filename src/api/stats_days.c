@@ -1,5 +1,6 @@
-/* Dense days of a statistics row: every date from the first reading (or the start of the range) to the last
- * possible one, with 0 views and the previous total on days without a gain. */
+/* Adds the missing days to a statistics row: the result has every date from the first reading (or the start
+ * of the range) to the last date with possible readings. A day without a gain has 0 views and the total of
+ * the day before. */
 #include "api/stats.h"
 
 #include "base/clock.h"

@@ -24,7 +24,7 @@ static bool read_dates(struct request *r, struct videos_query *q)
     if (!param_date(r, P_START_DATE, &start) || !param_date(r, P_END_DATE, &end))
         return false;
     if (start > end) {
-        (void)envelope_error(r, API_INVALID_PARAMETER, "end_date must not be before start_date.");
+        (void)envelope_error(r, API_INVALID_PARAMETER, "\"end_date\" must not be before \"start_date\".");
         return false;
     }
     q->posted_from = param_is_given(r, P_START_DATE) ? date_start_ms(start) : INT64_MIN;
@@ -40,7 +40,7 @@ static bool read_cursor(struct request *r, struct videos_query *q)
     q->has_after = cursor_parse(q, &call->owner.author_id, call->params[P_CURSOR], &q->after);
     if (!q->has_after)
         (void)envelope_error(r, API_INVALID_PARAMETER,
-                             "cursor must be the next_cursor of a page with the same filters.");
+                             "\"cursor\" must be the next_cursor of a page with the same filters.");
     return q->has_after;
 }
 

@@ -24,7 +24,7 @@ static void append_uris(struct buf *b, const struct str *uris, size_t count)
     json_close(b, ']');
 }
 
-/* Leaves the object open. `secret` NULL: without client_secret. */
+/* Writes the members of an app and leaves the JSON object open. If `secret` is NULL, omits client_secret. */
 static void begin_json(struct buf *b, const struct app_record *app, const struct key_text *secret)
 {
     json_open(b, '{');
@@ -276,7 +276,7 @@ static enum cli_exit remove_command(struct cli *cli, const struct cli_arguments 
     struct removal m = {.client_id = str_from_cstr(arguments->operands[0]),
                         .keeps_keys = cli_flag(arguments, "keep-keys")};
     if (m.keeps_keys && cli_flag(arguments, "revoke-keys"))
-        return cli_fail(CLI_USAGE, "--revoke-keys and --keep-keys exclude each other");
+        return cli_fail(CLI_USAGE, "--revoke-keys and --keep-keys cannot be used together");
     enum err err = cli_transaction(cli, remove_app, &m);
     if (err)
         return err == ERR_NOT_FOUND ? cli_fail(CLI_PART, "no app has this client_id (see viewtally app list)")

@@ -1,4 +1,4 @@
-/* viewtally backup: copies the database while the server runs. `viewtally restore` is the way back. */
+/* viewtally backup: copies the database while the server runs. `viewtally restore` restores the copy. */
 #include "base/file_owner.h"
 #include "base/file_sync.h"
 #include "cli/arguments.h"
@@ -33,7 +33,7 @@ static enum cli_exit draft_begin(struct draft *d, const char *target)
     return CLI_DONE;
 }
 
-/* True if the target is the database or one of its companion files, also through a link. */
+/* Returns true if the target is the database or one of its companion files, even through a link. */
 static bool is_of_database(const char *target, const char *database)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-import", "-lock"};
@@ -55,7 +55,7 @@ static enum cli_exit make_backup(const char *database, const struct draft *d, co
     struct error error;
     if (store_copy(database, d->path, &error) || store_verify(d->path, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
-    /* Sync, then rename: the target is the complete copy or unchanged. */
+    /* Syncs, then renames, so that after a crash the target is either the complete copy or unchanged. */
     if (file_sync(d->path) && rename(d->path, target) == 0 && file_sync_directory_of(target))
         return CLI_DONE;
     return cli_fail(CLI_COULD_NOT, "%s: %s", target, strerror(errno));

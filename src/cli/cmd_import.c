@@ -144,8 +144,8 @@ static enum err open_copy(const struct cli *cli, bool creates, const char *path,
     return err ? err : store_open(out, &options, error);
 }
 
-/* A dry run is the whole import on a copy of the database. The copy is unlinked as soon as it is open, so it
- * disappears however the run ends. */
+/* A dry run is a complete import into a copy of the database. The copy is unlinked as soon as it is open, so
+ * that the system deletes it even if the process is killed. */
 static struct store *open_for_dry_run(const struct cli *cli, bool creates, const char *dir)
 {
     char path[PATH_MAX];

@@ -16,7 +16,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-/* `full` NULL: without the key itself. `lag` NULL: no Redis is configured, so poll positions are unknown. */
+/* Writes a key as JSON. If `full` is NULL, omits the key itself. If `lag` is NULL, omits the poll position,
+ * which is unknown without Redis. */
 static void append_json(struct buf *b, const struct api_key *key, const char *prefix, const char *full,
                         const struct key_lag *lag)
 {

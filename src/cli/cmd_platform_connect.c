@@ -27,7 +27,7 @@ struct connecting {
     bool no_author;
 };
 
-/* Reads all of standard input; returns false after printing an error. */
+/* Reads all of standard input. Returns false after printing an error. */
 static bool read_input(char *text, size_t *len)
 {
     *len = 0;
@@ -168,7 +168,7 @@ static enum cli_exit check_options(const struct cli *cli, const struct cli_argum
         return cli_fail(CLI_USAGE, "--account must not be empty");
     if (!*cli->config.secrets.key_file)
         return cli_fail(CLI_USAGE,
-                        "tokens are stored encrypted only: create a key with viewtally secrets init FILE "
+                        "tokens are only stored encrypted: create a key with viewtally secrets init FILE "
                         "and set [secrets] key_file = FILE");
     c->account = (struct linked_account){
         .api = desc->api, .id = str_from_cstr(account), .name = str_from_cstr(cli_value(arguments, "name"))};

@@ -17,7 +17,7 @@ static const char no_post[NO_POST_LEN + 1] = "10000000000000001";
 
 struct account_test {
     struct platform_session *session;
-    struct str post_id; /* p == NULL: the author has none there */
+    struct str post_id; /* p is NULL if the author has no post there */
     int64_t posted_at;
 
     bool with_account; /* platform_call.with_account of the next call */

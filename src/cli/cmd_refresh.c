@@ -66,7 +66,7 @@ static enum cli_exit print_report(const struct refresh_report *report)
 
 /* ---- running ---- */
 
-/* Waits for a run of another process first. */
+/* If another process is refreshing, waits for its run to end first. */
 static enum err run_when_free(const struct refresh_options *options, struct refresh_report *report,
                               int64_t wait_ms)
 {
@@ -117,7 +117,9 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
                                             .cause = CAUSE_COMMAND,
                                             .stop = &stop};
     if (!options.sources.sources[0])
-        return cli_fail(CLI_USAGE, "[refresh] source is none: set it to refresh");
+        return cli_fail(
+            CLI_USAGE,
+            "nothing to refresh: [refresh] source is \"none\"; set it to simulated, spool or platforms");
     if (!cli_migrate_store(cli, false))
         return CLI_COULD_NOT;
     enum cli_exit code = check_secrets(&cli->config);

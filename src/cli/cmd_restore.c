@@ -3,8 +3,8 @@
  *     lock -> check that no other process uses the database -> draft: copy, verify, migrate,
  *     carry over revocations (carry.h) -> replace (replace.h)
  *
- * Everything that takes long or can fail happens in the draft: the old database stays in place until the new
- * one is complete and synced. */
+ * The draft is the new database under a temporary name. Everything that takes long or can fail happens in the
+ * draft, so the old database stays in place until the new one is complete and synced. */
 #include "base/clock.h"
 #include "base/file_owner.h"
 #include "base/seam.h"
@@ -52,16 +52,16 @@ static enum cli_exit check_unused(const struct restore *r)
     return refuse_or_skip(r, "SQLite's own check that no other process uses the database", error.text);
 }
 
-/* The replaced database: the current one, or the one that an interrupted restore moved aside. Without either,
- * the file of an earlier restore at least has the revocations until then. */
+/* Finds the replaced database: the current one, or the one that an interrupted restore renamed. If there is
+ * neither, the file that an earlier restore renamed contains at least the revocations until then. */
 static const char *replaced_of(const struct replacement *r)
 {
     return !r->is_missing ? r->path : r->before[0] ? r->before : NULL;
 }
 
-/* Event ids served after the backup must not be issued again. If the replaced database is readable, it has
- * the newest id. If not, ids are at most slightly ahead of the clock: an id is the time in milliseconds,
- * unless more than 1,000 events a second were created for a long time. */
+/* Event ids that were served after the backup must not be issued again. The new ids therefore begin after the
+ * newest id of the replaced database. If it is unreadable, they begin after the current time: ids are times
+ * in milliseconds and run ahead of the clock only after more than 1,000 events a second over a long time. */
 static enum err renew_draft(struct restore *r, struct error *error)
 {
     const struct replacement *p = &r->replacement;

@@ -51,9 +51,10 @@ static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *argumen
     enum err err = key_rotation_run(&cli->config, store, &done, &error);
     store_close(store);
     if (err)
-        return cli_fail(exit_of(err),
-                        "%s. All accounts that could be decrypted before still can; run it again",
-                        error.text);
+        return cli_fail(
+            exit_of(err),
+            "%s. Accounts that could be decrypted before can still be decrypted. Run this command again.",
+            error.text);
     printf("The new key is %08x; %lld account%s resealed, and the old key was removed from the file.\n"
            "Old backups of the database need a copy of the old key file: keep one as long as those.\n",
            done.key_id, (long long)done.resealed, done.resealed == 1 ? " was" : "s were");

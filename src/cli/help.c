@@ -1,4 +1,4 @@
-/* Lays the command table out for a terminal: one paragraph is one string there, wrapped here. */
+/* Prints the command table for a terminal. A paragraph of the table is one string, which is wrapped here. */
 #include "cli/help.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void write_paragraph(FILE *to, struct str text, size_t indent, size_t at)
     (void)fputc('\n', to);
 }
 
-/* Paragraphs are separated by an empty line; those that begin with a space are printed as they are. */
+/* Paragraphs are separated by an empty line. A paragraph that begins with a space is printed unchanged. */
 static void write_text(FILE *to, const char *text, size_t indent)
 {
     struct str rest = str_from_cstr(text);

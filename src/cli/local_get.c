@@ -17,8 +17,8 @@ struct local_call {
     struct error *error;
 };
 
-/* "http://127.0.0.1:8080", or "http://localhost" for a Unix socket. Returns false if the address cannot be
- * connected to. */
+/* "http://127.0.0.1:8080", or "http://localhost" for a Unix socket. Returns false if no connection to the
+ * address is possible. */
 static bool origin_of(const char *address, char origin[ORIGIN_MAX])
 {
     struct sockaddr_storage at = {0};

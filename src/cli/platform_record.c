@@ -178,7 +178,7 @@ bool platform_record_response(struct platform_session *a, const struct platform_
     *r = (struct recording){.session = a};
     const struct http_request *q = a->request;
     anonymizer_init(&r->ids, &a->call_arena,
-                    call->by_key ? STR("") /* the path has the key */
+                    call->by_key ? STR("") /* the path contains the API key */
                                  : arena_printf(&a->call_arena, "%.*s %.*s", (int)q->path.len, q->path.p,
                                                 (int)q->body.len, q->body.len ? q->body.p : ""));
     anonymizer_set_id(&r->ids, a->account.account_id, SAMPLE_ACCOUNT);

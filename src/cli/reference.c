@@ -10,7 +10,7 @@ static void write_cell(FILE *to, const char *text)
         (void)fprintf(to, "%s%c", *text == '|' ? "\\" : "", *text);
 }
 
-/* Paragraphs that are printed as they are become code blocks. */
+/* A paragraph that is printed unchanged becomes a code block. */
 static void write_text(FILE *to, const char *text)
 {
     const struct str s = str_from_cstr(text);

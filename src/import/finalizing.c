@@ -9,8 +9,8 @@
 
 enum { ARENA_BLOCK = 16 * 1024 };
 
-/* True if the baseline reaches the threshold, or if the views reach both the stored and the present
- * threshold: a video that is not viral must be below its threshold. */
+/* Returns true if the baseline reaches the threshold, or if the views reach both the stored and the current
+ * threshold. A video that is not viral must be below its threshold. */
 static bool is_viral(const struct video *video, const struct viral_comparison *viral)
 {
     return video->baseline >= viral->threshold ||
@@ -55,7 +55,7 @@ static enum err finalize_each(struct store *store, const struct step_rules *rule
         err = finalize(store, rules, &video, result);
         if (err)
             return err;
-        /* The list is ordered by author: raise each revision once. */
+        /* The list is ordered by author, so increment the revision once per author. */
         if (i + 1 == count || pending[i + 1].author_row != pending[i].author_row)
             err = store_touch_author(store, pending[i].author_row, TIME_NONE);
         if (err)
@@ -98,7 +98,7 @@ static enum err complete(struct store *store, const struct step_rules *rules,
 {
     struct pending_video any;
     size_t count = 0;
-    /* Checked before the transaction: without pending videos there is no wait for another writer. */
+    /* Checked before the transaction, so that without pending videos there is no wait for another writer. */
     enum err err = store_list_pending(store, &any, 1, &count);
     const struct transaction_scope scope = transaction_scope_plain(store);
     struct finalizing_batch batch = {.rules = rules, .result = result, .more = count > 0};

@@ -4,7 +4,7 @@
  *     apply_entities       staging -> database    (authors, then books, then videos)
  *     sort_readings        staging -> sorter      (each reading finds its video)
  *     apply_steps          sorter -> database     (a step is all readings of one author and time)
- *     finalize_videos      decides the videos with a new baseline
+ *     finalize_videos      decides which videos with a new baseline are viral
  *
  * A step is never split between transactions, so after a crash it is complete or missing, and applying it
  * again changes nothing. */

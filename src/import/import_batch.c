@@ -34,8 +34,8 @@ static enum err commit(struct import *im)
     return err;
 }
 
-/* SQLite's write lock has no queue: waiters poll it, so a pause gives them a chance. A scope of the caller
- * pauses by itself. */
+/* SQLite's write lock has no queue: waiting processes poll it, so pause to let them acquire it. A scope
+ * passed by the caller does this itself. */
 enum err import_batch_end(struct import *im, enum err err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000L};

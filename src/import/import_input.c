@@ -57,7 +57,7 @@ static bool is_stdin(const char *name)
     return strcmp(name, "-") == 0;
 }
 
-/* The size of all files; 0 if one is not a regular file. */
+/* Returns the size of all files together, or 0 if one is not a regular file. */
 static int64_t input_bytes(const struct import *im)
 {
     int64_t total = 0;

@@ -35,7 +35,7 @@ enum err import_lock_share(struct import_lock *l)
     return ERR_IO;
 }
 
-/* Releases first: of two imports that end together, the later one then finds the lock free. */
+/* Releases first, so that of two imports that end at the same time, the later one finds the lock free. */
 bool import_lock_try_exclusive(struct import_lock *l)
 {
     return file_lock_set(&l->file, FILE_LOCK_NONE, true) &&

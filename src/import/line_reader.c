@@ -26,7 +26,7 @@ void line_reader_open(struct line_reader *r, int fd)
     *r = (struct line_reader){.fd = fd, .buffer = r->buffer};
 }
 
-/* Appends a chunk, after moving the unread bytes to the front if the room is short. */
+/* Appends a chunk to the buffer. If there is too little space, first moves the unread bytes to the front. */
 static enum err fill(struct line_reader *r)
 {
     if (BUFFER_BYTES - r->end < READ_AHEAD / 2) {

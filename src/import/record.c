@@ -18,7 +18,7 @@ enum {
     TEXT_MAX = 2000,
     URL_MAX = 2048,
     POST_ID_MAX = 255,
-    POOL_LINE_MAX = 4096, /* lines up to this length are parsed without an allocation */
+    POOL_LINE_MAX = 4096, /* a line up to this length is parsed without an allocation */
     WHY_MAX = 200,
 };
 
@@ -107,10 +107,10 @@ static const struct {
 };
 
 struct record_parser {
-    yyjson_doc *doc; /* of the last line, which its texts are borrowed from */
+    yyjson_doc *doc; /* the document of the last line; texts of the record point into it */
     void *pool;
     size_t pool_size;
-    int post; /* the index in `posts` that is being read, -1 outside: for messages */
+    int post; /* index of the post that is being read, for messages; -1 if none */
     char why[WHY_MAX];
 };
 
@@ -148,7 +148,7 @@ static __attribute__((format(printf, 2, 3))) bool reject(struct record_parser *p
     return false;
 }
 
-/* "FIELD problem", with the place in `posts` before it. */
+/* Writes "FIELD problem" as the reason, for a post with its place in `posts` before it. */
 static bool reject_field(struct record_parser *p, const char *field, const char *problem)
 {
     if (p->post >= 0)

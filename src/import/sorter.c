@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAN_IN = 32, LEVELS = 8 }; /* 32^8 buffers: more than any disk holds */
+enum { FAN_IN = 32, LEVELS = 8 }; /* 32^8 full buffers exceed the size of any disk */
 
 struct sorted_run {
     int64_t from, to;
@@ -153,7 +153,7 @@ static void make_heap(struct sorter *s)
         sift_down(s, i);
 }
 
-/* Removes the least head and reads the next record of its source. */
+/* Removes the smallest head and reads the next record of its source. */
 static enum err pop(struct sorter *s, struct sort_record *out, bool *has)
 {
     *has = s->heap_count > 0;

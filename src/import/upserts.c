@@ -176,7 +176,7 @@ static enum err reject_post(struct upserts *e, struct str *reason, size_t i, con
     return reject(reason, arena_printf(&e->arena, "posts[%zu].%s", i, problem));
 }
 
-/* The post id must be unused or belong to this video (row 0: a new video). */
+/* Checks that the post id is unused or belongs to this video. Its row is 0 for a new video. */
 static enum err check_post_id(struct upserts *e, const struct video *video, const struct post_record *record,
                               size_t i, struct str *reason)
 {
@@ -228,7 +228,7 @@ static enum err set_posts(struct upserts *e, const struct video_record *record, 
     return OK;
 }
 
-/* The comparison of a new video with the videos that had readings before this import. */
+/* Returns the comparison of a new video with the author's videos that had readings before this import. */
 static enum err initial_comparison(struct upserts *e, int64_t author_row, struct viral_comparison *out)
 {
     const size_t slot = (size_t)author_row % COMPARISONS_CACHED;
@@ -245,7 +245,7 @@ static enum err initial_comparison(struct upserts *e, int64_t author_row, struct
     return OK;
 }
 
-/* Posts are never removed; they are added or get another id. */
+/* A post can be added or get another id, but is never removed. */
 static enum err write_post_keys(struct upserts *e, struct video *old, const struct video *video)
 {
     enum err err = OK;

@@ -124,7 +124,8 @@ static enum next client_step(struct request *r)
     if (call->read.err && call->read.err != ERR_NOT_FOUND)
         return oauth_store_error(r);
     bool registered = call->read.err == OK && app->removed_at == TIME_NONE;
-    /* Wrong secrets count against the app only if it has one: else anybody could lock a public app out. */
+    /* Wrong secrets are counted only for an app that has a secret. Otherwise anyone could lock out a public
+     * app. */
     struct failure_limiter *failures = registered && app->confidential ? call->oauth->client_failures : NULL;
     int64_t wait_ms = failures ? failure_limiter_wait_ms(failures, call->client_id, clock_mono_ms()) : 0;
     if (wait_ms)
@@ -140,7 +141,7 @@ static enum next client_step(struct request *r)
     return NEXT_MORE;
 }
 
-/* An empty secret counts as missing. */
+/* An empty secret is treated as missing. */
 static bool read_basic(struct request *r, struct oauth_call *call)
 {
     if (r->field_count[FIELD_AUTHORIZATION] > 1 ||
@@ -151,7 +152,8 @@ static bool read_basic(struct request *r, struct oauth_call *call)
     return true;
 }
 
-/* Finds client_id and secret in the Authorization field or in the body. NEXT_DONE: rejected. */
+/* Reads client_id and secret from the Authorization field or the body. Returns NEXT_DONE if the request is
+ * rejected. */
 static enum next identify_client(struct request *r, struct oauth_call *call)
 {
     struct str id = call->fields.values[OAUTH_CLIENT_ID], secret = call->fields.values[OAUTH_CLIENT_SECRET];

@@ -118,7 +118,8 @@ static enum code_outcome check_code(const struct code_exchange *x, const struct 
     if (code->app_row != x->app_row || !str_eq(code->redirect_uri, x->redirect_uri) ||
         !pkce_matches(code->challenge, x->verifier))
         return CODE_MISMATCH;
-    /* A code from the future was issued by a wrong clock, which must not extend its validity. */
+    /* If the code was issued in the future, the clock was wrong; this must not extend the validity of the
+     * code. */
     const bool has_expired = expiry_has_passed(code->created_at, CODE_LIFE_MS, expiry_now_ms());
     return has_expired ? CODE_EXPIRED : CODE_EXCHANGED;
 }
@@ -142,7 +143,8 @@ static enum err exchange_for_key(struct store *store, struct arena *arena, struc
     err = store_check_key_limits(store, x->author.row, x->app_row, now, &reached);
     if (err)
         return err;
-    /* Before the old key is revoked: a rejected exchange must not disconnect the app. */
+    /* Check the limits before revoking the old key, because a rejected exchange must not disconnect the app.
+     */
     if (reached != KEY_LIMIT_NONE) {
         x->outcome = reached == KEY_LIMIT_LIVE ? CODE_LIVE_LIMIT : CODE_DAY_LIMIT;
         return OK;

@@ -1,5 +1,5 @@
-/* Redirect addresses. A registered address is printable ASCII, so that comparing bytes compares addresses and
- * no input can break out of a Location field. */
+/* Redirect URIs. A registered URI contains only printable ASCII, so URIs can be compared byte by byte and
+ * cannot inject other header fields into a response. */
 #include "oauth/redirect.h"
 
 #include "http/grammar.h"
@@ -33,7 +33,7 @@ static const char *check_characters(struct str uri)
     return NULL;
 }
 
-/* Without the ':'; empty if there is none. */
+/* Returns the scheme without the ':'; empty if there is none. */
 static struct str scheme_of(struct str uri)
 {
     size_t n = 0;
@@ -42,14 +42,14 @@ static struct str scheme_of(struct str uri)
     return str_make(uri.p, n < uri.len && uri.p[n] == ':' ? n : 0);
 }
 
-/* Everything after "scheme:". */
+/* Returns everything after "scheme:". */
 static struct str after_scheme(struct str uri)
 {
     size_t n = scheme_of(uri).len + 1;
     return str_make(uri.p + n, uri.len - n);
 }
 
-/* The part between "//" and the path or query. p == NULL: there is no "//". */
+/* Returns the part between "//" and the path or query. p is NULL if there is no "//". */
 static struct str authority_of(struct str uri)
 {
     struct str rest = after_scheme(uri);
@@ -61,7 +61,7 @@ static struct str authority_of(struct str uri)
     return str_make(rest.p + 2, n - 2);
 }
 
-/* "." or "..", also with %2e. */
+/* Returns true for "." and "..", also if a dot is written as %2e. */
 static bool is_dot_segment(struct str segment)
 {
     size_t dots = 0;
@@ -88,7 +88,7 @@ static bool has_dot_segment(struct str uri)
     return false;
 }
 
-/* A parameter of the response would be ambiguous. */
+/* A query with such a parameter would make the response ambiguous. */
 static bool has_response_parameter(struct str uri)
 {
     static const char *const names[] = {"code", "state", "iss", "error", "error_description"};
@@ -104,7 +104,7 @@ static bool has_response_parameter(struct str uri)
     return false;
 }
 
-/* Length of the leading digits if they are a port from 1 to 65535, else 0. */
+/* Returns the length of the leading digits if they are a port from 1 to 65535, else 0. */
 static size_t port_len(struct str s)
 {
     unsigned long long port;
@@ -114,8 +114,8 @@ static size_t port_len(struct str s)
     return n <= 5 && str_to_u64(str_make(s.p, n), 65535, &port) && port ? n : 0;
 }
 
-/* Letters, digits, dots and hyphens, or an address in brackets; then a port or none. Narrower than a URI's
- * host, as it becomes part of a Content-Security-Policy. */
+/* Returns true for letters, digits, dots and hyphens, or an address in brackets, optionally followed by a
+ * port. This is stricter than a URI's host, because the host becomes part of a Content-Security-Policy. */
 static bool has_host(struct str authority)
 {
     struct str host, port;
@@ -136,7 +136,7 @@ static bool has_host(struct str authority)
     return true;
 }
 
-/* Everything after the host and port of a loopback address; p == NULL: not a loopback address. */
+/* Returns everything after the host and port of a loopback URI. p is NULL if it is not a loopback URI. */
 static struct str after_loopback(struct str uri)
 {
     static const struct str starts[] = {{"http://127.0.0.1", 16}, {"http://[::1]", 12}};

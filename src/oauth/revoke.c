@@ -11,7 +11,7 @@ enum { TOKEN = OAUTH_FIRST_FIELD };
 struct revocation {
     int64_t app_row;
     uint8_t hash[KEY_HASH_LEN];
-    bool unknown, foreign; /* no such key; the key belongs to another app, or to none */
+    bool unknown, foreign; /* there is no such key; the key belongs to another app or to no app */
 };
 
 /* In the request's arena. */
@@ -55,7 +55,7 @@ static enum next authenticated_step(struct request *r)
     struct str token = c->fields.values[TOKEN];
     if (!token.p)
         return oauth_error(r, 400, "invalid_request", "token is missing.");
-    /* A token that cannot be a key is invalid already, which is what the app wants (RFC 7009, 2.2). */
+    /* A token that cannot be a key is already invalid, so the revocation succeeds (RFC 7009, 2.2). */
     if (!key_is_well_formed(c->oauth->envelope.key_prefix, token)) {
         oauth_begin_response(r);
         return NEXT_DONE;

@@ -12,7 +12,7 @@ enum { GRANT_TYPE = OAUTH_FIRST_FIELD, CODE, REDIRECT_URI, CODE_VERIFIER };
 
 enum { EXCHANGE_ARENA_BYTES = 8192, AUTHOR_NAME_MAX = 2000 };
 
-/* A string that is copied to the writer's job and back. */
+/* A string that is copied into the writer's job and out of it. */
 #define ROOM(max)                                                                                            \
     struct {                                                                                                 \
         size_t len;                                                                                          \

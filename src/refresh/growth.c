@@ -1,4 +1,4 @@
-/* The numbers of the model. Random values are hashes of their purpose, an id, a time and the seed. */
+/* Implements the growth model. Random values are hashes of their purpose, an id, a time and the seed. */
 #include "refresh/growth.h"
 
 #include "base/check.h"
@@ -9,12 +9,12 @@ enum {
     TYPICAL_MIN = 200,
     TYPICAL_MAX = 1000000000,
     THRESHOLD_PER_TYPICAL = 5, /* for an author without a median */
-    SLOWDOWN_H = 48,           /* the pace halves in this time, */
-    TRICKLE_PER_MILLE = 2,     /* and beyond its size a video grows by this per day, or less */
-    VIRAL_PERIOD = 9,          /* readings; in each period a video may go viral, */
-    VIRAL_READINGS = 6,        /* during this many readings, */
-    VIRAL_SHARE = 3,           /* but only every third one does at all, */
-    VIRAL_ODDS_MIN = 8         /* one of 8 per period if there are few */
+    SLOWDOWN_H = 48,           /* a video's growth rate halves in this time */
+    TRICKLE_PER_MILLE = 2,     /* after reaching its size, a video grows by at most this share per day */
+    VIRAL_PERIOD = 9,          /* readings per period; a video may go viral once in each period */
+    VIRAL_READINGS = 6,        /* number of readings during which it goes viral */
+    VIRAL_SHARE = 3,           /* only one of three videos can go viral */
+    VIRAL_ODDS_MIN = 8         /* a video goes viral in at most one of 8 periods */
 };
 /* A video has at most five posts, so their sum is below COUNT_MAX. */
 #define VIEWS_MAX (COUNT_MAX / 8)
@@ -22,7 +22,7 @@ enum {
 struct platform_habits {
     int64_t weight;                  /* share of the views of a video */
     int64_t pace_h;                  /* hours in which a young post gets most of its views */
-    int64_t per_100000[COUNT_KINDS]; /* other counts per 100,000 views; COUNT_NONE: not provided */
+    int64_t per_100000[COUNT_KINDS]; /* other counts per 100,000 views; COUNT_NONE if not provided */
 };
 
 static const struct platform_habits habits[PLATFORM_COUNT] = {
@@ -55,7 +55,7 @@ static uint64_t draw_video(const struct growth_moment *m, enum purpose purpose, 
     return draw(m, purpose, v->id.b, sizeof v->id.b, when);
 }
 
-/* value * part / of, rounded up with the probability of the fraction. */
+/* Returns value * part / of. Rounds up with a probability equal to the fraction. */
 static int64_t portion(int64_t value, int64_t part, int64_t of, uint64_t random)
 {
     __extension__ const __int128 product = (__int128)value * part + (int64_t)(random % (uint64_t)of);
@@ -79,8 +79,8 @@ bool growth_is_viral(const struct video *video, const struct growth_moment *m)
            draw_video(m, FOR_PERIOD, video, reading / VIRAL_PERIOD) % (uint64_t)odds == 0;
 }
 
-/* Views that the video has to gain in this reading to exceed its threshold by 2 to 12 percent in the last
- * one. */
+/* Returns the views that a viral video must gain in this reading, so that after its last viral reading it
+ * exceeds the threshold by 2 to 12 percent. */
 static int64_t viral_gain(const struct video *video, const struct growth_moment *m)
 {
     if (!growth_is_viral(video, m))
@@ -102,7 +102,7 @@ static int64_t size_of(const struct video *video, const struct growth_moment *m)
            100;
 }
 
-/* The time since the last reading in thousandths of an interval, at most 1000. */
+/* Returns the time since the last reading in thousandths of an interval, at most 1000. */
 static int64_t elapsed_milli(const struct post *post, const struct growth_moment *m)
 {
     if (post->updated_at == TIME_NONE)
@@ -133,7 +133,8 @@ static int64_t add_gain(int64_t known, int64_t gained)
     return gained > VIEWS_MAX - known ? VIEWS_MAX : known + gained;
 }
 
-/* Likes, comments and so on: for the views gained, or for all views if the count is unknown so far. */
+/* Adds to likes, comments and other counts in proportion to the gained views. A count that is unknown so far
+ * is computed from all views. */
 static int64_t other_count(const struct post *post, const struct growth_moment *m, int kind, int64_t gained,
                            int64_t views)
 {

@@ -16,7 +16,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Records of more than a year of hourly runs. Limited by number, because the clock may be wrong by years. */
+/* The number of stored records: more than a year of hourly runs. Not limited by age, because the clock may be
+ * wrong by years. */
 enum { RUNS_KEPT = 10000 };
 
 const char *run_state_name(enum run_state state)
@@ -75,7 +76,7 @@ static bool has_work(const struct refresh_options *o)
     return false;
 }
 
-/* Call with the lease held, so that no other run can begin. */
+/* Call while holding the lease, so that no other run can begin. */
 static enum err check_if_needed(struct run *run, bool *needed)
 {
     const struct refresh_options *o = run->options;
@@ -230,7 +231,8 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
     struct error error;
     struct run run = {.options = options, .report = report, .rules = options->rules};
     *report = (struct refresh_report){0};
-    /* Several processes watch the spool: for a file that another one has applied, avoid any write. */
+    /* Several processes watch the spool. If another process has already applied the new file, write nothing.
+     */
     if (!has_work(options))
         return OK;
     enum err err = store_open(&run.store, &store, &error);

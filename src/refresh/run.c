@@ -1,4 +1,4 @@
-/* What a source can do in a run: count, queue steps, import a file. */
+/* The functions of a run for its sources: counters, queued steps and imports of files. */
 #include "refresh/run.h"
 
 #include "base/check.h"
@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* How many readings are queued at most, and for how long steps are added to a transaction. */
+/* The maximum number of queued readings, and the time during which steps are added to one transaction. */
 enum { QUEUED_READINGS = 2000, TRANSACTION_US = 200 * 1000 };
 
 const struct config *run_config(const struct run *run)
@@ -95,7 +95,7 @@ static enum err apply_step(struct run *run, const struct queued_step *queued)
     return OK;
 }
 
-/* Applies steps from `*next` on in one transaction, as many as its time allows. */
+/* Applies queued steps from index `*next` on, in one transaction, until TRANSACTION_US has passed. */
 static enum err apply_some(struct run *run, size_t *next)
 {
     enum err err = run_begin(run);

@@ -28,7 +28,7 @@ enum { CHECK_MS = 1000 };
 enum {
     RUN_NICE = 5,
     BUSY_PAUSE_MS = 5 * 1000,    /* while another process holds the lease */
-    FAILED_PAUSE_MS = 15 * 1000, /* after a failure, doubled each time, */
+    FAILED_PAUSE_MS = 15 * 1000, /* after a failure; doubled after each further one */
     FAILED_PAUSE_MAX_MS = 15 * 60 * 1000,
 };
 
@@ -51,9 +51,9 @@ struct schedule {
     bool spool_changed;
     bool reconfigured;       /* `rule` is outdated */
     uint64_t seed;           /* of the rule */
-    int64_t not_before_mono; /* start no run earlier, ms */
-    int64_t failed_pause_ms; /* 0: the last run did not fail */
-    int64_t failed_slot;     /* of the last scheduled run if one of its sources failed, else NO_SLOT */
+    int64_t not_before_mono; /* start no run before this monotonic time, ms */
+    int64_t failed_pause_ms; /* 0 if the last run did not fail */
+    int64_t failed_slot;     /* slot of the last scheduled run if one of its sources failed, else NO_SLOT */
     bool source_failed[SOURCE_KINDS]; /* in that run */
     struct schedule_state state;
     int open_handles;
@@ -66,13 +66,13 @@ struct schedule {
 static void on_thread(void *arg)
 {
     struct schedule *s = arg;
-    /* On Linux this affects only the calling thread. Requests have priority over the refresh. */
+    /* Requests have priority over the refresh. On Linux this changes only the calling thread. */
     (void)setpriority(PRIO_PROCESS, 0, RUN_NICE);
     s->result = refresh_run(&s->options, &s->report);
     CHECK(uv_async_send(&s->ended) == 0);
 }
 
-/* If a source failed in this slot, only that one: the others have succeeded. */
+/* If a source failed in this slot, read only that source again, because the others have succeeded. */
 static struct source_list select_sources(const struct schedule *s, enum run_cause cause)
 {
     if (cause == CAUSE_SPOOL)
@@ -122,7 +122,7 @@ static void start(struct schedule *s, enum run_cause cause)
         .write_lock = s->write_lock,
         .stop = &s->stop,
     };
-    /* Every run reads the spool, but may miss files that arrive after this. */
+    /* Cleared before the run: the run reads the spool, but may miss files that arrive later. */
     s->spool_changed = false;
     s->state.running = true;
     const int status = FAULT_OR(UV_EAGAIN, uv_thread_create(&s->thread, on_thread, s));
@@ -155,7 +155,7 @@ static void handle_result(struct schedule *s)
         record_failed_sources(s);
     else if (failed)
         log_error("refresh: cannot start: %s", *s->report.why ? s->report.why : err_name(s->result));
-    /* The files are still in the spool. */
+    /* The files are still in the spool, so the next attempt will apply them. */
     if (s->options.cause == CAUSE_SPOOL && (s->result || failed))
         s->spool_changed = true;
     if (s->result == ERR_BUSY)
@@ -173,16 +173,16 @@ static void check_due(struct schedule *s)
     struct schedule_state *state = &s->state;
     if (state->running || s->closed || !state->enabled)
         return;
-    /* Only now, because a run reads the rule. */
+    /* Not earlier, because a run in progress reads the rule. */
     if (s->reconfigured)
         s->rule = slot_rule_of(s->config, s->seed);
     s->reconfigured = false;
-    /* On error (logged by the driver) try again in a second. */
+    /* After an error, which the database driver has logged, try again in a second. */
     if (store_last_complete_run(s->store, &state->last_started_at, &state->last_finished_at))
         return;
     const int64_t now = clock_wall_ms();
     const int64_t next = slot_next(&s->rule, now, state->last_started_at);
-    /* Without any run so far, it has been due since the first check. */
+    /* If there has been no run so far, the run has been due since the first check. */
     if (next != now || state->next_at == TIME_NONE || state->next_at > now)
         state->next_at = next;
     if (clock_mono_ms() < s->not_before_mono)

@@ -1,4 +1,4 @@
-/* Iterates over the authors and makes up readings of their live videos. */
+/* Iterates over the authors and generates readings of their live videos. */
 #include "refresh/simulated.h"
 
 #include "base/clock.h"
@@ -30,7 +30,8 @@ static bool add_readings(void *ctx, const struct video *video)
     growth_compute(video, &step->moment, counts);
     for (size_t i = 0; i < video->post_count; i++) {
         const struct post *post = &video->posts[i];
-        /* Not yet published, or read at a later time, before the clock was set back. */
+        /* Skip a post that is not published yet, or that was read at a later time, before the clock was set
+         * back. */
         if (post->posted_at > step->moment.now_ms || post->updated_at >= step->moment.now_ms)
             continue;
         struct reading *reading = VEC_ADD(&step->readings);

@@ -1,4 +1,4 @@
-/* One run over the spool: first the files that an earlier run did not finish, then those that wait. If one
+/* One run over the spool: first the files that an earlier run did not finish, then the pending ones. If one
  * file fails (unreadable, still being written), the run continues with the next. If the cause concerns all
  * files (database, full disk), the run ends, and the next one continues where it stopped. */
 #include "refresh/spool.h"
@@ -11,7 +11,7 @@
 
 enum { ARENA_BLOCK = 64 * 1024, UNREADABLE_MAX = 3, ERROR_TEXT_MAX = 1024 };
 
-/* --- files that wait --- */
+/* --- pending files --- */
 
 static enum err apply_file(struct run *run, const struct spool_dir *dir, struct spool_import *s,
                            struct str name, struct arena *a, struct applied_files *applied)
@@ -32,8 +32,8 @@ static enum err apply_file(struct run *run, const struct spool_dir *dir, struct 
     return spool_finish_file(run, dir, &s->file, s->stored_errors, applied);
 }
 
-/* Returns true if the run continues with the next file. If several files cannot be read, the disk is at
- * fault. */
+/* Returns true if the run should continue with the next file. Stops if several files cannot be read, because
+ * then the disk is at fault. */
 static bool skip_unreadable_file(struct run *run, enum err err, int *unreadable)
 {
     if (err != ERR_IO || ++*unreadable > UNREADABLE_MAX)
@@ -78,7 +78,7 @@ static enum err apply_waiting(struct run *run, const struct spool_dir *dir)
         (void)run_fail(run, err, "cannot list the spool directory: %s", err_name(err));
     else
         err = apply_each(run, dir, &list, &applied);
-    /* Also after an error. After a cancellation, the next run does this. */
+    /* Finish the batch even after an error. After a cancellation, the next run does this. */
     if (err != ERR_CANCELED) {
         const enum err finish_err = spool_finish_batch(run, dir, &applied);
         err = err ? err : finish_err;

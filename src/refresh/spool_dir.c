@@ -235,7 +235,7 @@ enum err spool_file_identify(int fd, struct file_identity *out)
     return regular ? OK : ERR_NOT_FOUND;
 }
 
-/* Uses the system clock, which also sets file times, and not the clock of a test. */
+/* Uses the system clock, which also sets file times, instead of the clock that tests can change. */
 static bool was_changed_recently(int fd)
 {
     struct timespec now;
@@ -311,7 +311,7 @@ static enum err sync_directory(int fd)
     return OK;
 }
 
-/* NAME.ndjson, then NAME.TIME.ndjson, adding a millisecond at each attempt. */
+/* Tries NAME.ndjson, then NAME.TIME.ndjson, and adds a millisecond to TIME at each further attempt. */
 static struct c_name target_name(struct str name, int64_t now_ms, int try)
 {
     struct c_name n = c_name(name);
@@ -418,7 +418,7 @@ enum err spool_dir_find_bad(const struct spool_dir *d, const struct file_identit
 
 static enum err write_report(int at, const char *name, bool (*write)(void *ctx, int fd), void *ctx)
 {
-    /* Left over if an earlier attempt crashed. */
+    /* The temporary file exists if an earlier attempt crashed. */
     (void)unlinkat(at, name, 0);
     int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, REPORT_MODE);
     if (fd < 0)

@@ -161,7 +161,7 @@ static enum err apply_all(struct spool_import *s)
 
 enum err spool_import_apply(struct spool_import *s)
 {
-    /* Also checked before reading: a file that is being written may have no end. */
+    /* Also checked before reading, because a file that is being written may grow without end. */
     s->changed = spool_file_has_writer(s->fd);
     const enum err err = s->changed ? OK : apply_all(s);
     if (!s->changed)

@@ -87,7 +87,7 @@ static void start_watching(struct spool_watch *w, const struct stat *st)
     w->device = st->st_dev;
     w->inode = st->st_ino;
     w->checks = 0;
-    report_soon(w); /* files that arrived in the meantime */
+    report_soon(w); /* reports files that arrived while the directory was not watched */
 }
 
 static void check(struct spool_watch *w)
@@ -128,7 +128,7 @@ static void on_check(uv_timer_t *timer)
     report_again(timer->data);
 }
 
-/* Created here and not by the first run, so that it can be watched from the start. */
+/* The directory is created here rather than by the first run, so that it can be watched from the start. */
 static void create_directory(const char *path)
 {
     struct spool_dir dir;

@@ -7,8 +7,9 @@
 
 static const struct str FORM_COOKIE = {"viewtally-form", 14};
 
-/* Returns what the token is bound to. An author who is signed in by a proxy has a form cookie but no session;
- * binding the token to the author keeps a form of one author from being sent in the name of another. */
+/* Returns the text to which the token is bound. An author who is signed in by a proxy has a form cookie but
+ * no session. Binding the token to the author prevents a form of one author from being sent on behalf of
+ * another. */
 static struct str bound_to(const struct page_context *page)
 {
     return page->viewer.author_row ? str_make((const char *)page->viewer.id.b, sizeof page->viewer.id.b)
@@ -35,15 +36,17 @@ static bool is_our_origin(const struct page_context *page, const struct request 
            str_eq_nocase(str_make(rest.p + 2, rest.len - 2), host);
 }
 
-/* Most likely, [server] base_url is not the URL that browsers use. It may also be an attack. */
+/* The most likely cause is a base_url that differs from the URL that browsers use. It may also be an attack.
+ */
 static void warn_of_origin(struct request *r, struct str origin)
 {
     struct web *web = page_context_of(r)->web;
     if (web->warned_of_origin)
         return;
     web->warned_of_origin = true;
-    log_warn("rejected a form from %.*s, because [server] base_url is at %.*s (logged once)", (int)origin.len,
-             origin.p, (int)web->origin.len, web->origin.p);
+    log_warn("rejected a form sent from %.*s, which is not the origin of [server] base_url, %.*s: open the "
+             "pages at base_url, or correct base_url (logged once)",
+             (int)origin.len, origin.p, (int)web->origin.len, web->origin.p);
 }
 
 bool form_origin_is_valid(struct request *r)

@@ -1,5 +1,5 @@
-/* /invite/{secret}: the one-time link with which an author chooses a sign-in name and a password. Only
- * setting the password uses it up, not opening it, because mail programs open links. Setting the password
+/* /invite/{secret}: the one-time link with which an author chooses a sign-in name and a password. Setting the
+ * password consumes the link. Opening it does not, because mail programs open links. Setting the password
  * signs the author out on all other devices. */
 #include "auth/login.h"
 #include "auth/password.h"

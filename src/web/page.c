@@ -235,7 +235,7 @@ enum next page_too_busy(struct request *r)
     return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
 }
 
-/* Fills in the Retry-After field of a 429 after page_error(). */
+/* Adds the Retry-After field of a 429. Call after page_error(). */
 static enum next retry_after(struct request *r, int64_t wait_s)
 {
     response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", (long long)wait_s));
@@ -316,8 +316,8 @@ static void add_source(void *ctx, struct str item)
     s->list = arena_printf(s->arena, "%.*s %.*s", (int)s->list.len, s->list.p, (int)item.len, item.p);
 }
 
-/* Browsers apply `form-action` to redirects after a form, too: a page whose form ends on another server names
- * it (page_context->form_target). */
+/* Browsers apply `form-action` also to redirects after a form. A page whose form redirects to another server
+ * must therefore set page_context->form_target. */
 static struct str content_policy(struct request *r)
 {
     const struct page_context *page = page_context_of(r);

@@ -67,7 +67,8 @@ bool web_path_is_local(struct str path)
     return path.len == 1 || path.p[1] != '/';
 }
 
-/* After the sign-in, the browser returns to this URL. Not for a POST, because its form is lost by then. */
+/* After the sign-in, the browser returns to this URL, unless the request is a POST, because its form is lost
+ * by then. */
 enum next web_redirect_to_sign_in(struct request *r)
 {
     struct str here = r->query.p ? arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p,
@@ -208,7 +209,7 @@ enum next page_checks_start_step(struct request *r)
     return r->route->flags & WEB_STATIC ? begin_page(r) : find_viewer(r);
 }
 
-/* Finds the viewer for a 404, too, so that the error page shows the navigation. */
+/* Finds the viewer even for a 404, so that the error page shows the navigation. */
 enum next page_checks_no_route_step(struct request *r)
 {
     begin_context(r);

@@ -11,7 +11,7 @@ struct revoke_write {
     int64_t author_row, now;
     struct uuid id;
     bool is_app;
-    int64_t key_row; /* 0: the author has no such key of this kind */
+    int64_t key_row; /* 0 if the author has no such key */
     bool was_revoked;
 };
 

@@ -18,7 +18,8 @@
 struct sign_in_write {
     struct session_start start;
     char verified[PASSWORD_STORED_LEN]; /* the stored hash that the password was verified against */
-    char text[PASSWORD_STORED_LEN];     /* a hash with current parameters to store instead; "": none */
+    char text[PASSWORD_STORED_LEN]; /* a new hash with the current parameters, to replace the stored one; ""
+                                       if not needed */
 };
 
 struct sign_in {
@@ -26,7 +27,7 @@ struct sign_in {
     struct str account;     /* the name folded, or as typed if it is no valid login */
     struct viewer found;
     uint8_t device[SECRET_HASH_LEN]; /* hash of the device cookie */
-    int64_t device_author;           /* the author who has signed in with this browser; 0: none */
+    int64_t device_author;           /* the author who has signed in with this browser before; 0 if none */
     struct sign_in_attempt try;
     struct password_call check;
     struct sign_in_write write;

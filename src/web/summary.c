@@ -1,8 +1,9 @@
-/* Computes the summary in two passes: all videos, then their days.
+/* Computes the summary in two passes: first over all videos, then over their days.
  *
- * Only the second pass compares revisions: if every batch of days has the revision that the work began with,
- * the data did not change during the first pass either. If the revision changed, the summary is shown but not
- * cached, instead of starting over: during an import, a slightly mixed page is better than none. */
+ * Only the second pass compares revisions: if every batch of days has the revision from the beginning, the
+ * data did not change during the first pass either. If the revision changed, the summary is shown but not
+ * cached. It is not computed again, because during an import a slightly inconsistent page is better than
+ * none. */
 #include "web/summary.h"
 
 #include "base/check.h"

@@ -224,6 +224,6 @@ class Checker:
         message = body["error"]["message"]
         if body["error"]["code"] == "range_too_long":
             return
-        name = message.split(" ")[0]
-        if name not in operation.query_names():
-            raise DriftError(f"the message does not begin with a parameter of the document: {message!r}")
+        quoted = re.match(r'"([^"]+)" ', message)
+        if not quoted or quoted[1] not in operation.query_names():
+            raise DriftError(f"the message does not begin with a quoted parameter of the document: {message!r}")

@@ -1,6 +1,5 @@
 """Every parameter of every endpoint with invalid values: the message of the 400 names the parameter. Unknown parameters are
 ignored. The list of parameters comes from the document, so a new parameter is tested too."""
-import re
 import urllib.parse
 
 import pytest
@@ -63,7 +62,7 @@ def assert_rejected(place, operation, query, name):
     assert response.status == 400, f"{operation.name}?{query[:200]}: {response}"
     assert response.error_code == "invalid_parameter", response
     message = response.json()["error"]["message"]
-    assert re.match(rf"{name}\b", message) and len(message) < 300, f"{query[:200]}: {message}"
+    assert message.startswith(f'"{name}" ') and len(message) < 300, f"{query[:200]}: {message}"
 
 
 def wrong_values(schema, name):

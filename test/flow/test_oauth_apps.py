@@ -54,7 +54,7 @@ def test_unknown_app_is_an_error(viewtally):
         assert "no app" in viewtally.run("app", *words, status=1).err
     public = oauth.add_app(viewtally)["client_id"]
     assert "public" in viewtally.run("app", "rotate-secret", public, status=1).err
-    assert "exclude each other" in viewtally.run("app", "remove", public, "--keep-keys", "--revoke-keys", status=2).err
+    assert "cannot be used together" in viewtally.run("app", "remove", public, "--keep-keys", "--revoke-keys", status=2).err
     for words in (["remove"], ["rotate-secret"], ["frobnicate"], []):
         assert viewtally.run("app", *words, status=2).err
     assert "active" in viewtally.run("app", "list").out

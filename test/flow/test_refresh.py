@@ -257,7 +257,7 @@ def test_status_reports_runs_and_overdue_refresh(make, time, large_world):
 
 
 def test_refresh_requires_a_source_and_status_a_database(viewtally):
-    assert "source is none" in viewtally.run("refresh", status=2).err
+    assert "nothing to refresh: [refresh] source is" in viewtally.run("refresh", status=2).err
     assert "does not exist" in viewtally.run("status", status=3).err
     viewtally.run("migrate")
     assert "off: [refresh] source is none" in viewtally.run("status").out
