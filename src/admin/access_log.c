@@ -26,7 +26,7 @@ enum {
     RETRY_MS = 1000,
     FLUSH_BYTES = 64 << 10,
     LINES_MAX_BYTES = 4 << 20, /* enough for a disk that blocks for some seconds */
-    LINES_RETAINED = 1 << 20,  /* capacity that an empty buffer keeps */
+    LINES_RETAINED = 1 << 20,  /* capacity that an empty buffer retains */
     LINE_MAX_BYTES = 2 << 10,
     PIPE_BYTES = 4096, /* PIPE_BUF: what a writable pipe accepts without blocking */
     WRITABLE_TIMEOUT_MS = 100,
@@ -39,20 +39,20 @@ struct access_log {
     uv_loop_t *loop;
     uv_timer_t timer;
     uv_work_t work;
-    int fd;      /* OFF: no target */
+    int fd;      /* OFF if lines are not written */
     int next_fd; /* valid if `switching` */
     bool switching;
     bool busy, timer_started, closed;
     struct buf line, lines, writing;
     size_t written; /* bytes of `writing` */
-    int error;      /* errno of the last job; 0: it wrote everything */
-    int reported;   /* the errno that was logged last; 0: none, or recovery was logged */
+    int error;      /* errno of the last job; 0 if it wrote everything */
+    int reported;   /* the errno that was logged last; 0 if none, or if the recovery was logged */
     struct access_log_counts counts;
 };
 
 /* ---- writing, on any thread ---- */
 
-/* Writes at most as many bytes as do not block. */
+/* Writes as many bytes as possible without blocking. */
 static ssize_t write_piece(int fd, mode_t type, const char *p, size_t n)
 {
     if (fd == STDERR_FILENO)
@@ -241,7 +241,7 @@ void access_log_append(struct access_log *l, const struct request *r, bool compl
     build_line(&l->line, r, complete, us < 0 ? 0 : us);
     bool fits = l->lines.len + l->line.len <= LINES_MAX_BYTES;
     if (!fits && !l->reported)
-        report(l, EAGAIN); /* the job has not failed, but it does not end */
+        report(l, EAGAIN); /* a job that does not end has not failed either */
     if (!fits || l->line.failed) {
         l->counts.dropped++;
         return;
@@ -276,7 +276,7 @@ static int open_target(const char *target)
         return OFF;
     if (strcmp(target, "-") == 0)
         return STDERR_FILENO;
-    /* O_NONBLOCK: opening or writing a FIFO must not wait for a reader. */
+    /* O_NONBLOCK, because opening or writing a FIFO must not wait for a reader. */
     int fd = open(target, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, MODE);
     return fd < 0 ? -errno - 1 : fd; /* below OFF */
 }
@@ -290,7 +290,8 @@ enum err access_log_set_target(struct access_log *l, const char *target, struct 
         close_fd(l->next_fd);
     l->next_fd = fd;
     l->switching = true;
-    /* Collected lines belong to the old file: a job writes them, then on_written() switches. */
+    /* The collected lines belong to the old file. A job writes them; then on_written() switches to the new
+     * file. */
     flush(l);
     if (!l->busy)
         switch_file(l);

@@ -1,4 +1,4 @@
-/* Loop lag measurement. */
+/* Measures the loop lag with a timer. */
 #include "admin/loop_lag.h"
 
 #include "base/check.h"

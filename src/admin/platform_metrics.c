@@ -1,5 +1,5 @@
-/* Metrics of the platforms: calls and posts by platform, counted by the runs of this process; and the state
- * of each API, read from the database, which all processes share. */
+/* Metrics of the platforms. Calls and posts are counted by platform, in the runs of this process. The state
+ * of each API is read from the database, which all processes share. */
 #include "admin/platform_metrics.h"
 
 #include "base/clock.h"
@@ -103,7 +103,7 @@ static void write_flags(const struct platform_health *states, struct buf *b)
                       states[api].has_backlog);
 }
 
-/* If the database cannot be read, these metrics are left out; the rest of the page is still served. */
+/* If the database cannot be read, omit these metrics, but still serve the rest of the page. */
 static void write_states(const struct admin_view *v, struct buf *b)
 {
     struct platform_health states[PLATFORM_APIS];

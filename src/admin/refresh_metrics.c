@@ -1,5 +1,5 @@
-/* Metrics of the refresh. Counters cover the runs of this process; the time of the last successful run covers
- * all processes on the database. */
+/* Metrics of the refresh. The counters include the runs of this process only; the time of the last successful
+ * run includes the runs of all processes that use the database. */
 #include "admin/refresh_metrics.h"
 
 #include "base/clock.h"

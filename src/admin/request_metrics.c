@@ -52,7 +52,8 @@ void request_metrics_free(struct request_metrics *m)
     free(m);
 }
 
-/* Comparing addresses finds the row of nearly every request; two literals may still have the same text. */
+/* Comparing addresses is enough for nearly every request. The text is compared too, because two literals with
+ * the same text may have different addresses. */
 static struct route_row *find_row(struct request_metrics *m, const char *route)
 {
     if (!route)

@@ -39,7 +39,7 @@ struct app {
     uv_loop_t loop;
     size_t opened; /* subsystems that were opened */
     struct server_database database;
-    struct redis *redis; /* NULL: not configured */
+    struct redis *redis; /* NULL if not configured */
     struct redis_probes redis_probes;
     struct applications applications;
     struct expiry_observer *expiry_observer;
@@ -48,7 +48,7 @@ struct app {
     struct reload reload;
     struct http_server *server;      /* NULL: closed */
     struct schedule *schedule;       /* NULL: closed */
-    struct spool_watch *spool_watch; /* NULL: no spool */
+    struct spool_watch *spool_watch; /* NULL if there is no spool */
     bool draining;
 };
 
@@ -277,8 +277,8 @@ static void close_signals(struct app *app)
 
 /* ---- start and stop ---- */
 
-/* `close` also runs if `open` failed. It starts to close; the loop completes it. NULL for subsystems that
- * drain. `free` runs after the loop has ended. */
+/* A subsystem of the server. `close` starts to close it, also if `open` has failed; the loop completes this.
+ * `close` is NULL for subsystems that drain. `free` runs after the loop has ended. */
 static const struct subsystem {
     enum err (*open)(struct app *app, struct error *error);
     void (*close)(struct app *app);

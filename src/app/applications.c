@@ -53,7 +53,7 @@ static void mount_api(struct applications *apps, struct str prefix)
     mount(apps, prefix, oauth_routes, &apps->oauth.http, UNKNOWN_NONE);
 }
 
-/* The mount table. For an unknown path, browsers get a page and other clients get JSON. */
+/* Mounts all routes. For an unknown path, browsers receive an HTML page and other clients receive JSON. */
 static void mount_all(struct applications *apps, const struct config *c)
 {
     const struct str base = path_of_url(c->server.base_url), direct = path_of_url(c->server.direct_url),

@@ -1,4 +1,4 @@
-/* Owns and connects the parts of monitoring. */
+/* Creates, connects and closes the parts of the monitor. */
 #include "app/monitor.h"
 
 #include "admin/access_log.h"
@@ -16,7 +16,7 @@ struct monitor {
     struct request_metrics *requests;
     struct loop_lag lag;
     struct access_log *log;
-    struct admin *admin; /* NULL: off, or closing */
+    struct admin *admin; /* NULL if there is no admin listener, or if it is closing */
     bool closed;
 };
 
@@ -69,7 +69,8 @@ enum err monitor_open(struct monitor *m, struct error *error)
     enum err err = admin_open(&m->admin, m->loop, &m->view, error);
     if (err != ERR_BUSY || strcmp(listen, config_initial("admin", "listen")) != 0)
         return err;
-    log_warn("%s; this process serves no metrics: each process needs its own address", error->text);
+    log_warn("%s; this process serves no metrics. Give each process its own [admin] listen address",
+             error->text);
     return OK;
 }
 

@@ -1,5 +1,6 @@
-/* An invalid configuration changes nothing. A valid one changes the keys that are marked as reloadable in
- * config/config_table.c; for the others, a log line says that they need a restart. */
+/* If the new configuration is valid, its values of the keys marked as RELOADED in config/config_table.c take
+ * effect; a log line names every other changed key, which needs a restart. If the new configuration is
+ * invalid, no value changes. */
 #include "app/reload.h"
 
 #include "base/check.h"
@@ -17,7 +18,7 @@ static void reopen_log(struct reload *r)
 {
     struct error error;
     if (monitor_set_access_log(r->monitor, r->config->log.access, &error))
-        log_error("SIGHUP: %s; continuing with the open access log", error.text);
+        log_error("SIGHUP: cannot reopen the access log, the open file stays in use: %s", error.text);
 }
 
 static void apply(struct reload *r, struct config *fresh)
@@ -46,9 +47,10 @@ static bool load(struct reload *r, struct config *fresh)
     buf_init(&message, MESSAGE_MAX);
     bool ok = config_load(fresh, r->path, (const char *const *)environ, &message) == OK;
     if (!ok) {
-        log_error("SIGHUP: the configuration is unchanged: %.*s", (int)message.len, message.p);
+        log_error("SIGHUP: cannot reload the configuration, the current one stays in use: %.*s",
+                  (int)message.len, message.p);
     } else if (monitor_set_access_log(r->monitor, fresh->log.access, &error)) {
-        log_error("SIGHUP: the configuration is unchanged: %s", error.text);
+        log_error("SIGHUP: cannot reload the configuration, the current one stays in use: %s", error.text);
         ok = false;
     }
     buf_fini(&message);

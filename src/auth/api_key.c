@@ -9,7 +9,7 @@ enum { RESEMBLING_LEN = 8 };
 
 static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/* CRC-32 (ISO-HDLC, as in zip), bit by bit: for 60 bytes a table would not pay off. */
+/* Computes the CRC-32 (ISO-HDLC, as in zip) bit by bit, because a table is not worthwhile for 60 bytes. */
 static uint32_t crc32(struct str s)
 {
     uint32_t crc = 0xFFFFFFFF;
@@ -21,7 +21,7 @@ static uint32_t crc32(struct str s)
     return ~crc;
 }
 
-/* Divides a big-endian number by 62 and returns the remainder: its last base62 digit. */
+/* Divides a big-endian number by 62 and returns the remainder, which is its last base62 digit. */
 static unsigned divide_by_62(uint8_t *number, size_t len)
 {
     unsigned remainder = 0;
@@ -84,7 +84,7 @@ static size_t find_secret(struct str prefix, struct str text)
 
 size_t key_locate_secret(struct str prefix, struct str text)
 {
-    /* Each search covers only the text before the earlier matches. */
+    /* Search only the text before the earliest match so far. */
     text.len = find_secret(prefix, text);
     text.len = find_secret(CODE_PREFIX, text);
     return find_secret(SECRET_PREFIX, text);

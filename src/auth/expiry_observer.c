@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-/* The timer only polls: libuv's clock is not the clock that tests set, so the interval is measured here. */
+/* How often the timer checks whether a minute has passed by clock_mono_ms(). Tests set that clock, but not
+ * the clock of libuv, so a timer of one minute would not follow it. */
 enum { TICK_MS = 1000 };
 #define INTERVAL_MS MINUTE_MS
 
@@ -17,7 +18,7 @@ struct expiry_observer {
     uv_timer_t timer;
     bool is_running, is_failing, is_reported;
     int64_t due_ms;           /* monotonic */
-    int64_t observed_mono_ms; /* of the last successful observation; 0: none */
+    int64_t observed_mono_ms; /* monotonic time of the last successful observation; 0 if none */
     /* Of the running job. */
     int64_t wall_ms, mono_ms;
     struct expiry_state state;
@@ -34,18 +35,18 @@ static enum err observe_work(struct writer_job *job, struct store *store)
     return store_put_expiry(store, &o->state);
 }
 
-/* One log line per deviation of the clock. */
+/* Logs one line when the clock starts to deviate. */
 static void report(struct expiry_observer *o)
 {
     const bool is_ahead = o->state.ahead_wall_ms != 0;
     const bool is_behind = o->state.floor_ms - o->wall_ms > EXPIRY_JUMP_MS;
     if (is_ahead && !o->is_reported)
-        log_warn("the wall clock is more than an hour ahead of the time known from this database; expired "
-                 "data is deleted only if this lasts for 24 hours; if the clock is wrong, set it back");
-    else if (is_behind && !o->is_reported)
         log_warn(
-            "the wall clock is more than an hour behind the time known from this database, which decides "
-            "what has expired; check the clock of this machine");
+            "the wall clock is more than an hour ahead of the time stored in the database; if the clock "
+            "is wrong, set it back within 24 hours; later, data that has expired by this clock is deleted");
+    else if (is_behind && !o->is_reported)
+        log_warn("the wall clock is more than an hour behind the time stored in the database, which "
+                 "determines what has expired; check the clock of this machine");
     o->is_reported = is_ahead || is_behind;
 }
 
@@ -54,7 +55,7 @@ static void observe_done(struct writer_job *job, enum err err)
     struct expiry_observer *o = (struct expiry_observer *)job;
     o->is_running = false;
     if (err && err != ERR_CANCELED && !o->is_failing)
-        log_warn("the time that decides what has expired cannot be stored: %s; retrying every minute",
+        log_warn("cannot store the time that determines what has expired: %s; trying again every minute",
                  err_name(err));
     o->is_failing = err != OK;
     if (err)

@@ -13,7 +13,7 @@ struct failure_entry {
     uint64_t key;
     int64_t decay_from_ms; /* the next failure expires decay_ms later */
     int64_t wait_until_ms;
-    int failures; /* 0: free */
+    int failures; /* 0 if the entry is free */
 };
 
 struct failure_limiter {
@@ -36,7 +36,7 @@ void failure_limiter_free(struct failure_limiter *l)
     free(l);
 }
 
-/* The entry without the failures that have expired by `now_ms`. */
+/* Returns the entry without the failures that have expired by `now_ms`. */
 static struct failure_entry decay(const struct failure_limiter *l, struct failure_entry e, int64_t now_ms)
 {
     const int64_t expired = now_ms > e.decay_from_ms ? (now_ms - e.decay_from_ms) / l->rule.decay_ms : 0;
@@ -45,7 +45,7 @@ static struct failure_entry decay(const struct failure_limiter *l, struct failur
     return e;
 }
 
-/* Returns the way in `set` that holds the key, or -1. */
+/* Returns the index of the key's entry in `set`, or -1. */
 static int find_way(const struct failure_entry set[WAYS], uint64_t key)
 {
     for (int i = 0; i < WAYS; i++)
@@ -81,7 +81,7 @@ static int64_t expires_ms(const struct failure_limiter *l, const struct failure_
     return e->failures ? e->decay_from_ms + e->failures * l->rule.decay_ms : INT64_MIN;
 }
 
-/* Of several entries that expire at the same time, replaces the last: new names displace each other, and
+/* If several entries expire at the same time, choose the last one: then new names replace each other, and
  * older entries stay. */
 static struct failure_entry *find_or_replace(struct failure_limiter *l, struct str name)
 {

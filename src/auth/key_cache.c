@@ -9,10 +9,11 @@
 
 enum { SETS = 16384, WAYS = 4 };
 
-/* What a lookup compares is adjacent, so that it touches two cache lines and the owner. */
+/* The tags and versions that a lookup compares are adjacent, so that a lookup reads two cache lines and the
+ * owner. */
 struct key_set {
     uint8_t tags[WAYS][KEY_TAG_LEN];
-    uint64_t versions[WAYS]; /* 0: free */
+    uint64_t versions[WAYS]; /* 0 if the entry is free */
     struct key_owner owners[WAYS];
 };
 
@@ -55,7 +56,7 @@ bool key_cache_lookup(const struct key_cache *c, const uint8_t tag[KEY_TAG_LEN],
     return false;
 }
 
-/* The entry with this tag, or else the oldest one. */
+/* Returns the entry with this tag, or else the oldest entry of the set. */
 static int find_slot(const struct key_set *set, const uint8_t tag[KEY_TAG_LEN])
 {
     int oldest = 0;

@@ -1,4 +1,4 @@
-/* Pending notes, and the job that writes them.
+/* Collects uses of API keys (notes) and writes them with a job of the writer.
  *
  *   IDLE --key_usage_record()--> WRITING --usage_done()--> PAUSED --5 s later, notes pending--> WRITING
  *                                                             --5 s later, none pending---> IDLE
@@ -17,12 +17,12 @@
 enum {
     WRITE_EVERY_MS = MINUTE_MS,
     NOTES_MAX = 16384,
-    JOB_NOTES = 2000, /* 3 ms of processor time, possibly on the core of the loop */
+    JOB_NOTES = 2000, /* storing them takes 3 ms of processor time, possibly on the core of the loop */
     RECENT_SLOTS = 65536
 };
 
-/* Each commit invalidates the key caches (auth/key_cache.h). Tests move the clock by minutes and wait for the
- * pause to end. */
+/* The pause limits how often commits invalidate the key caches (auth/key_cache.h). Tests move the clock by
+ * minutes and wait for the pause to end. */
 #ifdef VT_TEST_SEAMS
 enum { PAUSE_MS = 1000 };
 #else
@@ -41,8 +41,8 @@ struct key_usage {
     size_t pending_count, written_count;
     struct key_use *pending;             /* not yet submitted */
     struct key_use *written;             /* owned by the job while is_writing */
-    struct key_use recent[RECENT_SLOTS]; /* the last note of each key; direct-mapped, because a collision only
-                                            costs a write */
+    struct key_use recent[RECENT_SLOTS]; /* the last note of each key. Two keys may share an element, which
+                                            only causes more writes */
 };
 
 struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer)
@@ -84,7 +84,7 @@ static void usage_done(struct writer_job *job, enum err err)
     struct key_usage *u = LIST_ENTRY(job, struct key_usage, job);
     u->is_writing = false;
     if (err && err != ERR_CANCELED && !u->is_failing)
-        log_warn("the last use of API keys cannot be stored: %s", err_name(err));
+        log_warn("cannot store when API keys were last used: %s", err_name(err));
     u->is_failing = err != OK;
     if (u->is_closing)
         return;
@@ -112,8 +112,8 @@ static void on_pause_ended(uv_timer_t *timer)
         submit(u, JOB_NOTES);
 }
 
-/* While a job is running, pending notes are lost, as in a crash: the time of last use is then up to a minute
- * too old. */
+/* If a job is running, the pending notes are lost, as they would be in a crash. The stored times of use are
+ * then up to a minute too old. */
 void key_usage_close(struct key_usage *u)
 {
     u->is_closing = true;

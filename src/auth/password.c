@@ -12,7 +12,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-/* The most frequent passwords in lists of leaked ones, of eight characters and more. */
+/* The most frequent passwords in lists of leaked passwords, with at least eight characters. */
 static const char *const common[] = {
     "password",  "12345678",      "123456789",   "1234567890", "qwertyui", "qwertyuiop", "qwerty123",
     "password1", "password12",    "password123", "passw0rd",   "p@ssw0rd", "iloveyou",   "sunshine",
@@ -54,10 +54,10 @@ struct hash_job {
     uv_work_t work;
     struct list link; /* in the queue; empty while running */
     struct passwords *owner;
-    struct waiter *waiter; /* NULL: canceled */
+    struct waiter *waiter; /* NULL if canceled */
     struct password_call *call;
     struct password_call result;
-    bool is_new, has_stored; /* is_new: hash only, do not verify */
+    bool is_new, has_stored; /* if `is_new`, only hash */
     size_t password_len;
     char password[PASSWORD_MAX_BYTES], stored[PASSWORD_STORED_LEN];
 };
@@ -91,7 +91,8 @@ static enum err hash_password(struct hash_job *job)
     return code == 0 ? OK : ERR_NOMEM;
 }
 
-/* Takes as long if there is no account, so that the response time does not reveal which accounts exist. */
+/* If there is no account, verifies a fixed hash, so that the response time does not reveal which accounts
+ * exist. */
 static enum err verify(struct hash_job *job)
 {
     if (!job->has_stored) {

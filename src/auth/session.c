@@ -1,4 +1,4 @@
-/* Lifetimes of sessions, cookies, and the background job that records their use. */
+/* Checks lifetimes and cookies of sessions, and records their use with a background job. */
 #include "auth/session.h"
 
 #include "base/check.h"
@@ -10,7 +10,7 @@ struct session_recorder {
     struct writer_job job; /* first */
     struct writer *writer;
     bool is_running, is_failing;
-    int64_t failed_ms; /* monotonic; of the last failure */
+    int64_t failed_ms; /* when the last write failed; monotonic */
     /* Input of the running job. */
     bool is_ended; /* delete the session */
     uint8_t hash[SECRET_HASH_LEN];
@@ -66,7 +66,7 @@ static void record_done(struct writer_job *job, enum err err)
     struct session_recorder *r = (struct session_recorder *)job;
     r->is_running = false;
     if (err && err != ERR_CANCELED && !r->is_failing)
-        log_warn("the last use of sessions cannot be stored: %s", err_name(err));
+        log_warn("cannot store when sessions were last used: %s", err_name(err));
     r->is_failing = err != OK;
     if (err)
         r->failed_ms = clock_mono_ms();

@@ -1,4 +1,4 @@
-/* Four failure limiters, and which of them an attempt counts for. */
+/* Selects which of four failure limiters count an attempt. */
 #include "auth/sign_in_limiter.h"
 
 #include "auth/failure_limiter.h"
@@ -48,7 +48,8 @@ struct attempt_names {
     struct str pair, network;
 };
 
-/* Logins are shorter than PAIR_ACCOUNT_MAX. A longer text is not a login; such texts may share a count. */
+/* Logins are shorter than PAIR_ACCOUNT_MAX. A longer text is not a login, so it does not matter if such texts
+ * share a counter. */
 static void name_attempt(const struct sign_in_attempt *a, struct attempt_names *n)
 {
     const size_t len = a->account.len < PAIR_ACCOUNT_MAX ? a->account.len : PAIR_ACCOUNT_MAX;

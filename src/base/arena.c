@@ -1,7 +1,7 @@
-/* A chain of blocks; an allocation advances a mark in the last block.
+/* A chain of blocks; an allocation advances an offset in the last block.
  *
- * Under AddressSanitizer the blocks only account for the sizes: each allocation returns a piece from malloc()
- * that is freed at the reset, so that an overrun and a use after the reset are reported. */
+ * Under AddressSanitizer, the blocks only count the sizes, and each allocation returns memory from malloc()
+ * (a piece), which the reset frees. So AddressSanitizer detects overruns and uses after the reset. */
 #include "base/arena.h"
 
 #include "base/check.h"
@@ -33,7 +33,8 @@ struct arena_piece {
 static void *memory_of(struct arena *a, unsigned char *in_block, size_t size)
 {
     (void)in_block;
-    struct arena_piece *piece = malloc(sizeof *piece + size); /* no fault injection: blocks have it */
+    struct arena_piece *piece =
+        malloc(sizeof *piece + size); /* not try_malloc(): fault injection applies to blocks only */
     if (!piece)
         out_of_memory();
     *piece = (struct arena_piece){.next = a->pieces, .size = size};

@@ -72,7 +72,7 @@ int64_t date_start_ms(int32_t date)
     return (int64_t)date * DAY_MS;
 }
 
-/* `year` from 1 on. */
+/* Precondition: year >= 1. */
 static int32_t days_from_civil(int year, int month, int day)
 {
     year -= month <= 2;
@@ -82,7 +82,8 @@ static int32_t days_from_civil(int year, int month, int day)
     return era * 146097 + day_of_era - 719468;
 }
 
-/* The number that the `n` digits at s[at] make, or -1 if one of them is not a digit. */
+/* Returns the number that consists of the `n` digits at s[at], or -1 if one of these characters is not a
+ * digit. */
 static int digits(struct str s, size_t at, size_t n)
 {
     int v = 0;
@@ -112,7 +113,7 @@ bool date_parse(struct str s, int32_t *out)
     return true;
 }
 
-/* The dates that have a year of four digits: 0001-01-01 and 9999-12-31. */
+/* The first and the last date with a year of four digits: 0001-01-01 and 9999-12-31. */
 enum { FIRST_DATE = -719162, LAST_DATE = 2932896 };
 
 struct civil_date {
@@ -149,7 +150,7 @@ void date_format(int32_t date, char out[DATE_TEXT_LEN])
     format_2_digits(civil.day, out + 8);
 }
 
-/* Milliseconds of ".fraction", which begins with the dot; -1 if it does not have 1 to 9 digits. */
+/* Returns the milliseconds of ".fraction", or -1 if the dot is not followed by 1 to 9 digits. */
 static int fraction_ms(struct str s)
 {
     if (s.len < 2 || s.len > 10 || s.p[0] != '.' || digits(s, 1, s.len - 1) < 0)

@@ -5,13 +5,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* No floor has been observed or loaded. */
+/* The value before a floor has been observed or loaded. */
 #define NO_FLOOR INT64_MIN
 
 static _Atomic int64_t floor_ahead_ms = NO_FLOOR;
 
-/* A process measures only the time since its own last observation. Limiting that to the advance of the wall
- * clock since the last observation by any process keeps two processes from counting the same minute twice. */
+/* A process measures the time since its own last observation. This time is limited to the advance of the wall
+ * clock since the last observation by any process, so that two processes do not count the same minute
+ * twice. */
 static int64_t observed_ms(const struct expiry_state *s, int64_t wall_ms, int64_t elapsed_ms)
 {
     int64_t advance_ms = wall_ms - s->ahead_wall_ms;
@@ -57,7 +58,7 @@ int64_t expiry_floor_ms(void)
     if (ahead_ms == NO_FLOOR)
         return 0;
     const int64_t floor_ms = clock_mono_ms() + ahead_ms, wall_ms = clock_wall_ms();
-    /* The floor that expiry_observe() would adopt now. */
+    /* Returns the floor that expiry_observe() would adopt now. */
     return wall_ms > floor_ms && wall_ms - floor_ms <= EXPIRY_JUMP_MS ? wall_ms : floor_ms;
 }
 

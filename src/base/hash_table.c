@@ -1,4 +1,4 @@
-/* The hash table: it grows to four times its buckets when there are as many entries as buckets. */
+/* Hash table. When there are as many entries as buckets, the number of buckets is multiplied by four. */
 #include "base/hash_table.h"
 
 #include "base/check.h"

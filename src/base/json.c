@@ -57,9 +57,9 @@ static size_t plain_length(struct str s)
     return n;
 }
 
-/* Appends the one character that `s` begins with, which is not plain, and returns its length. Escapes U+2028
- * and U+2029, which end a line in old JavaScript, and U+0080 to U+009F, which are control characters of
- * terminals. */
+/* Appends the first character of `s`, which is not plain ASCII, and returns its length in bytes. Escapes
+ * U+2028 and U+2029, which end a line in old JavaScript, and U+0080 to U+009F, which are control characters
+ * of terminals. */
 static size_t append_special(struct buf *b, struct str s)
 {
     const unsigned char *p = (const unsigned char *)s.p;

@@ -14,7 +14,8 @@
 
 enum {
     TEXT_MAX_BYTES = 2048,
-    LINE_MAX_BYTES = 6 * TEXT_MAX_BYTES + 512, /* every byte escaped as \u00XX, plus time and level */
+    LINE_MAX_BYTES =
+        6 * TEXT_MAX_BYTES + 512, /* worst case: every byte escaped as \u00XX, plus time and level */
 };
 
 /* Atomic: a reload changes them while other threads log. */
@@ -95,7 +96,8 @@ static size_t report_dropped(char *room, size_t size, uint64_t dropped)
 void log_start(void)
 {
     if (log_writer_start(report_dropped))
-        log_warn("log: cannot start the writer thread; if standard error is not read, the server will block");
+        log_warn("log: cannot start the writer thread; the server will block if its standard error is a pipe "
+                 "that is not read");
 }
 
 void log_stop(void)

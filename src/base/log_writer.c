@@ -60,8 +60,8 @@ static bool is_out_of_time(void)
     return out;
 }
 
-/* Length of the leading whole lines that write(2) writes atomically, so that lines of several processes do
- * not mix. */
+/* Returns the length of the whole lines at the start of the text that write(2) writes atomically, so that
+ * lines of several processes do not mix. */
 static size_t atomic_length(const char *p, size_t n)
 {
     size_t len = n < PIPE_BUF ? n : PIPE_BUF;
@@ -69,7 +69,7 @@ static size_t atomic_length(const char *p, size_t n)
     return end ? (size_t)(end - p) + 1 : len;
 }
 
-/* Returns false if standard error cannot be written, or not before the deadline of STOPPING. */
+/* Writes a batch. Returns false on failure, or if the deadline of STOPPING expires first. */
 static bool write_batch(const char *p, size_t n)
 {
     while (n) {
@@ -98,7 +98,7 @@ static uint64_t count_lines(const char *p, size_t n)
 }
 
 /* Waits for lines, swaps the buffers, and appends the report of dropped lines to the batch. Returns the
- * length of the batch; 0: the thread ends. Called with the lock held. */
+ * length of the batch, or 0 if the thread must end. Precondition: the lock is held. */
 static size_t next_batch(void)
 {
     while (!writer.queued && !writer.unreported && writer.state == RUNNING)

@@ -101,7 +101,7 @@ void metrics_seconds(struct buf *b, const char *name, const struct metrics_label
     buf_append_char(b, '\n');
 }
 
-/* The bound in seconds without trailing zeros: 0.0001, 0.025, 1, 2.5, 60. */
+/* Formats a bound in seconds without trailing zeros: 0.0001, 0.025, 1, 2.5, 60. */
 static const char *bound_text(struct buf *text, uint32_t us)
 {
     buf_reset(text, text->cap);

@@ -1,4 +1,4 @@
-/* Integers as text, because snprintf() costs as much as all the rest of a rendered field. */
+/* Formats integers without snprintf(), which would take as long as the rest of a rendered field. */
 #include "base/number.h"
 
 #include <string.h>

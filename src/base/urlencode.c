@@ -7,7 +7,8 @@ static bool is_unreserved(unsigned char c)
            c == '.' || c == '_' || c == '~';
 }
 
-/* Writes up to three characters and returns how many. Does not encode the character `plain`. */
+/* Encodes one byte as one or three characters and returns their number. Does not encode the character
+ * `plain`. */
 static size_t encode_byte(char *to, unsigned char c, char plain)
 {
     static const char hex[] = "0123456789ABCDEF";

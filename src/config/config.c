@@ -17,11 +17,11 @@ static const char ENV_PREFIX[] = "VIEWTALLY_";
 struct loading {
     struct config *config;
     const char *path;
-    struct buf *message; /* of the first error; empty: none */
+    struct buf *message; /* text of the first error; empty if none */
     FILE *file;
     int line;              /* number of the current line */
-    int read_errno;        /* of a failed read; 0: none */
-    int line_of[KEYS_MAX]; /* line of each key in the file; 0: not given */
+    int read_errno;        /* errno of a failed read; 0 if none */
+    int line_of[KEYS_MAX]; /* line of each key in the file; 0 if the file does not set the key */
 };
 
 const struct config_key *config_key_at(size_t i)
@@ -45,7 +45,7 @@ static const struct config_key *find_key(const char *section, const char *name, 
     return NULL;
 }
 
-/* The secret key for which `<name>_file` names a file. */
+/* Finds the secret key for which the key `<name>_file` names a file. */
 static const struct config_key *find_secret_file(const char *section, const char *name, size_t *at)
 {
     char base[FILE_NAME_MAX];
@@ -90,7 +90,8 @@ static bool set_from_file(struct config *c, const struct config_key *key, const 
     return ok;
 }
 
-/* Names the nearest key of the section, or the nearest section if `section` is unknown. */
+/* Appends "did you mean …?" with the most similar key of the section, or with the most similar section if
+ * `section` is unknown. */
 static void reject_unknown(const char *section, const char *name, struct buf *why)
 {
     const bool is_known = has_section(section);
@@ -177,7 +178,8 @@ static bool load_file(struct loading *l)
     (void)fclose(l->file);
     if (l->read_errno)
         buf_printf(l->message, "%s: cannot read the file: %s", l->path, strerror(l->read_errno));
-    /* inih continues after a line that it cannot parse, so the message may be about a consequence of it. */
+    /* inih continues after a line that it cannot parse, so an error in a later line may only be a consequence
+     * of it. */
     if (bad_line != 0 && bad_line < l->line)
         buf_reset(l->message, l->message->cap);
     if (bad_line != 0 && l->message->len == 0)
@@ -207,7 +209,7 @@ static bool env_names(const char *variable, const struct config_key *key, const 
     return true;
 }
 
-/* True if `variable` begins with VIEWTALLY_<SECTION>_ of an existing section. */
+/* Returns true if `variable` begins with VIEWTALLY_<SECTION>_ of an existing section. */
 static bool env_has_section(const char *variable)
 {
     char upper[FILE_NAME_MAX];

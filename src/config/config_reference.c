@@ -1,10 +1,10 @@
-/* The table of configuration keys as Markdown (docs/configuration.md) and as config.example.ini. */
+/* Writes the table of configuration keys as Markdown (docs/configuration.md) and as config.example.ini. */
 #include "base/buf.h"
 #include "config/config.h"
 
 enum { EXAMPLE_MAX_BYTES = 1 << 20 };
 
-/* One cell: line breaks become spaces, `|` would end the cell. */
+/* Writes one cell of a table. Line breaks become spaces; `|` is escaped, because it would end the cell. */
 static void write_cell(FILE *to, const char *text)
 {
     for (; *text; text++)

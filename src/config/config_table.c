@@ -34,7 +34,8 @@ static bool check_listen(struct str value, const char **why)
     return false;
 }
 
-/* http:// or https:// and a host, optionally a path; no query, no fragment, no slash at the end. */
+/* Accepts http:// or https:// and a host, with or without a path, but without a query, a fragment, or a slash
+ * at the end. */
 static bool is_url(struct str value)
 {
     size_t skip = str_starts_with(value, STR("https://"))  ? 8
@@ -65,7 +66,7 @@ static bool check_path(struct str value, const char **why)
     return value.len > 0;
 }
 
-/* Characters of a bearer token (RFC 6750, b64token), so that a key never needs escaping. */
+/* Accepts only characters of a bearer token (RFC 6750, b64token), so that a key never needs escaping. */
 static bool check_prefix(struct str value, const char **why)
 {
     *why = "must be 1 to 32 letters, digits or underscores";
@@ -85,7 +86,7 @@ static bool check_auth_header(struct str value, const char **why)
     static const char *const reserved[] = {"host",   "authorization", "if-none-match",  "accept",
                                            "cookie", "origin",        "content-type",   "content-length",
                                            "expect", "connection",    "sec-fetch-site", "transfer-encoding"};
-    *why = "must be the name of a header field without another meaning, such as X-Remote-User";
+    *why = "must be the name of a header field that has no other use, such as X-Remote-User";
     for (size_t i = 0; i < value.len; i++) {
         char c = value.p[i];
         if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'))
@@ -111,14 +112,14 @@ static bool check_image_sources(struct str value, const char **why)
     return true;
 }
 
-/* "none", or a list of different sources. */
+/* Accepts "none", or a list of different sources. */
 static bool check_source(struct str value, const char **why)
 {
     static const char *const names[] = {"spool", "simulated", "platforms"};
     enum { NAMES = 3 };
     struct str item, rest = value;
     bool seen[NAMES] = {false};
-    *why = "must be none, or a list of spool, simulated, platforms";
+    *why = "must be \"none\", or a comma-separated list of \"spool\", \"simulated\" and \"platforms\"";
     if (str_eq(value, STR("none")))
         return true;
     while (rest.p) {

@@ -42,7 +42,8 @@ static int64_t timeout_of(const struct conn *c, enum conn_state state)
 void conn_enter(struct conn *c, enum conn_state state)
 {
     static const unsigned char edges[CONN_STATES] = {
-        /* NEW to NEW sets the first deadline. Edges to LINGERING: also conn_reject_no_memory(). */
+        /* The transition from NEW to NEW sets the first deadline. conn_reject_no_memory() uses transitions to
+         * LINGERING too. */
         [CONN_NEW] = 1 << CONN_NEW | 1 << CONN_HEAD | 1 << CONN_LINGERING,
         [CONN_IDLE] = 1 << CONN_HEAD | 1 << CONN_LINGERING,
         [CONN_HEAD] = 1 << CONN_BODY | 1 << CONN_HANDLING | 1 << CONN_WRITING | 1 << CONN_LINGERING,
@@ -145,8 +146,8 @@ static void on_end(struct conn *c, ssize_t error)
         conn_close(c, error == UV_EOF ? "client disconnected" : uv_strerror((int)error));
         return;
     }
-    /* The client may have shut down only its own side, so a pending response is still sent. A sleeping
-     * request is woken, because the client has most likely disconnected. */
+    /* The client may have shut down only its own side, so still send a pending response. Wake a sleeping
+     * request, because the client has most likely disconnected. */
     c->peer_ended = true;
     c->reading = false;
     (void)uv_read_stop(&c->stream);
@@ -290,7 +291,7 @@ static void parse(struct conn *c)
         conn_reject(c, parser_status(c->x->parser), parser_message(c->x->parser));
 }
 
-/* A loop rather than recursion for requests that complete at once. */
+/* A loop instead of a recursion, because many pipelined requests may complete immediately. */
 void conn_process_input(struct conn *c)
 {
     struct http_server *s = c->server;

@@ -3,14 +3,14 @@
 #include "http/conn.h"
 
 enum {
-    UNUSED_MIN_MS = 2000, /* since the client connected and sent nothing */
+    UNUSED_MIN_MS = 2000, /* minimum time since the client connected, if it has sent nothing */
     /* nginx may be sending a request on a connection that was just used, and does not retry a POST that
      * failed because the connection was closed. */
     IDLE_MIN_MS = 1000,
 };
 
-/* Closes the connection that has been in `state` longest, if for at least `min_ms`. Otherwise returns false,
- * and lowers `*next_ms` to the time when a connection can be evicted. */
+/* Closes the connection that has been in `state` longest, if it has been there for at least `min_ms`.
+ * Otherwise returns false, and lowers `*next_ms` to the time when that connection can be evicted. */
 static bool evict_oldest(struct http_server *s, enum conn_state state, int64_t min_ms, int64_t now_ms,
                          int64_t *next_ms)
 {
@@ -29,7 +29,7 @@ static bool evict_oldest(struct http_server *s, enum conn_state state, int64_t m
     return false;
 }
 
-/* Number of waiting clients minus the number of connections that are closing. */
+/* Returns the number of waiting clients minus the number of connections that are already closing. */
 static int evictions_needed(const struct http_server *s)
 {
     int needed = 0;
@@ -43,7 +43,7 @@ static int evictions_needed(const struct http_server *s)
 
 int64_t server_evict(struct http_server *s, int64_t now_ms)
 {
-    int64_t next_ms = now_ms + IDLE_MIN_MS; /* for connections that become idle later */
+    int64_t next_ms = now_ms + IDLE_MIN_MS; /* a connection may become idle until then */
     int needed = evictions_needed(s);
     for (; needed > 0; needed--) {
         if (evict_oldest(s, CONN_NEW, UNUSED_MIN_MS, now_ms, &next_ms))

@@ -1,4 +1,4 @@
-/* HTTP grammar that no library of ours checks. */
+/* Checks the parts of the HTTP grammar that llhttp does not check. */
 #include "http/grammar.h"
 
 static bool is_alnum(char c)
@@ -11,8 +11,8 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Length of the registered name at the start of `s`: unreserved characters, sub-delims and percent escapes.
- * Without the comma, which joins two Host fields. */
+/* Returns the length of the registered name at the start of `s`: unreserved characters, sub-delims and
+ * percent escapes. The comma is excluded, because it joins two Host fields. */
 static size_t reg_name(struct str s)
 {
     size_t i = 0;

@@ -46,7 +46,7 @@ bool listener_has_backlog(const struct listener *l)
     return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLIN;
 }
 
-/* Sets the name to the bound address. Returns a status of libuv. */
+/* Sets the listener's name to the address that it is bound to. Returns a status of libuv. */
 static int name_tcp(struct listener *l)
 {
     struct sockaddr_storage bound;
@@ -75,8 +75,8 @@ static int open_tcp(struct listener *l, const struct sockaddr_storage *address)
     return status == 0 ? name_tcp(l) : status;
 }
 
-/* True for a socket file that refuses connections: the process that created it has ended without unlinking
- * it. */
+/* Returns true for a socket file that refuses connections: the process that created it has ended without
+ * unlinking it. */
 static bool is_stale(const char *path)
 {
     struct stat st;

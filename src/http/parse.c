@@ -30,7 +30,7 @@ enum {
     TEXT_RETAINED = 4 << 10, /* capacity of the text buffer between requests */
 };
 
-/* Fields that only the parser uses follow those of the request. */
+/* Fields that only the parser uses; their numbers follow enum http_field. */
 enum { SLOT_EXPECT = FIELD_COUNT, SLOT_TRANSFER_ENCODING, SLOT_COUNT, SLOT_NONE = -1 };
 
 #define NAME(literal)                                                                                        \
@@ -71,19 +71,19 @@ struct parser {
     struct request *r;
     const struct http_limits *limits;
     enum phase phase;
-    int status; /* to reject the request with; 0: not rejected */
+    int status; /* status code of the rejection; 0 if not rejected */
     const char *message;
     const char *input;   /* what llhttp is reading */
     size_t before_input; /* bytes of the request before it */
     size_t line_end;     /* offset in the request where the last part of the request line ended */
-    size_t empty_bytes;  /* of empty lines before the request line */
+    size_t empty_bytes;  /* bytes of the empty lines before the request line */
     size_t head_left;    /* bytes that the limit of the head still allows */
     size_t wire_left;    /* bytes that the limit of the body still allows */
     size_t extension_left, trailer_left, lines_left;
     size_t body_capacity;
     bool after_cr, keeps_alive, expects_continue, lacks_memory;
-    int slot;           /* of the field that is being parsed */
-    size_t value_begin; /* of its value, in `text` */
+    int slot;           /* the field that is being parsed */
+    size_t value_begin; /* offset of the field's value in `text` */
     size_t name_len, protocol_len, version_len;
     char name[NAME_MAX_BYTES];
     char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
@@ -107,8 +107,8 @@ static int reject(struct parser *p, int status, const char *message)
     return REJECT;
 }
 
-/* Appends a fragment to a text whose valid values fit into `size` bytes. Bytes above are counted, not stored.
- */
+/* Appends a fragment to a text whose valid values fit into `size` bytes. Further bytes are counted but not
+ * stored. */
 static void collect(char *to, size_t *to_len, size_t size, const char *at, size_t len)
 {
     if (*to_len < size)
@@ -123,8 +123,8 @@ static bool is_text(const char *text, size_t len, struct str want)
 
 /* ---- request line ---- */
 
-/* llhttp accepts any number of spaces between the parts of the request line; RFC 9112, 3 allows one. `first`:
- * the first fragment of a part. */
+/* llhttp accepts any number of spaces between the parts of the request line; RFC 9112, 3 allows only one.
+ * `first` is the first fragment of a part. */
 static int check_gap(struct parser *p, bool first, const char *at, size_t len)
 {
     size_t begin = p->before_input + (size_t)(at - p->input);
@@ -312,7 +312,7 @@ static void join_values(struct parser *p)
     buf_reset(&p->text, TEXT_RETAINED);
 }
 
-/* Also for a request that is rejected, because its response uses X-Request-Id. */
+/* Must also run for a request that is rejected, because its response uses X-Request-Id. */
 static void publish_fields(struct parser *p)
 {
     join_values(p);

@@ -61,7 +61,7 @@ static bool is_trusted(const struct proxies *p, struct str text)
     return false;
 }
 
-/* Removes the port, which some proxies add: "1.2.3.4:5678", "[::1]:5678". */
+/* Removes the port that some proxies append: "1.2.3.4:5678", "[::1]:5678". */
 static struct str without_port(struct str item)
 {
     struct str host, rest = str_cut(item, ':', &host);

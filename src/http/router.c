@@ -9,7 +9,8 @@ void router_mount(struct router *router, const struct mount *mount)
     router->mounts[router->count++] = *mount;
 }
 
-/* `rest`: the path below the prefix, which is empty or begins with '/'. */
+/* Returns true if the path is below the prefix. Sets `*rest` to the remaining path, which is empty or begins
+ * with '/'. */
 static bool is_below(struct str path, struct str prefix, struct str *rest)
 {
     if (!str_starts_with(path, prefix) || (path.len > prefix.len && path.p[prefix.len] != '/'))
@@ -18,7 +19,7 @@ static bool is_below(struct str path, struct str prefix, struct str *rest)
     return true;
 }
 
-/* Length of a template up to its "{…}". */
+/* Returns the length of a route's path up to its "{…}". */
 static size_t fixed_length(const char *path)
 {
     return strcspn(path, "{");

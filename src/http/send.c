@@ -1,5 +1,5 @@
-/* Sends responses, whole or in chunks. A body is not copied: the part that the socket does not accept at once
- * stays in its buffer until libuv has written it. */
+/* Sends responses, whole or in chunks. A body is not copied: the part that the socket does not accept
+ * immediately stays in the response's buffer until libuv has written it. */
 #include "http/conn.h"
 
 #include "base/check.h"
@@ -34,7 +34,7 @@ static void linger(struct conn *c)
     conn_set_reading(c, true);
 }
 
-/* A complete response for clients of both versions; the connection closes after it. */
+/* A complete response for HTTP/1.0 and 1.1. The connection closes after it. */
 #define NO_MEMORY_BODY                                                                                       \
     "{\"error\":{\"code\":\"internal_error\",\"message\":\"The server is out of memory. Try again "          \
     "later.\"}}\n"
@@ -47,13 +47,13 @@ static void linger(struct conn *c)
     "Connection: close\r\n\r\n"
 _Static_assert(sizeof NO_MEMORY_BODY - 1 == 94, "Content-Length");
 
-/* Without an exchange nothing was parsed, so the input begins with the method. */
+/* If there is no exchange, nothing has been parsed, so the input begins with the method. */
 static bool is_head_request(const struct conn *c)
 {
     return c->x ? c->x->r.method == METHOD_HEAD : str_starts_with(c->in, STR("HEAD "));
 }
 
-/* Returns the exchange to the pool, and with it the server's memory reserve. */
+/* Releases the exchange, and with it the server's memory reserve. */
 static void abandon_exchange(struct conn *c)
 {
     struct exchange *x = c->x;
@@ -84,7 +84,8 @@ void conn_reject_no_memory(struct conn *c)
     if (c->x)
         abandon_exchange(c);
     uv_buf_t buf = buf_of(text);
-    (void)uv_try_write(&c->stream, &buf, 1); /* not retried: without memory we cannot wait for the socket */
+    (void)uv_try_write(&c->stream, &buf,
+                       1); /* not tried again: without memory we cannot wait for the socket */
     if (c->peer_ended)
         conn_close(c, "out of memory");
     else
@@ -131,7 +132,8 @@ static void on_written(uv_write_t *req, int status)
         conn_process_input(c);
 }
 
-/* Skips the first `n` bytes of the buffers; returns the number of buffers that are done. */
+/* Removes the first `n` bytes of the buffers, which were written. Returns the number of buffers that are
+ * empty. */
 static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t n)
 {
     size_t first = 0;
@@ -144,8 +146,8 @@ static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t n)
     return first;
 }
 
-/* The descriptor to which a whole response with a file body can be sent directly; -1 if libuv has to send it,
- * because earlier bytes are still queued or the body is in memory. */
+/* Returns the descriptor of the socket if a whole response with a file body can be sent directly. Returns -1
+ * if libuv must send it, because earlier bytes are still queued or the body is in memory. */
 static int socket_for_file(struct conn *c, size_t count)
 {
     const struct response *res = &c->x->r.res;
@@ -169,7 +171,8 @@ static int send_head_and_file(const struct shared_body *body, int socket, uv_buf
     return (int)(sent + (of_body > 0 ? of_body : 0));
 }
 
-/* Writes the buffers. 1: everything was written; 0: on_written() will be called; negative: a libuv error. */
+/* Writes the buffers. Returns 1 if everything was written, 0 if on_written() will be called, or a negative
+ * libuv error. */
 static int send_buffers(struct conn *c, uv_buf_t *bufs, size_t count)
 {
     const int socket = socket_for_file(c, count);
@@ -225,7 +228,8 @@ static size_t whole_response(struct conn *c, uv_buf_t bufs[BUFS_MAX])
     return count;
 }
 
-/* One chunk: the head if it has not been sent, the framing, the bytes, and if `last` the final chunk. */
+/* Writes one chunk: the head unless it has been sent, the framing, the bytes, and the final chunk if
+ * `last`. */
 static size_t chunk(struct exchange *x, bool last, uv_buf_t bufs[BUFS_MAX])
 {
     bool chunked = !parser_is_http_1_0(x->parser);
@@ -251,7 +255,7 @@ static size_t last_chunk(struct exchange *x, uv_buf_t bufs[BUFS_MAX])
         buf_reset(&x->head, x->head.cap);
         return chunk(x, true, bufs);
     }
-    bufs[0] = buf_of(buf_str(&x->head)); /* HEAD: conn_flush() has built the head and not sent it */
+    bufs[0] = buf_of(buf_str(&x->head)); /* for HEAD, conn_flush() has built the head but not sent it */
     return 1;
 }
 
@@ -320,8 +324,8 @@ enum next conn_flush(struct conn *c)
     return NEXT_YIELD;
 }
 
-/* Not retried: an interim response fits into the buffer of any socket whose client reads. A client that does
- * not runs into the deadline of the body. */
+/* A failure is ignored: the interim response fits into the socket's buffer if the client reads. If the client
+ * does not read, the deadline of the body expires. */
 void conn_send_continue(struct conn *c)
 {
     uv_buf_t buf = buf_of(STR("HTTP/1.1 100 Continue\r\n\r\n"));

@@ -22,9 +22,9 @@ enum {
     LISTEN_DRAIN_MS = 100,
     POOL_MAX = 64,
     ARENA_BLOCK = 8 << 10,
-    BODY_RETAINED = 64 << 10, /* capacity of the body buffer of an exchange in the pool */
-    POOLED_LARGE_BYTES =
-        2 << 20, /* total capacity of larger buffers that stay in the pool for large responses */
+    BODY_RETAINED = 64 << 10,     /* capacity of the body buffer of an exchange in the pool */
+    POOLED_LARGE_BYTES = 2 << 20, /* maximum total capacity of the larger body buffers that stay in the pool,
+                                     for large responses */
     HEAD_MAX = 32 << 10,
     HEAD_FIRST_BYTES = 1 << 10, /* most heads are smaller */
     RESERVE_BYTES = 1 << 20,    /* more than any step of a request handler allocates from its arena */
@@ -131,12 +131,12 @@ void server_iterate_soon(struct http_server *s)
     (void)uv_idle_start(&s->idle, on_idle);
 }
 
-/* Runs the scheduled connections for about ITERATION_US, so that sockets are polled again. The others come
- * first in the next iteration. */
+/* Runs the scheduled connections for about ITERATION_US, so that sockets are polled again soon. The
+ * connections that are left run first in the next iteration. */
 static void run_ready_conns(struct http_server *s)
 {
     int64_t start_us = s->work_us = clock_work_us();
-    struct list mark; /* connections scheduled from now on come after it */
+    struct list mark; /* connections that are scheduled from now on run in the next iteration */
     list_init(&mark);
     list_add_last(&s->scheduled, &mark);
     while (s->scheduled.next != &mark && s->work_us - start_us < ITERATION_US) {
@@ -164,8 +164,8 @@ static void on_check(uv_check_t *check)
 
 static void on_tick(uv_timer_t *timer);
 
-/* A build with test seams ticks often, because a test may move the clock at any time; others sleep until
- * something is due. */
+/* With test seams, the timer ticks often, because a test may move the clock at any time. In the release
+ * build, it sleeps until the next deadline. */
 void server_schedule_tick(struct http_server *s, int64_t deadline_ms)
 {
     if (s->closing || (s->ticking && s->tick_ms <= deadline_ms))
@@ -208,9 +208,9 @@ static bool has_room(const struct http_server *s)
     return s->counts.connections < s->options.limits.max_connections && !s->forced;
 }
 
-/* Accepts waiting connections and evicts idle ones. libuv stores one connection for each listener and stops
- * listening until it is accepted; further ones wait in the kernel's backlog. Returns the time of the next
- * call (monotonic ms), or INT64_MAX if no client is left waiting. */
+/* Accepts waiting connections and evicts idle ones. libuv stores one waiting connection per listener and
+ * stops listening until it is accepted; further connections wait in the kernel's backlog. Returns when to
+ * call again (monotonic ms), or INT64_MAX if no client waits any more. */
 static int64_t accept_waiting(struct http_server *s)
 {
     const int64_t now_ms = server_now_ms(s);
@@ -296,8 +296,8 @@ static void free_server(struct http_server *s)
         closed(ctx);
 }
 
-/* Closes the server's own handles after the last connection and listener, and frees the server after its
- * handles. */
+/* When the last connection and listener have closed, closes the server's own handles. When these have closed,
+ * frees the server. */
 static void end_if_drained(struct http_server *s)
 {
     if (s->draining && !s->closing && s->counts.connections == 0 && !s->listeners)
@@ -328,8 +328,8 @@ static void drain_conns(struct http_server *s)
         }
 }
 
-/* A client in the backlog is connected and may have sent a request, and closing the listener would reset its
- * connection. So listeners close when their backlog is empty, or after LISTEN_DRAIN_MS. */
+/* Closes a listener when its backlog is empty, or after LISTEN_DRAIN_MS. A client in the backlog may already
+ * have sent a request, and closing the listener would reset its connection. */
 static void drain_listeners(struct http_server *s)
 {
     bool late = s->forced || clock_mono_ms() >= s->listen_until_ms;
@@ -378,11 +378,13 @@ static int files_for_connections(int wanted)
     rlim_t most = limit.rlim_cur > 2 * SPARE_FILES ? limit.rlim_cur - SPARE_FILES : limit.rlim_cur / 2;
     if (limit.rlim_cur == RLIM_INFINITY || (rlim_t)wanted <= most)
         return wanted;
-    log_warn("the limit on open files (ulimit -n) allows only %llu connections", (unsigned long long)most);
+    log_warn("the limit on open files (ulimit -n) allows only %llu connections; raise it to allow [server] "
+             "max_connections",
+             (unsigned long long)most);
     return (int)most;
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 static struct http_server *server_new(uv_loop_t *loop, const struct http_options *options)
 {
     struct http_server *s = try_calloc(1, sizeof *s);

@@ -1,4 +1,5 @@
-/* Bodies in memory and in sealed memory files. A file is also mapped, for what sendfile(2) left over. */
+/* Bodies in memory and in sealed memory files. A file is also mapped, so that libuv can send the part that
+ * sendfile(2) did not send. */
 #include "http/shared_body.h"
 
 #include "base/check.h"
@@ -14,13 +15,14 @@
 enum {
     MAGIC = 0x426f6479,
     SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE,
-    FILES_FRACTION = 4, /* of the descriptors, files use the lowest quarter; the others are for connections */
+    FILES_FRACTION = 4, /* files use only the lowest quarter of the descriptors; the other descriptors are for
+                           connections */
 };
 
 struct shared_body {
     unsigned magic;
     int references;
-    int fd; /* -1: the text is in `memory` */
+    int fd; /* -1 if the text is in `memory` */
     struct str text;
     char memory[];
 };

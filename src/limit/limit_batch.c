@@ -18,7 +18,7 @@ struct batch_entry {
     struct limit_batch *batch;
     int64_t key_row;
     struct uuid key_id;
-    struct waiter *waiter; /* NULL: canceled */
+    struct waiter *waiter; /* NULL if canceled */
     struct limit_reply *out;
 };
 
@@ -40,7 +40,7 @@ struct limit_batcher {
     limit_replied_fn *replied;
     void *ctx;
     struct redis_key_family keys;
-    struct limit_batch *open; /* NULL: no request in this iteration */
+    struct limit_batch *open; /* NULL if there was no request in this iteration */
     struct list in_flight;
 };
 
@@ -51,7 +51,7 @@ static void batch_free(struct limit_batch *batch)
     free(batch);
 }
 
-/* The two integers of SCRIPT_LIMIT. Values out of range are invalid. */
+/* Reads the two integers of SCRIPT_LIMIT for one request. Returns false if a value is out of range. */
 static struct limit_reply read_reply(const struct limit_batch *batch, int i)
 {
     const int64_t remaining = batch->integers[REPLY_INTEGERS * i];
@@ -154,7 +154,7 @@ enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const stru
         return NEXT_MORE; /* out of memory: treated as if Redis were unavailable */
     struct batch_entry *e = &batch->entries[batch->count++];
     *e = (struct batch_entry){.batch = batch, .key_row = key_row, .key_id = *key_id, .waiter = w, .out = out};
-    batch->limit = limit; /* a reload may change it within an iteration: the latest one counts */
+    batch->limit = limit; /* a reload may change the limit within an iteration; the latest limit is used */
     w->cancel = cancel;
     w->call = e;
     return NEXT_WAIT;

@@ -1,4 +1,4 @@
-/* Chooses what decides a request, and counts the decisions. */
+/* Checks requests with Redis or with the windows of this process, and counts the verdicts by source. */
 #include "limit/limiter.h"
 
 #include "base/check.h"
@@ -10,15 +10,15 @@ enum { REJECTION_CACHE_MS = 1000 };
 
 struct limiter {
     int limit;
-    struct limit_batcher *batcher; /* NULL: no Redis */
+    struct limit_batcher *batcher; /* NULL if Redis is not used */
     struct windows *windows;
     struct limiter_counts counts;
 };
 
-/* The windows of this process record the verdicts of Redis, so that they can take over at any time. Redis
- * judged the request between `opened_ms` and now. An admission is recorded at the later time and a rejection
- * is counted from the earlier one: this process never admits more than Redis would, and never rejects longer
- * than Redis announced. */
+/* Records the verdicts of Redis in the windows of this process, so that the limiter can use these at any
+ * time. Redis checked the request between `opened_ms` and now. An admission is recorded with the later time,
+ * and the wait after a rejection starts at the earlier time. So this process never admits more requests than
+ * Redis would, and never rejects longer than Redis announced. */
 static void on_replied(void *ctx, int64_t key_row, const struct limit_verdict *verdict, int64_t opened_ms)
 {
     struct limiter *l = ctx;

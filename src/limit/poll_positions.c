@@ -1,4 +1,4 @@
-/* Pending updates, which are written with the next command to Redis, and loading. */
+/* Collects updates of poll positions and sends them with the next command to Redis; loads positions. */
 #include "limit/poll_positions.h"
 
 #include "base/check.h"
@@ -8,7 +8,8 @@
 
 enum { PENDING_MAX = 64, FLUSH_MS = 500, EXPIRE_DAYS = 90 };
 
-/* Lua's numbers are exact up to here. No event id comes near it, but a client may name a larger one. */
+/* Lua numbers are exact up to this value. Event ids are much smaller, but a client may send a larger
+ * number. */
 static const int64_t position_max = INT64_C(9007199254740991);
 
 struct pending_update {

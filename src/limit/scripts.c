@@ -114,7 +114,7 @@ void redis_probes_init(struct redis_probes *p, const char *key_prefix)
     const struct str window = format_probe_key(p->limit_key, key_prefix, LIMIT_KEYS);
     const struct str polls = format_probe_key(p->poll_key, key_prefix, POLL_KEYS);
     const struct str one = STR("1"), zero = STR("0");
-    const struct str day = STR("86400000"); /* in `at`: a new day sets the expiry */
+    const struct str day = STR("86400000"); /* the script extends the expiry when the day of `at` changes */
     p->probes[0] = (struct redis_probe){.script = SCRIPT_LIMIT, .keys = 1, .count = 2, .args = {window, one}};
     p->probes[1] = (struct redis_probe){
         .script = SCRIPT_RECORD_POLLS, .keys = 1, .count = 6, .args = {polls, one, zero, zero, day, zero}};

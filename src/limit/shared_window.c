@@ -1,4 +1,4 @@
-/* One call of SCRIPT_SHOW_WINDOW. */
+/* Reads and resets a window with one call of SCRIPT_SHOW_WINDOW. */
 #include "limit/shared_window.h"
 
 #include "base/number.h"

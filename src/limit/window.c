@@ -1,5 +1,5 @@
-/* A window is a ring of the times of its last admitted requests. All windows are in a hash table, and in a
- * list with the least recently used first, from which idle ones are removed. */
+/* A window is a ring buffer with the times of the last admitted requests. All windows are in a hash table,
+ * and in a list with the least recently used window first, from which idle windows are removed. */
 #include "limit/window.h"
 
 #include "base/check.h"
@@ -15,7 +15,7 @@ struct window {
     struct hash_link link;
     struct list by_use;
     int64_t key;
-    int64_t last_ms; /* the window is idle a minute later */
+    int64_t last_ms; /* time of the last use; a minute later, the window can be removed */
     int64_t rejected_until_ms, rejection_expires_ms;
     int first, count, capacity; /* ring: `count` times from `first` on, oldest first */
     int64_t *times;
@@ -61,7 +61,7 @@ void windows_free(struct windows *l)
     free(l);
 }
 
-/* Removes few windows at a time, so that no request pays for a minute's worth of idle keys. */
+/* Removes only a few idle windows at a time, so that no request is delayed by removing many. */
 static void remove_idle(struct windows *l, int64_t now_ms)
 {
     for (int i = 0; i < REMOVED_PER_CALL && !list_is_empty(&l->by_use); i++) {
@@ -122,7 +122,7 @@ static bool grow(struct window *w, int limit)
     return true;
 }
 
-/* `last_ms`: the window is in use until then, at least. */
+/* Marks the window as in use until at least `last_ms`. */
 static void touch(struct windows *l, struct window *w, int64_t last_ms)
 {
     if (last_ms > w->last_ms)
@@ -164,7 +164,7 @@ struct limit_verdict windows_acquire(struct windows *l, int64_t key, int64_t now
     if (v.admitted)
         record(l, w, now_ms);
     v.remaining = l->limit - w->count;
-    if (w->count) /* 0 if out of memory for the first request */
+    if (w->count) /* capacity 0 if out of memory for the first request */
         v.reset_ms = WINDOW_MS - (now_ms - w->times[w->first]);
     return v;
 }

@@ -25,8 +25,8 @@ struct http_client {
     uv_loop_t *loop;
     struct http_client_options options;
     CURLM *multi;
-    uv_timer_t timer, failing; /* timer: curl's; failing: completes `failed` */
-    struct list calls, failed; /* in flight; to be completed with an error */
+    uv_timer_t timer, failing; /* `timer` is for curl_multi; `failing` completes the calls in `failed` */
+    struct list calls, failed; /* calls in flight; calls to complete with an error */
     size_t count;
     unsigned open_handles; /* loop handles that are not closed yet */
     bool closing;
@@ -44,7 +44,7 @@ struct http_call {
     struct http_header headers[HTTP_CLIENT_HEADERS_MAX];
     size_t header_count;
     bool too_large;
-    enum transport_error failure; /* set by us; TRANSPORT_OK: see curl's code */
+    enum transport_error failure; /* error that this file detected; if TRANSPORT_OK, curl's code counts */
     uint64_t started_ms;
     void (*done)(void *ctx, const struct http_result *result);
     void *ctx;
@@ -83,11 +83,14 @@ enum err http_client_check(struct error *error)
     init_library();
     const curl_version_info_data *v = curl_version_info(CURLVERSION_NOW);
     if (!(v->features & CURL_VERSION_ASYNCHDNS))
-        return error_set(error, ERR_INVALID, "libcurl has no asynchronous resolver");
+        return error_set(error, ERR_INVALID,
+                         "this libcurl was built without an asynchronous resolver; install one with c-ares "
+                         "or the threaded resolver");
     if (!(v->features & CURL_VERSION_SSL))
-        return error_set(error, ERR_INVALID, "libcurl has no TLS");
+        return error_set(error, ERR_INVALID, "this libcurl was built without TLS; install one with OpenSSL");
     if (!(v->features & CURL_VERSION_LIBZ))
-        return error_set(error, ERR_INVALID, "libcurl cannot decompress");
+        return error_set(error, ERR_INVALID,
+                         "this libcurl was built without gzip support; install one with zlib");
     return OK;
 }
 
@@ -133,7 +136,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return wiped_append(&c->body, str_make(p, n * size)) ? n * size : 0; /* 0 makes curl fail the call */
 }
 
-/* Called per line. A status line starts a new response: an interim one (100) may precede the final one. */
+/* Called for each line. A status line starts a new response, because an interim response (100) may precede
+ * the final response. */
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct http_call *c = ctx;
@@ -245,8 +249,8 @@ static void complete_calls(struct http_client *client)
     }
 }
 
-/* The multi handle failed, which means out of memory. Every call ends with TRANSPORT_RESET, because its
- * request may have been sent. */
+/* Handles a failure of the multi handle, which is out of memory. Ends every call with TRANSPORT_RESET,
+ * because its request may have been sent. */
 static void fail_all(struct http_client *client, CURLMcode code)
 {
     while (!list_is_empty(&client->calls)) {
@@ -361,7 +365,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *ctx)
 
 /* ---- requests ---- */
 
-/* No control characters, which could inject another header. */
+/* Rejects control characters, which could inject another header. */
 static bool is_field_value(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -420,7 +424,7 @@ static bool is_own_machine(const char *origin)
            strncmp(origin, "http://[::1]", 12) == 0 || strncmp(origin, "https://[::1]", 13) == 0;
 }
 
-/* The only protocol that curl may use for the origin; NULL: the origin is not allowed. */
+/* Returns the only protocol that curl may use for the origin, or NULL if the origin is not allowed. */
 static const char *protocol_of(const struct http_client *client, const char *origin)
 {
     if (strncmp(origin, "http://", 7) == 0 && client->options.allow_http)
@@ -465,8 +469,9 @@ static bool set_options(struct http_call *c, const char *origin)
     (void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* canceling must not wait for the resolver thread */
     (void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-    /* Wait for a connection that may be shared (HTTP/2) instead of opening many. Only with TLS, where the
-     * handshake shows whether it can be shared; otherwise all calls would wait for the first response. */
+    /* Wait for the handshake of a new connection, which calls may share (HTTP/2), instead of opening many.
+     * Only with TLS: without TLS, curl learns from the first response whether the connection can be shared,
+     * and all calls would wait for that response. */
     (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT, (long)(strncmp(origin, "https:", 6) == 0));
     (void)curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
@@ -520,7 +525,7 @@ struct http_call *http_client_send(struct http_client *client, const struct http
     }
     remove_easy(c);
     c->failure = TRANSPORT_REQUEST;
-    (void)snprintf(c->why, sizeof c->why, "the request is invalid, or out of memory");
+    (void)snprintf(c->why, sizeof c->why, "cannot start the call: the request is invalid, or out of memory");
     list_init(&c->link);
     list_add_last(&client->failed, &c->link);
     (void)uv_timer_start(&client->failing, on_failing, 0, 0);
@@ -529,7 +534,7 @@ struct http_call *http_client_send(struct http_client *client, const struct http
 
 void http_client_cancel(struct http_call *c)
 {
-    CHECK(c->done); /* not within or after its own `done` */
+    CHECK(c->done); /* must not be called within or after the call's own `done` */
     free_call(c);
 }
 

@@ -1,5 +1,5 @@
-/* The state of the client: attempts, probes, and what failed calls mean. The connection is in
- * redis_connection.c, pending calls are in redis_calls.c. */
+/* The state machine of the client: attempts to connect, probes, and reactions to failed calls. The connection
+ * is in redis_connection.c; pending calls are in redis_calls.c. */
 #include "redis/redis.h"
 
 #include "base/check.h"
@@ -31,7 +31,7 @@ struct redis_hook {
 
 struct redis {
     uv_loop_t *loop;
-    uv_timer_t retry; /* the next attempt, or the timeout of the current one */
+    uv_timer_t retry; /* runs until the next attempt, or is the timeout of the current attempt */
     uv_prepare_t prepare;
     struct redis_hook before_wait, before_write, closed;
     struct redis_connection *connection;
@@ -77,7 +77,7 @@ static void retry_later(struct redis *r)
     CHECK(uv_timer_start(&r->retry, on_retry, (uint64_t)backoff_next(&r->backoff), 0) == 0);
 }
 
-/* Enters DOWN first: dropping the connection completes waiters, which may call Redis again. */
+/* Enter DOWN first, because dropping the connection completes waiters, which may call Redis again. */
 static void go_down(struct redis *r, const char *reason)
 {
     if (r->state == REDIS_CLOSED)
@@ -200,7 +200,7 @@ static void on_probed(struct redis_command *command, const struct redisReply *re
     (void)uv_timer_stop(&r->retry);
 }
 
-/* If out of memory for a command, the round ends by its timeout. */
+/* If out of memory for a command, the timeout of the round ends the round. */
 static void send_probes(struct redis *r)
 {
     r->probed = 0;
@@ -229,8 +229,8 @@ static void on_loaded(struct redis_command *command, const struct redisReply *re
         send_probes(r);
 }
 
-/* Loads the scripts and runs them on separate keys. A cause that would make calls fail (a missing permission,
- * a replica, full memory, a cluster redirect) makes the probes fail first. */
+/* Loads the scripts and runs them on keys that belong to no API key. A condition that would make calls fail
+ * (a missing permission, a replica, full memory, a cluster redirect) makes the probes fail first. */
 static void start_probes(struct redis *r)
 {
     r->loaded = 0;
@@ -255,7 +255,7 @@ static void attempt(struct redis *r)
     redis_connection_open(r->connection);
 }
 
-/* Time for the next attempt, or the timeout of the current one. */
+/* Starts the next attempt, or ends the current attempt after its timeout. */
 static void on_retry(uv_timer_t *timer)
 {
     struct redis *r = timer->data;
@@ -310,7 +310,7 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
     r->probe_count = probe_count;
     backoff_reset(&r->backoff);
     redis_calls_init(&r->calls, loop, on_call_ended, r);
-    /* libuv has no way to fail here. */
+    /* This libuv call cannot fail. */
     CHECK(uv_timer_init(loop, &r->retry) == 0 && uv_prepare_init(loop, &r->prepare) == 0);
     CHECK(uv_prepare_start(&r->prepare, on_prepare) == 0);
     if (FAULT_OR(UV_EIO, uv_random(NULL, NULL, &r->backoff.random, sizeof r->backoff.random, 0, NULL)))

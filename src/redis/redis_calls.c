@@ -18,7 +18,7 @@ struct pending_call {
     unsigned magic;
     struct redis_calls *calls;
     struct list link;      /* in calls->pending */
-    struct waiter *waiter; /* NULL: canceled, or late */
+    struct waiter *waiter; /* NULL if canceled or late */
     struct redis_result *out;
     int64_t sent_ms;  /* monotonic; for the deadline */
     uint64_t sent_ns; /* for the metrics */
@@ -74,7 +74,7 @@ static void arm_deadline(struct redis_calls *calls)
     CHECK(uv_timer_start(&calls->deadline, on_deadline, (uint64_t)(left_ms > 0 ? left_ms : 0), 0) == 0);
 }
 
-/* Stores the reply for the waiter. Returns NULL, or why the call failed. */
+/* Stores the reply for the waiter. Returns NULL, or the reason if the call failed. */
 static const char *store_result(struct pending_call *call, const struct redisReply *reply)
 {
     call->out->ok = redis_reply_integers(reply, call->out);
@@ -132,7 +132,7 @@ void redis_calls_init(struct redis_calls *calls, uv_loop_t *loop,
                       void (*ended)(void *ctx, const char *failure), void *ctx)
 {
     list_init(&calls->pending);
-    CHECK(uv_timer_init(loop, &calls->deadline) == 0); /* libuv has no way to fail here */
+    CHECK(uv_timer_init(loop, &calls->deadline) == 0); /* this libuv call cannot fail */
     calls->deadline.data = calls;
     calls->ended = ended;
     calls->ctx = ctx;

@@ -1,4 +1,5 @@
-/* Without printf: the formatter of hiredis takes longer than the rest of a call. */
+/* Formats commands without printf(), because the formatter of hiredis takes longer than the rest of a
+ * call. */
 #include "redis/redis_command.h"
 
 static void append_size(struct buf *b, char type, size_t n)

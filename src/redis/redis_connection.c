@@ -22,10 +22,10 @@ struct redis_connection {
     uv_loop_t *loop;
     struct redis_options options;
     struct redis_connection_events events;
-    struct name_lookup *lookup; /* NULL: a Unix socket */
-    struct redis_tls *tls;      /* NULL: no TLS, or its files must be read (again) */
+    struct name_lookup *lookup; /* NULL for a Unix socket */
+    struct redis_tls *tls;      /* NULL without TLS, or if the files must be read (again) */
     redisAsyncContext *context; /* NULL: none */
-    struct ssl_st *session;     /* owned by the context; NULL: none */
+    struct ssl_st *session;     /* owned by the context; may be NULL */
     bool is_opening, has_replied;
     struct buf command; /* the command that is being formatted */
     char reason[REASON_MAX];
@@ -38,7 +38,7 @@ static void report_loss(struct redis_connection *c, const char *reason)
     c->events.lost(c->events.ctx, reason);
 }
 
-/* If TLS is the reason, its files are read again for the next attempt. */
+/* If TLS is the reason of the loss, the TLS files are read again for the next attempt. */
 static const char *explain_loss(struct redis_connection *c, struct ssl_st *session, const char *reason)
 {
     const char *why = redis_tls_explain_loss(session, !c->has_replied, reason, c->reason, sizeof c->reason);
@@ -88,7 +88,7 @@ void redis_connection_flush(struct redis_connection *c)
 
 /* ---- opening ---- */
 
-/* A failure shows in the replies to the commands that follow. */
+/* The replies are ignored: if AUTH or SELECT fails, the commands that follow fail too. */
 static void log_in(struct redis_connection *c)
 {
     const struct redis_options *o = &c->options;
@@ -106,7 +106,7 @@ static void log_in(struct redis_connection *c)
         (void)redis_connection_send(c, NULL, select, 2);
 }
 
-/* Returns NULL, or why TLS cannot be started. */
+/* Returns NULL, or the reason if TLS cannot be started. */
 static const char *start_tls(struct redis_connection *c)
 {
     if (!c->tls)
@@ -165,7 +165,7 @@ static void on_too_large(redisAsyncContext *context)
         report_loss(c, "protocol error: a reply of more than 1 MiB");
 }
 
-/* `address`: numeric, or NULL for a Unix socket. */
+/* Creates the context and starts to connect. `address` is numeric, or NULL for a Unix socket. */
 static void open_socket(struct redis_connection *c, const char *address)
 {
     redisOptions o = {0};
@@ -179,12 +179,13 @@ static void open_socket(struct redis_connection *c, const char *address)
         return;
     }
     c->context->data = c;
-    c->context->c.reader->maxelements = ELEMENTS_MAX; /* hiredis allocates as many as a reply announces */
+    c->context->c.reader->maxelements =
+        ELEMENTS_MAX; /* hiredis would allocate as many elements as a reply announces */
     (void)redisAsyncSetConnectCallback(c->context, on_connect);
     (void)redisAsyncSetDisconnectCallback(c->context, on_disconnect);
 }
 
-/* An address that arrives after its attempt has ended serves the next attempt. */
+/* If the attempt has ended before its lookup, the next attempt uses the address. */
 static void on_looked_up(void *ctx, const char *why)
 {
     struct redis_connection *c = ctx;

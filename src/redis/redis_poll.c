@@ -143,5 +143,5 @@ void redis_poll_write(redisAsyncContext *context)
     w->wants_write = false;
     w->is_writing = true;
     redisAsyncHandleWrite(context);
-    w->is_writing = false; /* valid: `w` is freed only after the loop has closed the handle */
+    w->is_writing = false; /* `w` is still valid: it is freed only after the loop has closed the handle */
 }

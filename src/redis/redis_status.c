@@ -1,4 +1,4 @@
-/* Decides which changes of the connection are reported. */
+/* Decides which changes of the status are logged. */
 #include "redis/redis_status.h"
 
 #include "base/log.h"

@@ -131,8 +131,8 @@ static bool explain(struct ssl_st *s, char *out, size_t size)
     return verified != X509_V_OK || reason || !is_finished;
 }
 
-/* The reason of TLS is more specific than that of the socket. With TLS 1.3 a server rejects the client
- * certificate after the handshake, and its reset of the connection may arrive before its alert. */
+/* A TLS error is more specific than a socket error. With TLS 1.3, a server rejects the client certificate
+ * after the handshake, and its connection reset may arrive before its alert. */
 const char *redis_tls_explain_loss(struct ssl_st *s, bool opening, const char *socket_error, char *out,
                                    size_t size)
 {

@@ -1,4 +1,4 @@
-/* Parses addresses of Redis, and builds the options from the configuration. */
+/* Parses Redis URLs, and builds the options from the configuration. */
 #include "base/check.h"
 #include "config/config.h"
 #include "redis/redis.h"
@@ -22,7 +22,7 @@ static enum err parse_database(struct redis_options *o, struct str text, struct 
     return OK;
 }
 
-/* user, :password, user:password */
+/* Parses "user", ":password" or "user:password". */
 static void parse_user(struct redis_options *o, struct str text)
 {
     struct str user, password = str_cut(text, ':', &user);
@@ -32,7 +32,7 @@ static void parse_user(struct redis_options *o, struct str text)
         o->password = copy(password);
 }
 
-/* host, host:port, [v6], [v6]:port */
+/* Parses "host", "host:port", "[IPv6]" or "[IPv6]:port". */
 static enum err parse_host(struct redis_options *o, struct str text, struct error *error)
 {
     struct str host, port = {NULL, 0};

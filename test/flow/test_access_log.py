@@ -271,7 +271,7 @@ def test_reload_ignores_an_invalid_configuration(logged, text, message):
         logged.config_path.unlink()
     else:
         logged.config_path.write_text(text)
-    reload(logged, "the configuration is unchanged: ")
+    reload(logged, "cannot reload the configuration, the current one stays in use: ")
     assert message in logged.log
     assert "RateLimit" not in client.get("/account").headers
     assert len(wait_for_lines(logged.path, 1)) == 1, "the log is reopened although the configuration is invalid"

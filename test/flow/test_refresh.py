@@ -270,9 +270,9 @@ def test_refresh_requires_a_source_and_status_a_database(viewtally):
     ({"source": "spool,simulated", "spool_dir": "/s", "interval_s": 5}, "interval_s requires source = simulated"),
     ({"source": "none", "interval_s": 5}, "interval_s requires source = simulated"),
     ({"source": "platforms"}, "source = platforms requires a configured platform"),
-    ({"source": "platforms,platforms"}, "must be none, or a list of spool, simulated"),
-    ({"source": "none,spool"}, "must be none, or a list of spool, simulated"),
-    ({"source": "simulated, simulated"}, "must be none, or a list of spool, simulated"),
+    ({"source": "platforms,platforms"}, 'must be "none", or a comma-separated list of "spool"'),
+    ({"source": "none,spool"}, 'must be "none", or a comma-separated list of "spool"'),
+    ({"source": "simulated, simulated"}, 'must be "none", or a comma-separated list of "spool"'),
     ({"minute": 60}, "must be a whole number from 0 to 59"),
 ])
 def test_contradictory_configuration_is_rejected(viewtally, settings, message):
