@@ -299,7 +299,7 @@ enum err access_log_set_target(struct access_log *l, const char *target, struct 
     return OK;
 }
 
-struct access_log_counts access_log_counts(const struct access_log *l)
+struct access_log_counts access_log_get_counts(const struct access_log *l)
 {
     return l->counts;
 }

@@ -21,94 +21,99 @@ static const char *library_version(const char *name)
 
 static void write_build(struct buf *b)
 {
-    metrics_family(b, "viewtally_build_info", METRICS_GAUGE, "Always 1; the labels identify the build.");
-    metrics_value(b, "viewtally_build_info",
-                  METRICS_LABELS({"version", str_from_cstr(build_version)},
-                                 {"commit", str_from_cstr(build_commit)}, {"mode", str_from_cstr(build_mode)},
-                                 {"sqlite", str_from_cstr(library_version("sqlite"))},
-                                 {"libuv", str_from_cstr(library_version("libuv"))}),
-                  1);
+    metrics_write_family(b, "viewtally_build_info", METRICS_GAUGE,
+                         "Always 1; the labels identify the build.");
+    metrics_write_value(b, "viewtally_build_info",
+                        METRICS_LABELS({"version", str_from_cstr(build_version)},
+                                       {"commit", str_from_cstr(build_commit)},
+                                       {"mode", str_from_cstr(build_mode)},
+                                       {"sqlite", str_from_cstr(library_version("sqlite"))},
+                                       {"libuv", str_from_cstr(library_version("libuv"))}),
+                        1);
 }
 
 static void write_server(const struct http_server *server, struct buf *b)
 {
     struct http_server_counts c = {0};
     if (server)
-        c = http_server_counts(server);
-    metrics_gauge(b, "viewtally_http_connections", "Open client connections.", c.connections);
-    metrics_counter(b, "viewtally_http_connections_accepted_total", "Client connections accepted.",
-                    c.accepted);
-    metrics_gauge(
+        c = http_server_get_counts(server);
+    metrics_write_gauge(b, "viewtally_http_connections", "Open client connections.", c.connections);
+    metrics_write_counter(b, "viewtally_http_connections_accepted_total", "Client connections accepted.",
+                          c.accepted);
+    metrics_write_gauge(
         b, "viewtally_http_listeners_paused",
         "Listeners that do not accept connections for now, because [server] max_connections is reached or "
         "memory is short.",
         c.waiting);
-    metrics_family(
+    metrics_write_family(
         b, "viewtally_http_connections_evicted_total", METRICS_COUNTER,
         "Connections closed to make room for a waiting client, by state: unused (no request yet) or idle "
         "(between requests).");
-    metrics_value(b, "viewtally_http_connections_evicted_total", METRICS_LABELS({"state", STR("unused")}),
-                  (int64_t)c.evicted_unused);
-    metrics_value(b, "viewtally_http_connections_evicted_total", METRICS_LABELS({"state", STR("idle")}),
-                  (int64_t)c.evicted_idle);
-    metrics_gauge(b, "viewtally_http_requests_in_flight", "Requests in progress.", c.requests_in_flight);
-    metrics_counter(
+    metrics_write_value(b, "viewtally_http_connections_evicted_total",
+                        METRICS_LABELS({"state", STR("unused")}), (int64_t)c.evicted_unused);
+    metrics_write_value(b, "viewtally_http_connections_evicted_total", METRICS_LABELS({"state", STR("idle")}),
+                        (int64_t)c.evicted_idle);
+    metrics_write_gauge(b, "viewtally_http_requests_in_flight", "Requests in progress.",
+                        c.requests_in_flight);
+    metrics_write_counter(
         b, "viewtally_http_requests_rejected_total",
         "Requests rejected before they reached a request handler: malformed, too large or too slow.",
         c.rejected);
-    metrics_counter(b, "viewtally_http_requests_out_of_memory_total",
-                    "Requests aborted because memory ran out; also counted as rejected.",
-                    c.rejected_no_memory);
+    metrics_write_counter(b, "viewtally_http_requests_out_of_memory_total",
+                          "Requests aborted because memory ran out; also counted as rejected.",
+                          c.rejected_no_memory);
 }
 
 static void write_limiter(const struct limiter *limiter, struct buf *b)
 {
-    struct limiter_counts c = limiter_counts(limiter);
-    metrics_family(
+    struct limiter_counts c = limiter_get_counts(limiter);
+    metrics_write_family(
         b, "viewtally_limiter_decisions_total", METRICS_COUNTER,
         "Decisions of the rate limiter, by decision and source: redis, redis_cached (an earlier reply of "
         "Redis still applies), process (Redis is not configured or unavailable), off.");
     for (int i = 0; i < LIMITER_SOURCES; i++) {
         struct str source = str_from_cstr(limiter_source_name((enum limiter_source)i));
-        metrics_value(b, "viewtally_limiter_decisions_total",
-                      METRICS_LABELS({"decision", STR("admitted")}, {"source", source}),
-                      (int64_t)c.admitted[i]);
-        metrics_value(b, "viewtally_limiter_decisions_total",
-                      METRICS_LABELS({"decision", STR("rejected")}, {"source", source}),
-                      (int64_t)c.rejected[i]);
+        metrics_write_value(b, "viewtally_limiter_decisions_total",
+                            METRICS_LABELS({"decision", STR("admitted")}, {"source", source}),
+                            (int64_t)c.admitted[i]);
+        metrics_write_value(b, "viewtally_limiter_decisions_total",
+                            METRICS_LABELS({"decision", STR("rejected")}, {"source", source}),
+                            (int64_t)c.rejected[i]);
     }
-    metrics_gauge(b, "viewtally_limiter_keys", "API keys that have a rate limit window in this process.",
-                  c.keys);
+    metrics_write_gauge(b, "viewtally_limiter_keys",
+                        "API keys that have a rate limit window in this process.", c.keys);
 }
 
 static void write_poll_positions(const struct poll_positions *cursors, struct buf *b)
 {
-    struct poll_position_counts c = poll_positions_counts(cursors);
-    metrics_family(b, "viewtally_poll_lag_events", METRICS_HISTOGRAM,
-                   "Events that an API key had not read yet when it polled; 1001 means more than 1000.");
-    metrics_sizes_write(b, "viewtally_poll_lag_events", NULL, &c.lag);
-    metrics_counter(b, "viewtally_poll_positions_recorded_total",
-                    "Poll positions recorded, to be written to Redis.", c.recorded);
-    metrics_counter(b, "viewtally_poll_positions_dropped_total",
-                    "Poll positions dropped because Redis was unavailable.", c.dropped);
+    struct poll_position_counts c = poll_positions_get_counts(cursors);
+    metrics_write_family(
+        b, "viewtally_poll_lag_events", METRICS_HISTOGRAM,
+        "Events that an API key had not read yet when it polled; 1001 means more than 1000.");
+    metrics_write_sizes(b, "viewtally_poll_lag_events", NULL, &c.lag);
+    metrics_write_counter(b, "viewtally_poll_positions_recorded_total",
+                          "Poll positions recorded, to be written to Redis.", c.recorded);
+    metrics_write_counter(b, "viewtally_poll_positions_dropped_total",
+                          "Poll positions dropped because Redis was unavailable.", c.dropped);
 }
 
 static void write_redis(const struct redis *redis, struct buf *b)
 {
     struct redis_counts c = {0};
     if (redis)
-        c = redis_counts(redis);
-    metrics_gauge(b, "viewtally_redis_configured", "1 if [redis] url is configured.", redis != NULL);
-    metrics_gauge(b, "viewtally_redis_up", "1 if connected to Redis and commands succeed.",
-                  redis && redis_is_up(redis));
-    metrics_counter(b, "viewtally_redis_calls_total", "Calls to Redis that a request waits for.", c.calls);
-    metrics_counter(b, "viewtally_redis_calls_failed_total",
-                    "Calls to Redis that failed, including those that timed out.", c.failed);
-    metrics_counter(b, "viewtally_redis_calls_timed_out_total",
-                    "Calls to Redis without a reply within 50 ms.", c.late);
-    metrics_family(b, "viewtally_redis_call_duration_seconds", METRICS_HISTOGRAM,
-                   "Time from sending a call to its reply, including late replies.");
-    metrics_times_write(b, "viewtally_redis_call_duration_seconds", NULL, &c.times);
+        c = redis_get_counts(redis);
+    metrics_write_gauge(b, "viewtally_redis_configured", "1 if [redis] url is configured.", redis != NULL);
+    metrics_write_gauge(b, "viewtally_redis_up", "1 if connected to Redis and commands succeed.",
+                        redis && redis_is_up(redis));
+    metrics_write_counter(b, "viewtally_redis_calls_total", "Calls to Redis that a request waits for.",
+                          c.calls);
+    metrics_write_counter(b, "viewtally_redis_calls_failed_total",
+                          "Calls to Redis that failed, including those that timed out.", c.failed);
+    metrics_write_counter(b, "viewtally_redis_calls_timed_out_total",
+                          "Calls to Redis without a reply within 50 ms.", c.late);
+    metrics_write_family(b, "viewtally_redis_call_duration_seconds", METRICS_HISTOGRAM,
+                         "Time from sending a call to its reply, including late replies.");
+    metrics_write_times(b, "viewtally_redis_call_duration_seconds", NULL, &c.times);
 }
 
 static void write_size(struct buf *b, const char *name, const char *help, const char *path,
@@ -118,38 +123,41 @@ static void write_size(struct buf *b, const char *name, const char *help, const 
     struct stat st;
     int len = snprintf(file, sizeof file, "%s%s", path, suffix);
     if (len > 0 && (size_t)len < sizeof file && stat(file, &st) == 0)
-        metrics_gauge(b, name, help, st.st_size);
+        metrics_write_gauge(b, name, help, st.st_size);
     else
-        metrics_gauge(b, name, help, 0);
+        metrics_write_gauge(b, name, help, 0);
 }
 
 static void write_checkpoints(const struct checkpoint_counts *c, struct buf *b)
 {
-    metrics_gauge(b, "viewtally_store_wal_pages", "Pages in the write-ahead log.", c->log.pages);
-    metrics_gauge(b, "viewtally_store_wal_uncheckpointed_pages",
-                  "Pages in the write-ahead log that are not yet copied into the database.", c->log.pending);
-    metrics_gauge(b, "viewtally_store_checkpoint_blocked",
-                  "1 if a long-running reader keeps the checkpoint from emptying the write-ahead log.",
-                  c->too_long);
-    metrics_counter(b, "viewtally_store_checkpoints_failed_total", "Checkpoints that failed.", c->failed);
-    metrics_family(
+    metrics_write_gauge(b, "viewtally_store_wal_pages", "Pages in the write-ahead log.", c->log.pages);
+    metrics_write_gauge(b, "viewtally_store_wal_uncheckpointed_pages",
+                        "Pages in the write-ahead log that are not yet copied into the database.",
+                        c->log.pending);
+    metrics_write_gauge(b, "viewtally_store_checkpoint_blocked",
+                        "1 if a long-running reader keeps the checkpoint from emptying the write-ahead log.",
+                        c->too_long);
+    metrics_write_counter(b, "viewtally_store_checkpoints_failed_total", "Checkpoints that failed.",
+                          c->failed);
+    metrics_write_family(
         b, "viewtally_store_checkpoint_duration_seconds", METRICS_HISTOGRAM,
         "Duration of checkpoints, including the wait for other writers. They run off the event loop.");
-    metrics_times_write(b, "viewtally_store_checkpoint_duration_seconds", NULL, &c->times);
+    metrics_write_times(b, "viewtally_store_checkpoint_duration_seconds", NULL, &c->times);
 }
 
 static void write_store(const struct admin_view *v, struct buf *b)
 {
     const struct writer_counts *w = writer_counts(v->writer);
-    metrics_family(b, "viewtally_store_read_duration_seconds", METRICS_HISTOGRAM,
-                   "Database reads on the event loop, including the rendering of their rows.");
-    metrics_times_write(b, "viewtally_store_read_duration_seconds", NULL, store_read_times(v->store));
-    metrics_family(b, "viewtally_store_write_duration_seconds", METRICS_HISTOGRAM,
-                   "Write transactions, from their start to the durable commit.");
-    metrics_times_write(b, "viewtally_store_write_duration_seconds", NULL, &w->times);
-    metrics_counter(b, "viewtally_store_writes_failed_total", "Write transactions that failed.", w->failed);
-    metrics_gauge(b, "viewtally_store_write_queue_length", "Write transactions waiting or in progress.",
-                  w->waiting);
+    metrics_write_family(b, "viewtally_store_read_duration_seconds", METRICS_HISTOGRAM,
+                         "Database reads on the event loop, including the rendering of their rows.");
+    metrics_write_times(b, "viewtally_store_read_duration_seconds", NULL, store_read_times(v->store));
+    metrics_write_family(b, "viewtally_store_write_duration_seconds", METRICS_HISTOGRAM,
+                         "Write transactions, from their start to the durable commit.");
+    metrics_write_times(b, "viewtally_store_write_duration_seconds", NULL, &w->times);
+    metrics_write_counter(b, "viewtally_store_writes_failed_total", "Write transactions that failed.",
+                          w->failed);
+    metrics_write_gauge(b, "viewtally_store_write_queue_length", "Write transactions waiting or in progress.",
+                        w->waiting);
     write_size(b, "viewtally_store_database_bytes", "Size of the database file in bytes.",
                v->config->store.path, "");
     write_size(b, "viewtally_store_wal_bytes", "Size of the write-ahead log file in bytes.",
@@ -160,23 +168,24 @@ static void write_store(const struct admin_view *v, struct buf *b)
 
 static void write_loop_lag(const struct loop_lag *lag, struct buf *b)
 {
-    metrics_family(b, "viewtally_loop_lag_seconds", METRICS_HISTOGRAM,
-                   "Delay of a 100 ms timer: how long the event loop was blocked.");
-    metrics_times_write(b, "viewtally_loop_lag_seconds", NULL, &lag->times);
-    metrics_family(b, "viewtally_loop_lag_max_seconds", METRICS_GAUGE,
-                   "Longest delay of that timer since the process started.");
-    metrics_seconds(b, "viewtally_loop_lag_max_seconds", NULL, (int64_t)lag->times.max_us);
+    metrics_write_family(b, "viewtally_loop_lag_seconds", METRICS_HISTOGRAM,
+                         "Delay of a 100 ms timer: how long the event loop was blocked.");
+    metrics_write_times(b, "viewtally_loop_lag_seconds", NULL, &lag->times);
+    metrics_write_family(b, "viewtally_loop_lag_max_seconds", METRICS_GAUGE,
+                         "Longest delay of that timer since the process started.");
+    metrics_write_seconds(b, "viewtally_loop_lag_max_seconds", NULL, (int64_t)lag->times.max_us);
 }
 
 static void write_log(const struct access_log *log, struct buf *b)
 {
-    struct access_log_counts c = access_log_counts(log);
-    metrics_counter(b, "viewtally_log_lines_dropped_total",
-                    "Lines of the diagnostic log dropped because standard error was not read.",
-                    (int64_t)log_writer_dropped());
-    metrics_counter(b, "viewtally_access_log_lines_total", "Lines accepted for the access log.", c.lines);
-    metrics_counter(b, "viewtally_access_log_lines_dropped_total",
-                    "Lines dropped because the access log could not be written.", c.dropped);
+    struct access_log_counts c = access_log_get_counts(log);
+    metrics_write_counter(b, "viewtally_log_lines_dropped_total",
+                          "Lines of the diagnostic log dropped because standard error was not read.",
+                          (int64_t)log_writer_dropped());
+    metrics_write_counter(b, "viewtally_access_log_lines_total", "Lines accepted for the access log.",
+                          c.lines);
+    metrics_write_counter(b, "viewtally_access_log_lines_dropped_total",
+                          "Lines dropped because the access log could not be written.", c.dropped);
 }
 
 void metrics_page_write(const struct admin_view *v, struct buf *b)

@@ -16,34 +16,36 @@ static int64_t counter_of(const struct schedule_state *s, int platform, int coun
 static void write_by_platform(const struct schedule_state *s, struct buf *b, const char *name,
                               const char *help, int counter)
 {
-    metrics_family(b, name, METRICS_COUNTER, help);
+    metrics_write_family(b, name, METRICS_COUNTER, help);
     for (int p = 0; p < PLATFORM_COUNT; p++)
-        metrics_value(b, name, METRICS_LABELS({"platform", platform_name((enum platform)p)}),
-                      counter_of(s, p, counter));
+        metrics_write_value(b, name, METRICS_LABELS({"platform", platform_name((enum platform)p)}),
+                            counter_of(s, p, counter));
 }
 
 static void write_outcomes(const struct schedule_state *s, struct buf *b)
 {
-    metrics_family(b, "viewtally_platform_call_outcomes_total", METRICS_COUNTER,
-                   "Calls to platforms by runs of this process, by platform and outcome.");
+    metrics_write_family(b, "viewtally_platform_call_outcomes_total", METRICS_COUNTER,
+                         "Calls to platforms by runs of this process, by platform and outcome.");
     for (int p = 0; p < PLATFORM_COUNT; p++)
         for (int v = 0; v < OUTCOME_KINDS; v++)
-            metrics_value(b, "viewtally_platform_call_outcomes_total",
-                          METRICS_LABELS({"platform", platform_name((enum platform)p)},
-                                         {"outcome", str_from_cstr(outcome_kind_name((enum outcome_kind)v))}),
-                          counter_of(s, p, RUN_OUTCOME + v));
+            metrics_write_value(
+                b, "viewtally_platform_call_outcomes_total",
+                METRICS_LABELS({"platform", platform_name((enum platform)p)},
+                               {"outcome", str_from_cstr(outcome_kind_name((enum outcome_kind)v))}),
+                counter_of(s, p, RUN_OUTCOME + v));
 }
 
 static void write_posts(const struct schedule_state *s, struct buf *b)
 {
-    metrics_family(b, "viewtally_platform_posts_total", METRICS_COUNTER,
-                   "Posts due in runs of this process, by platform and result.");
+    metrics_write_family(b, "viewtally_platform_posts_total", METRICS_COUNTER,
+                         "Posts due in runs of this process, by platform and result.");
     for (int p = 0; p < PLATFORM_COUNT; p++)
         for (int c = RUN_READ; c <= RUN_NOT_DUE; c++)
-            metrics_value(b, "viewtally_platform_posts_total",
-                          METRICS_LABELS({"platform", platform_name((enum platform)p)},
-                                         {"result", str_from_cstr(run_counter_name((enum run_counter)c))}),
-                          counter_of(s, p, c));
+            metrics_write_value(
+                b, "viewtally_platform_posts_total",
+                METRICS_LABELS({"platform", platform_name((enum platform)p)},
+                               {"result", str_from_cstr(run_counter_name((enum run_counter)c))}),
+                counter_of(s, p, c));
 }
 
 /* ---- state in the database ---- */
@@ -56,51 +58,55 @@ static struct str api_name(int api)
 static void write_accounts(const struct platform_health *states, struct buf *b)
 {
     static const char *const names[CREDENTIAL_STATES] = {"connected", "reconnect_required"};
-    metrics_family(b, "viewtally_platform_accounts", METRICS_GAUGE,
-                   "Linked accounts, by API and state: connected, or reconnect_required if the author has to "
-                   "sign in again.");
+    metrics_write_family(
+        b, "viewtally_platform_accounts", METRICS_GAUGE,
+        "Linked accounts, by API and state: connected, or reconnect_required if the author has to "
+        "sign in again.");
     for (int api = 0; api < PLATFORM_APIS; api++)
         for (int state = 0; state < CREDENTIAL_STATES; state++)
-            metrics_value(b, "viewtally_platform_accounts",
-                          METRICS_LABELS({"api", api_name(api)}, {"state", str_from_cstr(names[state])}),
-                          states[api].accounts[state]);
+            metrics_write_value(
+                b, "viewtally_platform_accounts",
+                METRICS_LABELS({"api", api_name(api)}, {"state", str_from_cstr(names[state])}),
+                states[api].accounts[state]);
 }
 
 static void write_quotas(const struct platform_health *states, struct buf *b)
 {
-    metrics_family(b, "viewtally_platform_quota_remaining", METRICS_GAUGE,
-                   "Units left of today's quota, for APIs with a daily quota.");
+    metrics_write_family(b, "viewtally_platform_quota_remaining", METRICS_GAUGE,
+                         "Units left of today's quota, for APIs with a daily quota.");
     for (int api = 0; api < PLATFORM_APIS; api++)
         if (states[api].units_per_day)
-            metrics_value(b, "viewtally_platform_quota_remaining", METRICS_LABELS({"api", api_name(api)}),
-                          states[api].units_left);
+            metrics_write_value(b, "viewtally_platform_quota_remaining",
+                                METRICS_LABELS({"api", api_name(api)}), states[api].units_left);
 }
 
 static void write_time_by_api(const struct platform_health *states, struct buf *b)
 {
-    metrics_family(b, "viewtally_platform_last_success_timestamp_seconds", METRICS_GAUGE,
-                   "Unix time of the last successful call to the API; 0 if there was none.");
+    metrics_write_family(b, "viewtally_platform_last_success_timestamp_seconds", METRICS_GAUGE,
+                         "Unix time of the last successful call to the API; 0 if there was none.");
     for (int api = 0; api < PLATFORM_APIS; api++) {
         const int64_t at = states[api].last_success_at;
-        metrics_seconds(b, "viewtally_platform_last_success_timestamp_seconds",
-                        METRICS_LABELS({"api", api_name(api)}), at == TIME_NONE ? 0 : at * 1000);
+        metrics_write_seconds(b, "viewtally_platform_last_success_timestamp_seconds",
+                              METRICS_LABELS({"api", api_name(api)}), at == TIME_NONE ? 0 : at * 1000);
     }
 }
 
 static void write_flags(const struct platform_health *states, struct buf *b)
 {
-    metrics_family(b, "viewtally_platform_circuit_open", METRICS_GAUGE,
-                   "1 if calls to the API are suspended, because too many failed or the API asked to wait.");
+    metrics_write_family(
+        b, "viewtally_platform_circuit_open", METRICS_GAUGE,
+        "1 if calls to the API are suspended, because too many failed or the API asked to wait.");
     for (int api = 0; api < PLATFORM_APIS; api++)
-        metrics_value(b, "viewtally_platform_circuit_open", METRICS_LABELS({"api", api_name(api)}),
-                      states[api].circuit_open_until != TIME_NONE || states[api].paused_until != TIME_NONE);
-    metrics_family(
+        metrics_write_value(b, "viewtally_platform_circuit_open", METRICS_LABELS({"api", api_name(api)}),
+                            states[api].circuit_open_until != TIME_NONE ||
+                                states[api].paused_until != TIME_NONE);
+    metrics_write_family(
         b, "viewtally_platform_backlogged", METRICS_GAUGE,
         "1 if quota or time does not suffice to read every post each hour, so that older posts are "
         "read less often.");
     for (int api = 0; api < PLATFORM_APIS; api++)
-        metrics_value(b, "viewtally_platform_backlogged", METRICS_LABELS({"api", api_name(api)}),
-                      states[api].has_backlog);
+        metrics_write_value(b, "viewtally_platform_backlogged", METRICS_LABELS({"api", api_name(api)}),
+                            states[api].has_backlog);
 }
 
 /* If the database cannot be read, omit these metrics, but still serve the rest of the page. */

@@ -19,17 +19,17 @@ static void write_cpu(struct buf *b)
         return;
     int64_t us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * INT64_C(1000000) + usage.ru_utime.tv_usec +
                  usage.ru_stime.tv_usec;
-    metrics_family(b, "process_cpu_seconds_total", METRICS_COUNTER,
-                   "User and system CPU time of the process in seconds.");
-    metrics_seconds(b, "process_cpu_seconds_total", NULL, us);
+    metrics_write_family(b, "process_cpu_seconds_total", METRICS_COUNTER,
+                         "User and system CPU time of the process in seconds.");
+    metrics_write_seconds(b, "process_cpu_seconds_total", NULL, us);
 }
 
 static void write_memory(struct buf *b)
 {
     size_t resident;
     if (uv_resident_set_memory(&resident) == 0)
-        metrics_gauge(b, "process_resident_memory_bytes", "Resident memory of the process in bytes.",
-                      (int64_t)resident);
+        metrics_write_gauge(b, "process_resident_memory_bytes", "Resident memory of the process in bytes.",
+                            (int64_t)resident);
 }
 
 static void write_files(struct buf *b)
@@ -41,11 +41,12 @@ static void write_files(struct buf *b)
         while (readdir(dir))
             count++;
         (void)closedir(dir);
-        metrics_gauge(b, "process_open_fds", "Open file descriptors of the process.", count);
+        metrics_write_gauge(b, "process_open_fds", "Open file descriptors of the process.", count);
     }
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        metrics_gauge(b, "process_max_fds", "Largest number of file descriptors that the process may open.",
-                      (int64_t)limit.rlim_cur);
+        metrics_write_gauge(b, "process_max_fds",
+                            "Largest number of file descriptors that the process may open.",
+                            (int64_t)limit.rlim_cur);
 }
 
 /* proc(5): fields are separated by spaces, but the command name, in parentheses, may contain any character,
@@ -79,8 +80,9 @@ static void write_start(struct buf *b)
         clock_gettime(CLOCK_BOOTTIME, &up) != 0)
         return;
     int64_t boot_us = (now.tv_sec - up.tv_sec) * INT64_C(1000000) + (now.tv_nsec - up.tv_nsec) / 1000;
-    metrics_family(b, "process_start_time_seconds", METRICS_GAUGE, "Unix time at which the process started.");
-    metrics_seconds(b, "process_start_time_seconds", NULL, boot_us + (int64_t)ticks * 1000000 / hertz);
+    metrics_write_family(b, "process_start_time_seconds", METRICS_GAUGE,
+                         "Unix time at which the process started.");
+    metrics_write_seconds(b, "process_start_time_seconds", NULL, boot_us + (int64_t)ticks * 1000000 / hertz);
 }
 
 void process_metrics_write(struct buf *b)

@@ -93,28 +93,30 @@ static void write_codes(const struct route_row *row, struct buf *b)
             continue;
         if (i < CODES)
             (void)snprintf(text, sizeof text, "%d", i + 100);
-        metrics_value(b, "viewtally_http_requests_total",
-                      METRICS_LABELS({"route", str_from_cstr(row->route)}, {"code", str_from_cstr(text)}),
-                      (int64_t)row->codes[i]);
+        metrics_write_value(
+            b, "viewtally_http_requests_total",
+            METRICS_LABELS({"route", str_from_cstr(row->route)}, {"code", str_from_cstr(text)}),
+            (int64_t)row->codes[i]);
     }
 }
 
 void request_metrics_write(const struct request_metrics *m, struct buf *b)
 {
-    metrics_family(b, "viewtally_http_requests_total", METRICS_COUNTER,
-                   "Finished requests, by route and status code; code none: the client disconnected before "
-                   "the response.");
+    metrics_write_family(
+        b, "viewtally_http_requests_total", METRICS_COUNTER,
+        "Finished requests, by route and status code; code none: the client disconnected before "
+        "the response.");
     for (size_t i = 0; i < m->count; i++)
         write_codes(m->rows[i], b);
-    metrics_family(b, "viewtally_http_request_duration_seconds", METRICS_HISTOGRAM,
-                   "Time from the complete request to the end of its response, by route.");
+    metrics_write_family(b, "viewtally_http_request_duration_seconds", METRICS_HISTOGRAM,
+                         "Time from the complete request to the end of its response, by route.");
     for (size_t i = 0; i < m->count; i++)
         if (row_is_used(m->rows[i]))
-            metrics_times_write(b, "viewtally_http_request_duration_seconds",
+            metrics_write_times(b, "viewtally_http_request_duration_seconds",
                                 METRICS_LABELS({"route", str_from_cstr(m->rows[i]->route)}),
                                 &m->rows[i]->times);
-    metrics_counter(b, "viewtally_http_response_body_bytes_total", "Bytes of response bodies sent.",
-                    m->bytes);
-    metrics_counter(b, "viewtally_http_responses_incomplete_total",
-                    "Responses that ended early because the connection was closed.", m->incomplete);
+    metrics_write_counter(b, "viewtally_http_response_body_bytes_total", "Bytes of response bodies sent.",
+                          m->bytes);
+    metrics_write_counter(b, "viewtally_http_responses_incomplete_total",
+                          "Responses that ended early because the connection was closed.", m->incomplete);
 }

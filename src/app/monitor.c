@@ -40,19 +40,19 @@ struct admin_view *monitor_view(struct monitor *m)
 static void write_cache_metrics(struct buf *b, const void *ctx)
 {
     struct response_cache_counters c = response_cache_get_counters(ctx);
-    metrics_counter(b, "viewtally_response_cache_hits_total", "Responses served from the response cache.",
-                    c.hits);
-    metrics_counter(b, "viewtally_response_cache_misses_total",
-                    "Cacheable responses that were not in the response cache.", c.misses);
-    metrics_counter(b, "viewtally_response_cache_stored_total", "Responses stored in the response cache.",
-                    c.stored);
-    metrics_counter(b, "viewtally_response_cache_evicted_total",
-                    "Entries evicted from the response cache to make room.", c.evicted);
-    metrics_gauge(b, "viewtally_response_cache_entries", "Entries in the response cache.",
-                  (int64_t)c.entries);
-    metrics_gauge(b, "viewtally_response_cache_bytes",
-                  "Memory used by the entries of the response cache (limit: [cache] max_bytes).",
-                  (int64_t)c.bytes);
+    metrics_write_counter(b, "viewtally_response_cache_hits_total",
+                          "Responses served from the response cache.", c.hits);
+    metrics_write_counter(b, "viewtally_response_cache_misses_total",
+                          "Cacheable responses that were not in the response cache.", c.misses);
+    metrics_write_counter(b, "viewtally_response_cache_stored_total",
+                          "Responses stored in the response cache.", c.stored);
+    metrics_write_counter(b, "viewtally_response_cache_evicted_total",
+                          "Entries evicted from the response cache to make room.", c.evicted);
+    metrics_write_gauge(b, "viewtally_response_cache_entries", "Entries in the response cache.",
+                        (int64_t)c.entries);
+    metrics_write_gauge(b, "viewtally_response_cache_bytes",
+                        "Memory used by the entries of the response cache (limit: [cache] max_bytes).",
+                        (int64_t)c.bytes);
 }
 
 void monitor_set_response_cache(struct monitor *m, const struct response_cache *cache)

@@ -85,7 +85,7 @@ static void free_chain(struct arena *a, struct arena_block *b)
     while (b) {
         struct arena_block *next = b->next;
         if (a->reserve && b == a->reserve->block)
-            a->reserve->is_lent = false;
+            a->reserve->is_in_use = false;
         else
             free(b);
         b = next;
@@ -147,10 +147,10 @@ static void append_block(struct arena *a, struct arena_block *b)
 static struct arena_block *borrow_reserve(struct arena *a, size_t need)
 {
     struct arena_reserve *reserve = a->reserve;
-    if (!reserve || reserve->is_lent || reserve->block->cap < need)
+    if (!reserve || reserve->is_in_use || reserve->block->cap < need)
         out_of_memory();
     CHECK(a->first); /* arena_reset() does not free the first block */
-    reserve->is_lent = a->lacks_memory = true;
+    reserve->is_in_use = a->lacks_memory = true;
     reserve->block->next = NULL;
     reserve->block->used = 0;
     return reserve->block;
@@ -172,7 +172,7 @@ bool arena_reserve_init(struct arena_reserve *reserve, size_t size)
 
 void arena_reserve_fini(struct arena_reserve *reserve)
 {
-    CHECK(!reserve->is_lent);
+    CHECK(!reserve->is_in_use);
     free(reserve->block);
     reserve->block = NULL;
 }

@@ -14,7 +14,7 @@ struct arena_piece; /* only under AddressSanitizer, see arena.c */
 /* A block allocated in advance, which an arena uses when malloc() fails. One arena can use it at a time. */
 struct arena_reserve {
     struct arena_block *block;
-    bool is_lent;
+    bool is_in_use;
 };
 
 struct arena {

@@ -39,7 +39,7 @@ void metrics_observe_size(struct metrics_sizes *s, int64_t n)
 
 /* ---- text ---- */
 
-void metrics_family(struct buf *b, const char *name, enum metrics_type type, const char *help)
+void metrics_write_family(struct buf *b, const char *name, enum metrics_type type, const char *help)
 {
     static const char *const words[] = {
         [METRICS_COUNTER] = "counter", [METRICS_GAUGE] = "gauge", [METRICS_HISTOGRAM] = "histogram"};
@@ -80,7 +80,7 @@ static void begin_sample(struct buf *b, const char *name, const char *suffix,
     buf_append_char(b, ' ');
 }
 
-void metrics_value(struct buf *b, const char *name, const struct metrics_label *labels, int64_t v)
+void metrics_write_value(struct buf *b, const char *name, const struct metrics_label *labels, int64_t v)
 {
     begin_sample(b, name, "", labels, NULL);
     buf_append_i64(b, v);
@@ -94,7 +94,7 @@ static void append_seconds(struct buf *b, int64_t us)
                (unsigned long long)(v % 1000000));
 }
 
-void metrics_seconds(struct buf *b, const char *name, const struct metrics_label *labels, int64_t us)
+void metrics_write_seconds(struct buf *b, const char *name, const struct metrics_label *labels, int64_t us)
 {
     begin_sample(b, name, "", labels, NULL);
     append_seconds(b, us);
@@ -114,7 +114,7 @@ static const char *bound_text(struct buf *text, uint32_t us)
     return text->p;
 }
 
-void metrics_times_write(struct buf *b, const char *name, const struct metrics_label *labels,
+void metrics_write_times(struct buf *b, const char *name, const struct metrics_label *labels,
                          const struct metrics_times *t)
 {
     struct buf text;
@@ -134,7 +134,7 @@ void metrics_times_write(struct buf *b, const char *name, const struct metrics_l
     buf_printf(b, "%llu\n", (unsigned long long)total);
 }
 
-void metrics_sizes_write(struct buf *b, const char *name, const struct metrics_label *labels,
+void metrics_write_sizes(struct buf *b, const char *name, const struct metrics_label *labels,
                          const struct metrics_sizes *s)
 {
     uint64_t total = 0;
@@ -152,14 +152,14 @@ void metrics_sizes_write(struct buf *b, const char *name, const struct metrics_l
     buf_printf(b, "%llu\n", (unsigned long long)total);
 }
 
-void metrics_counter(struct buf *b, const char *name, const char *help, uint64_t v)
+void metrics_write_counter(struct buf *b, const char *name, const char *help, uint64_t v)
 {
-    metrics_family(b, name, METRICS_COUNTER, help);
-    metrics_value(b, name, NULL, (int64_t)v);
+    metrics_write_family(b, name, METRICS_COUNTER, help);
+    metrics_write_value(b, name, NULL, (int64_t)v);
 }
 
-void metrics_gauge(struct buf *b, const char *name, const char *help, int64_t v)
+void metrics_write_gauge(struct buf *b, const char *name, const char *help, int64_t v)
 {
-    metrics_family(b, name, METRICS_GAUGE, help);
-    metrics_value(b, name, NULL, v);
+    metrics_write_family(b, name, METRICS_GAUGE, help);
+    metrics_write_value(b, name, NULL, v);
 }

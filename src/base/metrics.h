@@ -37,21 +37,21 @@ struct metrics_label {
 #define METRICS_LABELS(...) ((const struct metrics_label[]){__VA_ARGS__, {NULL, {NULL, 0}}})
 
 /* Appends the HELP and TYPE lines. Call once for each metric, before its samples. */
-void metrics_family(struct buf *b, const char *name, enum metrics_type type, const char *help);
+void metrics_write_family(struct buf *b, const char *name, enum metrics_type type, const char *help);
 
-/* Each of these appends one sample. metrics_seconds() converts microseconds to seconds. `labels` may be
+/* Each of these appends one sample. metrics_write_seconds() converts microseconds to seconds. `labels` may be
  * NULL. */
-void metrics_value(struct buf *b, const char *name, const struct metrics_label *labels, int64_t v);
-void metrics_seconds(struct buf *b, const char *name, const struct metrics_label *labels, int64_t us);
+void metrics_write_value(struct buf *b, const char *name, const struct metrics_label *labels, int64_t v);
+void metrics_write_seconds(struct buf *b, const char *name, const struct metrics_label *labels, int64_t us);
 
 /* Each of these appends all samples of a histogram: buckets, sum and count. */
-void metrics_times_write(struct buf *b, const char *name, const struct metrics_label *labels,
+void metrics_write_times(struct buf *b, const char *name, const struct metrics_label *labels,
                          const struct metrics_times *t);
-void metrics_sizes_write(struct buf *b, const char *name, const struct metrics_label *labels,
+void metrics_write_sizes(struct buf *b, const char *name, const struct metrics_label *labels,
                          const struct metrics_sizes *s);
 
-/* Each of these appends a whole metric without labels: HELP, TYPE and one sample. */
-void metrics_counter(struct buf *b, const char *name, const char *help, uint64_t v);
-void metrics_gauge(struct buf *b, const char *name, const char *help, int64_t v);
+/* Each of these appends a whole metric that has no labels: HELP, TYPE and one sample. */
+void metrics_write_counter(struct buf *b, const char *name, const char *help, uint64_t v);
+void metrics_write_gauge(struct buf *b, const char *name, const char *help, int64_t v);
 
 #endif

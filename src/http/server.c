@@ -487,7 +487,7 @@ void http_server_print_addresses(const struct http_server *s, const char *what)
     (void)fflush(stdout);
 }
 
-struct http_server_counts http_server_counts(const struct http_server *s)
+struct http_server_counts http_server_get_counts(const struct http_server *s)
 {
     struct http_server_counts counts = s->counts;
     for (const struct listener *l = s->listeners; l; l = l->next)

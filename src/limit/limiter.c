@@ -102,7 +102,7 @@ const char *limiter_source_name(enum limiter_source source)
     return names[source];
 }
 
-struct limiter_counts limiter_counts(const struct limiter *l)
+struct limiter_counts limiter_get_counts(const struct limiter *l)
 {
     struct limiter_counts counts = l->counts;
     counts.keys = windows_key_count(l->windows);

@@ -55,6 +55,7 @@ struct limiter_counts {
     unsigned long long admitted[LIMITER_SOURCES], rejected[LIMITER_SOURCES];
     int keys; /* number of API keys that have a window in this process */
 };
-struct limiter_counts limiter_counts(const struct limiter *l);
+/* Returns the number of verdicts since the start. */
+struct limiter_counts limiter_get_counts(const struct limiter *l);
 
 #endif

@@ -174,7 +174,7 @@ void poll_positions_observe_lag(struct poll_positions *p, int64_t events)
     metrics_observe_size(&p->counts.lag, events);
 }
 
-struct poll_position_counts poll_positions_counts(const struct poll_positions *p)
+struct poll_position_counts poll_positions_get_counts(const struct poll_positions *p)
 {
     return p->counts;
 }

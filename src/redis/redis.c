@@ -347,7 +347,7 @@ const char *redis_failure_reason(const struct redis *r)
     return r->status.reason;
 }
 
-struct redis_counts redis_counts(const struct redis *r)
+struct redis_counts redis_get_counts(const struct redis *r)
 {
     return r->calls.counts;
 }

@@ -106,6 +106,6 @@ struct redis_counts {
     unsigned long long calls, failed, late;
     struct metrics_times times; /* time from sending a call to its reply */
 };
-struct redis_counts redis_counts(const struct redis *r);
+struct redis_counts redis_get_counts(const struct redis *r);
 
 #endif

@@ -95,9 +95,9 @@ static void blocked_pool_drops_lines_above_the_limit_and_logs_once(void **state)
     assert_int_equal(access_log_set_target(l, path, &error), OK);
     block_pool();
     capture_stderr();
-    while (access_log_counts(l).dropped < 1000)
+    while (access_log_get_counts(l).dropped < 1000)
         access_log_append(l, &r, true, 5);
-    uint64_t lines = access_log_counts(l).lines;
+    uint64_t lines = access_log_get_counts(l).lines;
     unblock_pool();
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     (void)read_text(path);
@@ -127,7 +127,7 @@ static void full_disk_is_logged_once(void **state)
     access_log_append(l, &r, true, 5);
     for (int tries = 0; tries < 100 && read_text(log_path) == 0; tries++)
         (void)uv_run(&loop, UV_RUN_ONCE);
-    while (access_log_counts(l).dropped < 1000)
+    while (access_log_get_counts(l).dropped < 1000)
         access_log_append(l, &r, true, 5);
     finish(l);
     (void)read_text(log_path);

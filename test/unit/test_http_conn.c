@@ -291,7 +291,7 @@ static void reset_connection_frees_its_request_at_once(void **state)
     peer_reset(&p);
     rig_until(rig, rig->app.freed == 1);
     assert_int_equal(rig->app.canceled, 1);
-    rig_until(rig, http_server_counts(rig->server).connections == 0);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
     assert_int_equal(test_app_complete_late(&rig->app), 1); /* the waiter was canceled */
     assert_int_equal(rig->app.finished, 0);
     peer_fini(&p);
@@ -307,10 +307,10 @@ static void survives_a_reset_at_any_point(void **state)
         (void)peer_send(&p, str_make(stream, i));
         rig_iterate_n(rig, (int)(i % 3));
         peer_reset(&p);
-        rig_until(rig, http_server_counts(rig->server).connections == 0);
+        rig_until(rig, http_server_get_counts(rig->server).connections == 0);
         peer_fini(&p);
     }
-    assert_int_equal(http_server_counts(rig->server).requests_in_flight, 0);
+    assert_int_equal(http_server_get_counts(rig->server).requests_in_flight, 0);
 }
 
 /* ---- half-close ---- */
@@ -416,10 +416,10 @@ static void client_that_keeps_sending_receives_the_error_response(void **state)
     struct peer_response a;
     (void)peer_responses(&p, NULL, &a, 1);
     assert_str(peer_response_field(&a, "Connection"), "close");
-    assert_true(http_server_counts(rig->server).connections ==
+    assert_true(http_server_get_counts(rig->server).connections ==
                 1); /* the connection stays open until the client closes */
     peer_fini(&p);
-    rig_until(rig, http_server_counts(rig->server).connections == 0);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
 }
 
 /* The server stops discarding input after a limit. */
@@ -434,7 +434,7 @@ static void lingering_stops_after_its_byte_limit(void **state)
         if (!peer_send(&p, str_make(megabyte, sizeof megabyte)))
             break;
     assert_true(p.ended);
-    rig_until(rig, http_server_counts(rig->server).connections == 0);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
     peer_fini(&p);
 }
 

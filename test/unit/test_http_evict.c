@@ -35,7 +35,7 @@ static int tear_down(void **state)
 
 static struct http_server_counts counts_of(struct full *f)
 {
-    return http_server_counts(f->rig.server);
+    return http_server_get_counts(f->rig.server);
 }
 
 static void connect_and_use(struct full *f, int i, bool sends_request)

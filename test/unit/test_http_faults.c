@@ -168,7 +168,7 @@ static void deadlines_expire_although_a_timer_failed(void **state)
     struct rig *rig = *state;
     struct peer p;
     peer_open(&p, rig);
-    rig_until(rig, http_server_counts(rig->server).connections == 1);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 1);
     (void)uv_timer_stop(&rig->server->tick);
     rig->server->ticking = false;
     fault_arm(1, true);
@@ -191,7 +191,7 @@ static void out_of_memory_response_is_complete(void **state)
     struct peer p;
     struct peer_response a;
     peer_open(&p, rig);
-    rig_until(rig, http_server_counts(rig->server).connections == 1);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 1);
     fault_arm(1, true);
     (void)peer_send_some(&p, STR(GET("/plain") GET("/plain")));
     rig_until(rig, (peer_read(&p), p.ended));
@@ -203,7 +203,7 @@ static void out_of_memory_response_is_complete(void **state)
     assert_int_equal(a.head.len + a.body.len, p.len);
     assert_str(peer_response_field(&a, "Content-Type"), "application/json; charset=utf-8");
     assert_non_null(memmem(a.body.p, a.body.len, "\"code\":\"internal_error\"", 23));
-    assert_int_equal(http_server_counts(rig->server).rejected_no_memory, 1);
+    assert_int_equal(http_server_get_counts(rig->server).rejected_no_memory, 1);
     assert_int_equal(rig->app.begun, 0); /* memory is allocated before the handler runs */
     peer_fini(&p);
 }
@@ -244,7 +244,7 @@ static void streamed_response_is_cut_off_if_out_of_memory(void **state)
     assert_int_equal(a.status, 200);
     assert_false(a.complete);
     peer_fini(&p);
-    rig_until(rig, http_server_counts(rig->server).requests_in_flight == 0);
+    rig_until(rig, http_server_get_counts(rig->server).requests_in_flight == 0);
 }
 
 /* ---- memory of an incomplete request ---- */
@@ -313,8 +313,8 @@ static void hold_memory(struct rig *rig, struct peer *peers)
 {
     for (int i = 0; i < CLIENTS; i++)
         (void)peer_send_some(&peers[i], STR(GET("/hold?512")));
-    rig_until(rig, http_server_counts(rig->server).requests_in_flight +
-                           (int)http_server_counts(rig->server).rejected_no_memory ==
+    rig_until(rig, http_server_get_counts(rig->server).requests_in_flight +
+                           (int)http_server_get_counts(rig->server).rejected_no_memory ==
                        CLIENTS);
     rig_iterate_n(rig, 10);
 }
@@ -330,7 +330,7 @@ static void recovers_from_an_exhausted_address_space(void **state)
         peer_open(&peers[i], rig);
         peer_read(&peers[i]); /* allocates the buffer of the client now */
     }
-    rig_until(rig, http_server_counts(rig->server).connections == CLIENTS);
+    rig_until(rig, http_server_get_counts(rig->server).connections == CLIENTS);
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     low = (struct rlimit){address_space() + (HELD_MIB << 20), before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_AS, &low), 0);
@@ -342,7 +342,7 @@ static void recovers_from_an_exhausted_address_space(void **state)
         peer_fini(&peers[i]);
     }
     assert_in_range(rejected, CLIENTS / 2, CLIENTS - 5);
-    rig_until(rig, http_server_counts(rig->server).connections == 0);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
     peer_open(&later, rig);
     (void)peer_request(&later, GET("/arena?512"), 1);
     peer_expect(&later, "200");
@@ -367,13 +367,13 @@ static void arena_continues_in_its_reserve(void **state)
     memset(arena_alloc(&a, BLOCK), 'x', BLOCK);
     assert_false(a.lacks_memory);
     memset(arena_alloc(&a, BLOCK), 'x', BLOCK);
-    assert_true(a.lacks_memory && reserve.is_lent);
+    assert_true(a.lacks_memory && reserve.is_in_use);
     fault_arm(0, false);
     memset(arena_alloc(&a, 60 << 10), 'x',
            60 << 10); /* lacks_memory stays set although memory is available again */
     assert_true(a.lacks_memory);
     arena_reset(&a);
-    assert_false(a.lacks_memory || reserve.is_lent);
+    assert_false(a.lacks_memory || reserve.is_in_use);
     arena_init(&other, BLOCK);
     fault_arm(1, false);
     assert_false(arena_obtain_first(&other));

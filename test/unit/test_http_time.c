@@ -136,7 +136,7 @@ static void survives_a_reset_within_a_response(void **state)
         (void)peer_send_text(&p, targets[i]);
         rig_until(rig, !list_is_empty(&rig->server->conns[CONN_WRITING]));
         peer_reset(&p);
-        rig_until(rig, http_server_counts(rig->server).connections == 0);
+        rig_until(rig, http_server_get_counts(rig->server).connections == 0);
         peer_fini(&p);
     }
 }
@@ -157,7 +157,7 @@ static void expect_end_after(struct rig *rig, const char *stream, int64_t ms, co
     rig_until(rig, (peer_read(&p), p.ended));
     peer_expect(&p, want);
     peer_fini(&p);
-    rig_until(rig, http_server_counts(rig->server).connections == 0);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
 }
 
 static void each_state_has_its_deadline(void **state)
@@ -185,9 +185,9 @@ static void lingering_ends_after_two_seconds(void **state)
     peer_expect(&p, "400");
     rig_advance(rig, 1999);
     rig_tick(rig);
-    assert_true(http_server_counts(rig->server).connections == 1);
+    assert_true(http_server_get_counts(rig->server).connections == 1);
     rig_advance(rig, 1);
-    rig_until(rig, http_server_counts(rig->server).connections == 0);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
     peer_fini(&p);
 }
 
@@ -246,7 +246,7 @@ static void client_that_never_reads_is_disconnected(void **state)
     rig_until(rig, !list_is_empty(&rig->server->conns[CONN_WRITING]));
     rig_iterate_n(rig, 50);
     rig_advance(rig, 60000);
-    rig_until(rig, http_server_counts(rig->server).connections == 0);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
     peer_fini(&p);
 }
 
@@ -266,7 +266,7 @@ static void client_that_reads_slowly_is_not_disconnected(void **state)
                            uv_stream_get_write_queue_size(&c->stream) < c->queue_seen);
         rig_advance(rig, 59999);
         rig_until(rig, list_is_empty(writing) || c->deadline_ms > rig->clock[1]);
-        assert_int_equal(http_server_counts(rig->server).connections, 1);
+        assert_int_equal(http_server_get_counts(rig->server).connections, 1);
     }
     assert_true(times > 2);
     rig_until(rig, peer_complete(&p, NULL) == 1);
@@ -282,9 +282,9 @@ static void clients_above_max_connections_wait(void **state)
     struct peer peers[CAP + MORE];
     for (int i = 0; i < CAP + MORE; i++)
         peer_open(&peers[i], rig);
-    rig_until(rig, http_server_counts(rig->server).connections == CAP);
+    rig_until(rig, http_server_get_counts(rig->server).connections == CAP);
     rig_iterate_n(rig, 50);
-    assert_int_equal(http_server_counts(rig->server).connections, CAP);
+    assert_int_equal(http_server_get_counts(rig->server).connections, CAP);
     (void)peer_request(&peers[0], GET("/plain"), 1); /* clients that are connected are served */
     (void)peer_send_text(&peers[CAP], GET("/plain"));
     rig_iterate_n(rig, 20);
@@ -297,8 +297,8 @@ static void clients_above_max_connections_wait(void **state)
             (void)peer_request(&peers[i], GET("/plain"), 1);
         peer_fini(&peers[i]);
     }
-    rig_until(rig, http_server_counts(rig->server).connections == 0);
-    assert_int_equal(http_server_counts(rig->server).accepted, CAP + MORE);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
+    assert_int_equal(http_server_get_counts(rig->server).accepted, CAP + MORE);
 }
 
 /* ---- draining ---- */
@@ -317,7 +317,7 @@ static void drain_lets_requests_complete(void **state)
     rig_until(rig, rig->app.begun == 2);
     /* One request has been sent but not read; another connection has not been accepted yet. */
     peer_open(&unread, rig);
-    rig_until(rig, http_server_counts(rig->server).connections == 4);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 4);
     (void)peer_send_some(&unread, STR(GET("/plain")));
     for (int i = 0; i < QUEUED; i++) {
         peer_open(&queued[i], rig);

@@ -56,11 +56,11 @@ static void counters_and_gauges_are_formatted(void **state)
 {
     struct buf b = new_text();
     (void)state;
-    metrics_counter(&b, "a_total", "How many.", 7);
-    metrics_gauge(&b, "b", "How much.", -3);
-    metrics_family(&b, "c_seconds", METRICS_GAUGE, "How long.");
-    metrics_seconds(&b, "c_seconds", NULL, 1500000);
-    metrics_seconds(&b, "c_seconds", METRICS_LABELS({"k", STR("v")}), -1);
+    metrics_write_counter(&b, "a_total", "How many.", 7);
+    metrics_write_gauge(&b, "b", "How much.", -3);
+    metrics_write_family(&b, "c_seconds", METRICS_GAUGE, "How long.");
+    metrics_write_seconds(&b, "c_seconds", NULL, 1500000);
+    metrics_write_seconds(&b, "c_seconds", METRICS_LABELS({"k", STR("v")}), -1);
     assert_text(&b, "# HELP a_total How many.\n# TYPE a_total counter\na_total 7\n"
                     "# HELP b How much.\n# TYPE b gauge\nb -3\n"
                     "# HELP c_seconds How long.\n# TYPE c_seconds gauge\nc_seconds 1.500000\n"
@@ -71,7 +71,8 @@ static void label_values_are_escaped(void **state)
 {
     struct buf b = new_text();
     (void)state;
-    metrics_value(&b, "m", METRICS_LABELS({"a", STR("x\"y\\z\nw")}, {"b", {NULL, 0}}, {"c", STR("{},=")}), 1);
+    metrics_write_value(&b, "m",
+                        METRICS_LABELS({"a", STR("x\"y\\z\nw")}, {"b", {NULL, 0}}, {"c", STR("{},=")}), 1);
     assert_text(&b, "m{a=\"x\\\"y\\\\z\\nw\",b=\"\",c=\"{},=\"} 1\n");
 }
 
@@ -83,7 +84,7 @@ static void histograms_are_cumulative(void **state)
     metrics_observe_size(&s, 0);
     metrics_observe_size(&s, 2);
     metrics_observe_size(&s, 1001);
-    metrics_sizes_write(&b, "s", METRICS_LABELS({"r", STR("q")}), &s);
+    metrics_write_sizes(&b, "s", METRICS_LABELS({"r", STR("q")}), &s);
     assert_text(
         &b, "s_bucket{r=\"q\",le=\"0\"} 1\ns_bucket{r=\"q\",le=\"1\"} 1\ns_bucket{r=\"q\",le=\"2\"} 2\n"
             "s_bucket{r=\"q\",le=\"5\"} 2\ns_bucket{r=\"q\",le=\"10\"} 2\ns_bucket{r=\"q\",le=\"20\"} 2\n"
@@ -98,7 +99,7 @@ static void bounds_are_formatted_in_seconds(void **state)
     struct metrics_times t = {0};
     (void)state;
     metrics_observe(&t, 300);
-    metrics_times_write(&b, "t", NULL, &t);
+    metrics_write_times(&b, "t", NULL, &t);
     assert_text(&b,
                 "t_bucket{le=\"0.0001\"} 0\nt_bucket{le=\"0.00025\"} 0\nt_bucket{le=\"0.0005\"} 1\n"
                 "t_bucket{le=\"0.001\"} 1\nt_bucket{le=\"0.0025\"} 1\nt_bucket{le=\"0.005\"} 1\n"
