@@ -69,7 +69,7 @@ extern const struct route *const api_routes[];
 struct endpoint_call {
     struct api *api;
     struct store_read read;
-    uint64_t store_version; /* store_version() before the key was looked up */
+    uint64_t store_version; /* store_get_version() before the key was looked up */
     uint8_t key_tag[KEY_TAG_LEN];
     struct key_owner owner;
     request_step *resume; /* set while api_authorize_again() is in progress */

@@ -1,6 +1,6 @@
 /* Long polls: requests that wait until any process commits to the database. While a request waits, a timer
- * polls store_version(). After a commit it wakes the waiting requests in batches, so that a thousand of them
- * do not delay other requests. */
+ * polls store_get_version(). After a commit it wakes the waiting requests in batches, so that a thousand of
+ * them do not delay other requests. */
 #ifndef VT_API_LONGPOLL_H
 #define VT_API_LONGPOLL_H
 

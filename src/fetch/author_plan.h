@@ -25,6 +25,7 @@ struct author_plan {
     int64_t now; /* the time of author_plan_read() */
 };
 
+/* Initializes a plan that reads from the database of `run`. */
 void author_plan_init(struct author_plan *p, struct run *run, struct api_queue apis[PLATFORM_APIS]);
 void author_plan_fini(struct author_plan *p);
 

@@ -29,6 +29,7 @@ struct author_posts {
     int references; /* number of calls that use an account of the group */
 };
 
+/* Initializes an empty window. The pointers must outlive it. */
 void post_window_init(struct post_window *w, enum platform platform, struct run *run,
                       struct result_set *results, struct pending_writes *writes);
 

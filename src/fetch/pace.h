@@ -17,6 +17,7 @@ struct bucket {
     int64_t at;    /* when `level` was computed */
 };
 
+/* Initializes a full bucket. */
 void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now);
 
 /* Returns the time from which the next call may begin. With `half`, the rate is halved. */

@@ -70,6 +70,7 @@ struct fetch_account {
 };
 
 void api_queue_init(struct api_queue *q, struct throttle *throttle);
+/* Initializes an account without queued posts. */
 void fetch_account_init(struct fetch_account *a, struct api_queue *api, struct author_posts *group);
 
 /* Appends the post to one of the account's queues: for reading, or for resolving its id first. */
@@ -94,9 +95,11 @@ void fetch_account_retry(struct fetch_account *account, struct call_batch *batch
  * Frees the batch. */
 void fetch_account_requeue(struct fetch_account *account, struct call_batch *batch);
 
+/* Creates an empty batch. */
 struct call_batch *call_batch_new(enum call_kind kind);
 /* Frees a batch, which must contain no posts. */
 void call_batch_free(struct call_batch *batch);
+/* Appends a post to the batch. */
 void call_batch_add(struct call_batch *batch, struct pending_post *post);
 /* Moves all posts but the first `keep` to a new batch with the same properties. Returns the new batch. */
 struct call_batch *call_batch_split(struct call_batch *batch, size_t keep);

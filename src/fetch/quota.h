@@ -17,6 +17,7 @@ struct quota {
     int64_t resets_at;
 };
 
+/* Initializes a quota of which no units are used. */
 void quota_init(struct quota *q, int64_t units, int64_t reserve_percent, int64_t now);
 
 /* Restores the number of units used before this run. It is ignored if it belongs to an earlier day. */

@@ -11,6 +11,7 @@
 enum age_class { AGE_DAY, AGE_WEEK, AGE_MONTH };
 enum { AGE_CLASSES = 3 };
 
+/* Returns the age class of a post at `now`. */
 enum age_class age_class_of(int64_t posted_at, int64_t now);
 
 /* Returns the age-based interval in hours between two reads of a post: 1, 6 or 24. */

@@ -17,6 +17,7 @@ struct token_sender {
     void (*send)(void *ctx, const struct http_request *request,
                  void (*done)(void *done_ctx, const struct http_result *result), void *done_ctx);
 };
+/* Returns a sender that uses `client`. */
 struct token_sender token_sender_of(struct http_client *client);
 
 enum token_refresh_status {

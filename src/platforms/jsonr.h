@@ -25,6 +25,7 @@ struct yyjson_val *jsonr_parse(struct arena *a, struct str body);
  * member. */
 struct yyjson_val *jsonr_get(struct yyjson_val *v, const char *name);
 
+/* Return true if `v` is of this type. `v` may be NULL. */
 bool jsonr_is_object(struct yyjson_val *v);
 bool jsonr_is_array(struct yyjson_val *v);
 bool jsonr_is_null(struct yyjson_val *v); /* false if the member is absent */

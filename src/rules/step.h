@@ -64,6 +64,7 @@ struct step {
     int64_t base_t; /* the time for which `base` was read; TIME_NONE: not read */
 };
 
+/* Initialize a step, and free its memory. */
 void step_init(struct step *s, const struct step_rules *rules);
 void step_fini(struct step *s);
 

@@ -75,7 +75,9 @@ void db_set_log_limit(struct db *db, int pages);
  * log that it cannot read. */
 void db_keep_log(struct db *db);
 
+/* Returns true if the connection can only read. */
 bool db_is_readonly(const struct db *db);
+/* Returns true if a transaction is open. */
 bool db_in_transaction(const struct db *db);
 
 /* Maps the WAL index for db_version() and db_log_state(). Call once, after a first read. */
@@ -90,6 +92,7 @@ uint64_t db_version(struct db *db);
 struct db_log {
     int64_t pages, pending;
 };
+/* Returns the state of the write-ahead log. */
 struct db_log db_log_state(const struct db *db);
 
 /* Makes a checkpoint as described at store_checkpoint(). ERR_BUSY is not logged. */

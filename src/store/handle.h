@@ -42,6 +42,7 @@ MUST_USE enum err store_run_in_snapshot(struct store *s, snapshot_work *work, vo
 struct author_head {
     int64_t rev, last_event_id;
 };
+/* Reads the author's revision and newest event id. */
 MUST_USE enum err store_author_head(struct store *s, int64_t author_row, struct author_head *out);
 
 #endif

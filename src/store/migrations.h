@@ -28,6 +28,7 @@ struct schema_identity {
     int64_t version; /* number of applied migrations */
     int64_t objects; /* number of tables, indexes and triggers */
 };
+/* Reads these numbers. */
 MUST_USE enum err schema_read_identity(struct db *db, struct schema_identity *out);
 
 #endif

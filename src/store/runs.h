@@ -18,7 +18,9 @@ struct lease_row {
     int64_t taken_at, expires_at;
 };
 
+/* Reads the lease. */
 MUST_USE enum err store_read_lease(struct store *s, struct lease_row *out);
+/* Replaces the lease. */
 MUST_USE enum err store_put_lease(struct store *s, const struct lease_row *lease);
 
 /* ---- runs ---- */

@@ -66,6 +66,7 @@ const struct metrics_times *store_read_times(const struct store *s);
 struct store_log {
     int64_t pages, pending;
 };
+/* Returns the state of the write-ahead log. */
 struct store_log store_log_state(const struct store *s);
 
 /* Returns the number of database failures on this connection. Results such as ERR_NOT_FOUND or ERR_EXISTS are

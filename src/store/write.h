@@ -14,6 +14,7 @@
 #include "store/model.h"
 #include "store/store.h"
 
+/* Begin, commit and roll back a write transaction. */
 MUST_USE enum err store_begin(struct store *s);
 MUST_USE enum err store_commit(struct store *s); /* rolls back if it fails */
 void store_rollback(struct store *s);            /* does nothing if no transaction is open */
@@ -54,6 +55,7 @@ MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row, int64_t a
 
 /* --- books --- */
 
+/* Finds a book by id. */
 MUST_USE enum err store_find_book(struct store *s, struct arena *a, const struct uuid *id, struct book *out);
 MUST_USE enum err store_insert_book(struct store *s, struct book *book); /* sets book->row */
 /* Writes the book's title, subtitle and created_at. */
@@ -61,8 +63,10 @@ MUST_USE enum err store_update_book(struct store *s, const struct book *book);
 
 /* --- videos --- */
 
+/* Finds a video by id. */
 MUST_USE enum err store_find_video(struct store *s, struct arena *a, const struct uuid *id,
                                    struct video *out);
+/* Reads a video by row. */
 MUST_USE enum err store_get_video(struct store *s, struct arena *a, int64_t video_row, struct video *out);
 /* Inserts a video with its posts, and sets video->row and video->recent. Does not insert the posts' keys:
  * call store_put_post_key(). */
