@@ -6,7 +6,7 @@
 #include "base/clock.h"
 
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_PER_SLICE = 2000 };
-enum { FACT_AFTER, FACT_SENT, FACT_LAG }; /* stored with a response; FACT_LAG -1: unknown */
+enum { FACT_AFTER, FACT_SENT, FACT_LAG }; /* stored with a response; FACT_LAG is -1 if the lag is unknown */
 enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
 
 static const char *const type_words[] = {
@@ -16,11 +16,11 @@ struct feed {
     struct events_query query;
     struct events_progress progress;
     struct longpoll_wait poll;
-    int64_t wait_until_ms; /* monotonic; 0: no long poll */
+    int64_t wait_until_ms; /* monotonic time; 0 if the request is not a long poll */
     int64_t slice_start_us;
     int limit, rendered;
     bool latest, has_more;
-    int64_t after; /* ascending order: the position of the request */
+    int64_t after; /* in ascending order, the position in the request */
     int64_t last_id, newest_id;
     int lag;         /* events after the position when the request arrived */
     int lag_of_page; /* number of these events that the page contains */
@@ -137,7 +137,7 @@ static bool on_event(void *ctx, const struct event *event, const struct video_re
     return true;
 }
 
-/* ---- the key's poll position (limit/poll_positions.h), which no response shows ---- */
+/* ---- the key's poll position (limit/poll_positions.h), which no response contains ---- */
 
 static void record_poll(struct request *r, const struct feed *feed)
 {

@@ -10,7 +10,7 @@ enum { POLL_MS = 100, WAKES_PER_ITERATION = 128 };
 struct longpoll {
     uv_timer_t timer;
     struct store *store;
-    struct list waiting, due; /* due: to be woken, after a commit */
+    struct list waiting, due; /* `due`: requests to be woken after a commit */
     uint64_t seen_version;
     bool draining;
 };

@@ -90,7 +90,7 @@ void response_cache_free(struct response_cache *c)
     free(c);
 }
 
-/* A clock that was set back to before the response was made invalidates it too. */
+/* An entry is also invalid if the clock was set back to before the response was stored. */
 static bool is_valid(const struct cache_entry *e, int64_t revision, int64_t now_ms)
 {
     return e->key.revision == revision && now_ms >= e->stored_ms && now_ms < e->valid_until_ms;

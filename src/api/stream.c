@@ -1,4 +1,4 @@
-/* Slices of long responses. */
+/* Long responses in slices: ETag, flushing and restarts. */
 #include "api/stream.h"
 
 #include "base/clock.h"

@@ -69,7 +69,7 @@ static bool add_uri(struct new_app *n, const char *text)
     return true;
 }
 
-/* The consent page links to it. */
+/* Only https is accepted, because the consent page links to this URL. */
 static bool is_home_url(struct str url)
 {
     return url.len <= URL_MAX_BYTES && !redirect_check(url) && redirect_kind_of(url) == REDIRECT_WEB;

@@ -21,7 +21,8 @@ struct demo_author {
     bool any;
     struct uuid id;
     int64_t row, videos;
-    bool has_password; /* then no invitation is printed: it would let others replace the password */
+    bool has_password; /* if true, no invitation is printed, because anyone with the link could replace the
+                          password */
     char name[NAME_SHOWN + 1];
 };
 

@@ -29,14 +29,15 @@ static enum cli_exit print_line(struct str line)
     return cli_print(&out);
 }
 
-/* The exit status for a response of /readyz, whose first line is printed. */
+/* Prints the first line of a response of /readyz. Returns the exit status for the response. */
 static enum cli_exit judge(int status, struct str body, bool strict)
 {
     struct str line;
     (void)str_cut(body, '\n', &line);
     bool degraded = status == 200 && str_starts_with(line, STR("degraded"));
     if (status != 200 && status != 503)
-        return cli_fail(CLI_COULD_NOT, "the admin listener replied %d to /readyz: it is not viewtally's",
+        return cli_fail(CLI_COULD_NOT,
+                        "[admin] listen is the address of another program, which replied %d to /readyz",
                         status);
     if (print_line(line) != CLI_DONE || status == 503)
         return CLI_COULD_NOT;

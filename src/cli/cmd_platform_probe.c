@@ -18,7 +18,7 @@
 enum {
     POSTS_MAX = 12, /* of all kinds */
     POSTS_OF_A_KIND = 3,
-    FIELDS_MAX = 96, /* shown of one response */
+    FIELDS_MAX = 96, /* the maximum number of fields shown of one response */
     OUT_MAX_BYTES = 16 << 20,
     PATH_SHOWN = 300,
 };
@@ -41,7 +41,7 @@ struct probe {
     enum err err;
     int calls, recorded;
     bool any_ok;
-    enum outcome_kind worst; /* of the calls with form 0 */
+    enum outcome_kind worst; /* of the calls in form 0, the first form of the request */
 };
 
 /* ---- the posts ---- */
@@ -133,7 +133,7 @@ static void add_field(struct json_shape *f, struct str path, const char *type)
         f->list[f->count++] = (struct shape_field){path, type, 1};
 }
 
-/* Keys that are ids count as one field. */
+/* All keys that are ids are treated as one field. */
 static struct str path_of(struct json_shape *f, struct str path, struct str name)
 {
     unsigned long long n;
@@ -144,7 +144,7 @@ static struct str path_of(struct json_shape *f, struct str path, struct str name
                         id ? 4 : (int)name.len, id ? "{id}" : name.p);
 }
 
-/* The bodies of a Graph batch are JSON in strings. */
+/* In the response of a Graph batch, each body is a string that contains JSON. */
 static void collect_fields(struct json_shape *f, struct str path, struct yyjson_val *v)
 {
     struct str text = jsonr_text(v), name;

@@ -56,7 +56,7 @@ static enum cli_exit print_report(const struct refresh_report *report)
     switch (report->state) {
     case RUN_SUCCEEDED: return CLI_DONE;
     case RUN_PARTIAL: return CLI_PART;
-    case RUN_STOPPED: return cli_fail(CLI_PART, "stopped before the end; the next run continues from here");
+    case RUN_STOPPED: return cli_fail(CLI_PART, "the run was stopped; the next run continues where it ended");
     case RUN_ABANDONED:
         return cli_fail(CLI_COULD_NOT, "another process has taken over the lease of the refresh");
     case RUN_FAILED: break;

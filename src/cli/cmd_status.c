@@ -28,7 +28,7 @@ struct service_status {
     struct slot_rule rule;
     int64_t now;
     struct lease_row lease;
-    int64_t last_started_at, last_finished_at; /* of the newest whole run */
+    int64_t last_started_at, last_finished_at; /* of the newest complete run */
     int64_t live, stale;                       /* videos */
     int64_t database_bytes, wal_bytes;
     struct platform_health platforms[PLATFORM_APIS];
@@ -78,7 +78,7 @@ static enum err read_runs(struct service_status *s, struct store *store)
     return err;
 }
 
-/* Author by author, so that no snapshot is held for long. */
+/* Counts one author at a time, so that no read transaction stays open for long. */
 static enum err count_videos(struct service_status *s, struct store *store)
 {
     int64_t author = 0, live, stale;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Returns false if Redis did not reply. */
+/* Loads one block of positions. Returns false if Redis did not reply. */
 static bool load_block(struct redis_session *s, struct poll_positions *positions,
                        struct poll_positions_call *call, struct key_lag *lags, int count)
 {

@@ -21,7 +21,7 @@ struct post_cache {
     struct store *store;
     struct arena arena;
     struct post_cache_entry (*sets)[WAYS];
-    unsigned replaced; /* selects the way to replace, in turn */
+    unsigned replaced; /* selects the way of a set to replace (round-robin) */
     struct {
         int64_t row; /* 0: empty */
         struct uuid id;

@@ -42,7 +42,8 @@ static enum next revoked_step(struct request *r)
         return oauth_store_error(r);
     if (call->revocation.foreign)
         return oauth_error(r, 400, "invalid_grant", "The key was not issued to this app.");
-    /* An unknown key gives 200 (RFC 7009, 2.2), but many of them are guesses. */
+    /* The response for an unknown key is 200 (RFC 7009, 2.2), but many unknown keys suggest guessing, so they
+     * are counted as failures. */
     if (call->revocation.unknown)
         oauth_record_failure(r);
     oauth_begin_response(r);

@@ -116,7 +116,7 @@ static enum next exchanged_step(struct request *r)
     return oauth_error(r, 400, "invalid_grant", descriptions[call->exchange.outcome]);
 }
 
-/* The arena's memory is reused by later requests and not zeroed before. */
+/* Zeroes the state, because later requests reuse the arena's memory, which is not zeroed in between. */
 static void wipe(struct request *r)
 {
     struct token_call *call = r->on_free_ctx;
@@ -154,7 +154,7 @@ static enum next grant_step(struct request *r)
     if (!pkce_is_verifier(v[CODE_VERIFIER]))
         return oauth_error(r, 400, "invalid_request",
                            "code_verifier must be 43 to 128 letters, digits or -._~.");
-    /* Longer than any code or address that was ever issued. */
+    /* longer than any code or redirect URI that can be valid */
     if (v[CODE].len > KEY_TEXT_MAX || v[REDIRECT_URI].len > REDIRECT_MAX) {
         oauth_record_failure(r);
         return oauth_error(r, 400, "invalid_grant", descriptions[CODE_UNKNOWN]);

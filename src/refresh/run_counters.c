@@ -1,4 +1,4 @@
-/* Names and sums of counters. */
+/* The names of the counters, and their sums. */
 #include "refresh/run_counters.h"
 
 const char *run_counter_name(enum run_counter counter)

@@ -38,7 +38,7 @@ static bool skip_unreadable_file(struct run *run, enum err err, int *unreadable)
 {
     if (err != ERR_IO || ++*unreadable > UNREADABLE_MAX)
         return false;
-    log_error("spool: a file cannot be read and is left for later");
+    log_error("spool: a file cannot be read; the next run tries again");
     return run_heartbeat(run) == OK;
 }
 

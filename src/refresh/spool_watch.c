@@ -22,7 +22,7 @@ struct spool_watch {
     uv_timer_t gather, check;
     bool watching, failure_logged;
     int checks;   /* since the last file arrived, see report_again(); -1: the spool is empty */
-    dev_t device; /* of the watched directory */
+    dev_t device; /* identity of the watched directory */
     ino_t inode;
     int open_handles;
     void (*changed)(void *ctx);

@@ -13,12 +13,12 @@ enum { LAG_UNKNOWN = -1 };
 struct connected_app {
     struct uuid key_id;
     struct str name, home_url;
-    int64_t connected_at, read_at; /* read_at TIME_NONE: never */
+    int64_t connected_at, read_at; /* read_at is TIME_NONE if the app has never polled */
     int lag;                       /* events not read yet, or LAG_UNKNOWN */
 };
 
 struct apps_list {
-    int count, counted; /* counted: apps whose lag is determined */
+    int count, counted; /* counted: number of apps whose lag has been determined */
     struct connected_app apps[AUTHOR_KEYS_MAX];
     struct poll_positions_call positions;
 };

@@ -24,7 +24,8 @@ int64_t chart_grid_step(int64_t max)
 
 struct plot {
     const struct chart *chart;
-    int64_t max, step, top; /* in views: the highest bar, the grid distance, the highest grid line */
+    int64_t max, step,
+        top; /* in views: the highest bar, the distance between grid lines, and the highest grid line */
     int viral_days;
 };
 

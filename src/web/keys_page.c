@@ -24,7 +24,7 @@ static const char PATH[] = "/keys";
 struct keys_list {
     int64_t now;
     int shown;
-    const char *error; /* for the name in the form; NULL: none */
+    const char *error; /* error message for the name in the form; may be NULL */
     struct str name;   /* the value of the name field */
 };
 

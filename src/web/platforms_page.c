@@ -60,8 +60,8 @@ static void write_name(struct buf *b, const struct credential *c)
     html_name(b, c->account_name.len ? c->account_name : c->account_id);
 }
 
-/* Lists the permissions that the API needs and the author has declined, with the consequence of each. Returns
- * their number. */
+/* Lists the permissions that the API needs but the author has declined, each with its consequence. Returns
+ * the number of these permissions. */
 static size_t write_missing(struct buf *b, const struct credential *c)
 {
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
