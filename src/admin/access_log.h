@@ -29,6 +29,8 @@ void access_log_append(struct access_log *l, const struct request *r, bool compl
 struct access_log_counts {
     uint64_t lines, dropped;
 };
+
+/* Returns the numbers of accepted and dropped lines since the start. */
 struct access_log_counts access_log_get_counts(const struct access_log *l);
 
 /* Stops accepting lines. A job in progress keeps the loop alive until it ends. */

@@ -70,7 +70,7 @@ static enum err open_redis(struct app *app, struct error *error)
     struct redis_options options;
     if (!*c->redis.url)
         return OK;
-    enum err err = redis_options_configured(&options, c, error);
+    enum err err = redis_options_from_config(&options, c, error);
     if (err)
         return err;
     redis_probes_init(&app->redis_probes, c->redis.key_prefix);

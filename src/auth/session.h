@@ -23,6 +23,8 @@ struct str cookie_find(struct str field, struct str name);
  * expired sessions. Only one job runs at a time; a use during a job is not recorded, but a later request will
  * record the session. */
 struct session_recorder;
+
+/* Creates a recorder. */
 struct session_recorder *session_recorder_new(struct writer *writer);
 
 /* Frees the recorder. Call after the writer has closed. `r` may be NULL. */

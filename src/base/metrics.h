@@ -24,6 +24,7 @@ struct metrics_sizes {
     uint64_t counts[METRICS_SIZE_BOUNDS + 1];
     uint64_t sum;
 };
+/* Adds a number to the histogram. */
 void metrics_observe_size(struct metrics_sizes *s, int64_t n);
 
 enum metrics_type { METRICS_COUNTER, METRICS_GAUGE, METRICS_HISTOGRAM };

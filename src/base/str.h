@@ -37,6 +37,7 @@ int str_cmp(struct str a, struct str b);
 /* Returns true if the strings are equal, ignoring the case of ASCII letters. */
 bool str_eq_nocase(struct str a, struct str b);
 
+/* Returns true if `s` begins with `prefix`. */
 bool str_starts_with(struct str s, struct str prefix);
 
 /* Removes leading and trailing spaces and tabs. */

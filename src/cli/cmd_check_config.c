@@ -36,7 +36,7 @@ static bool check_redis(const struct config *c)
     struct error error = {0};
     if (!*c->redis.url)
         return true;
-    if (redis_options_configured(&options, c, &error)) {
+    if (redis_options_from_config(&options, c, &error)) {
         (void)cli_fail(CLI_USAGE, "%s", error.text);
         return false;
     }

@@ -21,7 +21,7 @@ static void wake(struct waiter *w)
 enum err redis_session_open(struct redis_session *s, const struct config *c, struct error *error)
 {
     struct redis_options options;
-    enum err err = redis_options_configured(&options, c, error);
+    enum err err = redis_options_from_config(&options, c, error);
     if (err)
         return err;
     s->config = c;

@@ -71,6 +71,8 @@ struct http_server_counts {
     /* Connections closed for a waiting client: before their first byte, or between two requests. */
     unsigned long long evicted_unused, evicted_idle;
 };
+
+/* Returns the current numbers, and the totals since the start. */
 struct http_server_counts http_server_get_counts(const struct http_server *s);
 
 #endif

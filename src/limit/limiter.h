@@ -35,6 +35,7 @@ struct limiter *limiter_new(int requests_per_minute, struct redis *redis, const 
  * this process. Call before redis_close(). */
 void limiter_detach_redis(struct limiter *l);
 
+/* Frees the limiter. If it uses Redis, call limiter_detach_redis() first. `l` may be NULL. */
 void limiter_free(struct limiter *l);
 
 /* Changes the limit; 0 means unlimited. */

@@ -77,6 +77,8 @@ struct poll_position_counts {
     unsigned long long recorded, dropped; /* updates; they are dropped if Redis is unavailable */
     struct metrics_sizes lag;             /* lag of the key when a poll arrives, for each poll */
 };
+
+/* Returns the totals since the start. */
 struct poll_position_counts poll_positions_get_counts(const struct poll_positions *p);
 
 /* Adds the lag of a poll to the metric. */

@@ -21,6 +21,8 @@ struct redis_probes {
     struct redis_probe probes[REDIS_PROBES];
     char limit_key[REDIS_KEY_MAX], poll_key[REDIS_KEY_MAX];
 };
+
+/* Fills in the probes. They point into `p`, so do not copy the struct. */
 void redis_probes_init(struct redis_probes *p, const char *key_prefix);
 
 /* The name of a Redis key consists of the key prefix, the family, and the UUID of the API key. */

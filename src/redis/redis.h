@@ -39,12 +39,13 @@ MUST_USE enum err redis_options_parse(struct redis_options *o, const char *url, 
                                       struct error *error);
 void redis_options_fini(struct redis_options *o);
 
+struct config;
+
 /* Sets the options from the configuration, whose strings must outlive the client. Also reads the TLS files
  * once to check them. On failure, `error` names the configuration key; do not call redis_options_fini()
  * then. */
-struct config;
-MUST_USE enum err redis_options_configured(struct redis_options *o, const struct config *c,
-                                           struct error *error);
+MUST_USE enum err redis_options_from_config(struct redis_options *o, const struct config *c,
+                                            struct error *error);
 
 enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 330, REDIS_SCRIPTS_MAX = 4, REDIS_PROBES_MAX = 4 };
 
@@ -106,6 +107,8 @@ struct redis_counts {
     unsigned long long calls, failed, late;
     struct metrics_times times; /* time from sending a call to its reply */
 };
+
+/* Returns the totals since the start. */
 struct redis_counts redis_get_counts(const struct redis *r);
 
 #endif

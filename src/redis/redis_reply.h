@@ -10,6 +10,7 @@ struct redisReply;
 /* Returns the text of an error reply, or NULL if the reply is not an error. */
 const char *redis_reply_error(const struct redisReply *reply);
 
+/* Returns true if the reply is an array. */
 bool redis_reply_is_array(const struct redisReply *reply);
 
 /* Returns the content of a bulk string. p == NULL if the reply has another type. */

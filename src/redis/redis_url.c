@@ -114,7 +114,7 @@ static enum err check_tls_files(const struct redis_options *o, struct error *err
     return tls ? OK : error_set(error, tls_error.code, "[redis] %s", tls_error.text);
 }
 
-enum err redis_options_configured(struct redis_options *o, const struct config *c, struct error *error)
+enum err redis_options_from_config(struct redis_options *o, const struct config *c, struct error *error)
 {
     struct error url_error = {0};
     enum err err = redis_options_parse(o, c->redis.url, c->redis.password, &url_error);
