@@ -70,7 +70,7 @@ def test_log_stays_short_during_runs(server, tmp_path):
 
 
 def test_long_read_is_reported(server):
-    warning = "the write-ahead log holds"
+    warning = "and keeps growing: a long read"
     with server:
         run_hours(server, 1, lambda: None)
         with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], isolation_level=None)) as reader:
