@@ -87,7 +87,7 @@ def test_times_out_after_three_seconds(served):
         assert "no response within 3000 ms" in served.run("healthcheck", status=3, timeout=60).err
     finally:
         os.kill(served.pid, signal.SIGCONT)
-    assert time.monotonic() - began > 2.5 
+    assert time.monotonic() - began > 2.5
 
 
 @pytest.mark.parametrize("response, error", [
