@@ -104,10 +104,9 @@
 /* LEFT JOIN also fixes the order of the loops. An event whose video is missing has NULLs, which
  * row_video_ref() rejects. */
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
-    "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", " SQL_BOOK_REF " FROM events e "                               \
+    "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", v.book_id FROM events e "                                      \
     "LEFT JOIN videos v INDEXED BY videos_in_events ON v.author_id = e.author_id AND v.id = e.video_id "     \
-    "LEFT JOIN books b ON b.id = v.book_id WHERE e.author_id = ?1 AND e.id " compare                         \
-    " ?2 ORDER BY e.id " order
+    "WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id " order
 
 /* The videos of an author have consecutive ids, no matter when they were inserted, so that a list of them
  * reads few pages of the database. Each author has room for 16 million videos. */

@@ -1,5 +1,6 @@
 /* Reads an author's events by id. The filter by type is applied here, not in SQL, so that `scan_limit` bounds
  * the duration of a call even if few events have the type. */
+#include "store/book_lookup.h"
 #include "store/handle.h"
 #include "store/read.h"
 #include "store/rows.h"
@@ -10,6 +11,7 @@ struct events_read {
     store_event_fn fn;
     void *ctx;
     struct events_progress *progress;
+    struct book_lookup book;
     int passed, scanned;
     bool stopped; /* the callback returned false */
 };
@@ -19,22 +21,29 @@ static bool passes(const struct events_query *query, const struct event *event)
     return (!query->has_type || event->type == query->type) && event->occurred_at > query->occurred_after;
 }
 
+/* Passes the event of the current row, with its video and book, to the callback. */
+static enum err pass_event(struct events_read *r, struct sqlite3_stmt *q, const struct event *event)
+{
+    struct video_ref video;
+    if (!row_video_ref(q, EVENT_COLUMNS, &video))
+        return db_damaged(r->db, "event");
+    enum err err = book_lookup_find(&r->book, r->db, db_i64_or(q, EVENT_COLUMNS + VIDEO_REF_COLUMNS, 0));
+    if (err)
+        return err;
+    r->passed++;
+    r->stopped = !r->fn(r->ctx, event, &video, &r->book.ref);
+    return OK;
+}
+
 static enum err read_event(struct events_read *r, struct sqlite3_stmt *q)
 {
     struct event event;
-    struct video_ref video;
-    struct book_ref book;
-    if (!row_event(q, 0, &event) || !row_video_ref(q, EVENT_COLUMNS, &video) ||
-        !row_book_ref(q, EVENT_COLUMNS + VIDEO_REF_COLUMNS, &book))
+    if (!row_event(q, 0, &event))
         return db_damaged(r->db, "event");
     event.author_row = r->query->author_row;
     r->scanned++;
     r->progress->scanned_to = event.id;
-    if (passes(r->query, &event)) {
-        r->passed++;
-        r->stopped = !r->fn(r->ctx, &event, &video, &book);
-    }
-    return OK;
+    return passes(r->query, &event) ? pass_event(r, q, &event) : OK;
 }
 
 static enum err scan_events(struct events_read *r)
@@ -62,6 +71,7 @@ static enum err list_events(struct store *s, void *ctx)
     struct events_read *r = ctx;
     struct author_head head;
     enum err err = scan_events(r);
+    book_lookup_end(&r->book);
     if (err)
         return err;
     err = store_author_head(s, r->query->author_row, &head);
