@@ -134,10 +134,10 @@ static enum cli_exit append_list(struct report *r, const char *path)
     struct error error;
     const struct store_options options = {.path = path, .mode = STORE_READ};
     if (store_open(&store, &options, &error))
-        return cli_fail(CLI_COULD_NOT, "the restored database cannot be listed: %s", error.text);
+        return cli_fail(CLI_COULD_NOT, "cannot list the contents of the restored database: %s", error.text);
     enum err err = append_live(r, store);
     store_close(store);
-    return err ? cli_fail(CLI_COULD_NOT, "the restored database cannot be listed: %s", err_name(err))
+    return err ? cli_fail(CLI_COULD_NOT, "cannot list the contents of the restored database: %s", err_name(err))
                : CLI_DONE;
 }
 

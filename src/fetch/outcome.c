@@ -284,9 +284,9 @@ static void apply_combined(struct api_call *call, const struct outcome *o)
     if (call->request.combined && !ok && o->combined == COMBINED_FAILS)
         t->combined = t->combined == COMBINED_UNKNOWN ? COMBINED_FAILS : t->combined;
     else if (call->request.combined)
-        throttle_set_combined(t, o->combined);
+        throttle_set_metrics_combined(t, o->combined);
     else if (call->batch->uncombined)
-        throttle_set_combined(t, ok ? COMBINED_FAILS : COMBINED_UNKNOWN);
+        throttle_set_metrics_combined(t, ok ? COMBINED_FAILS : COMBINED_UNKNOWN);
 }
 
 /* --- a response --- */

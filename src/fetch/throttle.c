@@ -171,7 +171,7 @@ void throttle_raise_tier(struct throttle *t, int tier, bool remember)
              remember ? "for a day" : "in this run");
 }
 
-void throttle_set_combined(struct throttle *t, enum combined result)
+void throttle_set_metrics_combined(struct throttle *t, enum combined result)
 {
     const bool remembered = t->combined_until != TIME_NONE;
     if (result == COMBINED_UNKNOWN) {
@@ -184,8 +184,8 @@ void throttle_set_combined(struct throttle *t, enum combined result)
     t->combined = result;
     t->combined_until = clock_wall_ms() + DAY_MS;
     t->unsaved = true;
-    log_info("platforms: %s: requesting period and lifetime metrics %s for a day", t->desc->name,
-             result == COMBINED_WORKS ? "together" : "by separate calls");
+    log_info("platforms: %s: for the next 24 hours, period metrics and lifetime metrics are requested %s",
+             t->desc->name, result == COMBINED_WORKS ? "in one call" : "in separate calls");
 }
 
 bool throttle_record_unknown_code(struct throttle *t, struct str code)

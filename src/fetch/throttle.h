@@ -77,7 +77,7 @@ void throttle_raise_tier(struct throttle *t, int tier, bool remember);
 
 /* Records for a day whether one request may contain both kinds of metrics. COMBINED_UNKNOWN means that the
  * call was inconclusive; after three such calls, no request of this run contains both. */
-void throttle_set_combined(struct throttle *t, enum combined result);
+void throttle_set_metrics_combined(struct throttle *t, enum combined result);
 
 /* Records an error code that no table contains. Returns true if it must be logged. */
 MUST_USE bool throttle_record_unknown_code(struct throttle *t, struct str code);

@@ -70,12 +70,12 @@ static enum err parse_unix(struct redis_options *o, struct str rest, struct erro
 {
     struct str path, query = str_cut(rest, '?', &path);
     if (!path.len)
-        return error_set(error, ERR_INVALID, "the path is missing");
+        return error_set(error, ERR_INVALID, "the path of the Unix socket is missing");
     o->unix_path = copy(path);
     if (!query.p)
         return OK;
     if (!str_starts_with(query, STR("database=")))
-        return error_set(error, ERR_INVALID, "only ?database=N may follow the path");
+        return error_set(error, ERR_INVALID, "only ?database=N is allowed after the path of the Unix socket");
     return parse_database(o, str_make(query.p + 9, query.len - 9), error);
 }
 

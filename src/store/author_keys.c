@@ -9,7 +9,7 @@ static bool row_author_key(struct sqlite3_stmt *q, struct author_key *out)
 {
     *out =
         (struct author_key){.app_name = db_text(q, KEY_COLUMNS), .app_home_url = db_text(q, KEY_COLUMNS + 1)};
-    bool sound = row_key(q, 0, &out->key);
+    bool sound = row_api_key(q, 0, &out->key);
     out->is_app = out->key.app_row != 0;
     return sound;
 }

@@ -38,11 +38,11 @@ static enum err diagnose_missing(const char *path, struct error *error)
     char here[PATH_MAX], before[PATH_MAX] = "";
     bool has_before = replace_find_before(path, before, sizeof before);
     if (replace_was_interrupted(path))
-        return error_set(
-            error, ERR_NOT_FOUND,
-            "the database %s does not exist because a restore was interrupted: run `viewtally "
-            "restore FILE` again, or undo it: rename %s (and its -wal file, if there is one) to this path",
-            path, before);
+        return error_set(error, ERR_NOT_FOUND,
+                         "the database %s does not exist because a restore was interrupted: run `viewtally "
+                         "restore FILE` again, or undo the restore by renaming %s (and its -wal file, if "
+                         "there is one) to %s",
+                         path, before, path);
     if (has_before)
         return error_set(
             error, ERR_NOT_FOUND,

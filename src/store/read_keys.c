@@ -47,7 +47,7 @@ enum next store_read_account(struct store_read *read, int64_t key_row, store_acc
     enum err err = db_one(db, q);
     if (err)
         return store_read_end(read, err);
-    if (row_author(q, 0, &author) && row_key(q, AUTHOR_COLUMNS, &key))
+    if (row_author(q, 0, &author) && row_api_key(q, AUTHOR_COLUMNS, &key))
         (void)fn(ctx, &author, &key);
     else
         err = db_damaged(db, "account");

@@ -19,7 +19,7 @@ bool row_author(struct sqlite3_stmt *q, int first, struct author *out)
     return db_bytes(q, first + 1, out->id.b, sizeof out->id.b);
 }
 
-bool row_key(struct sqlite3_stmt *q, int first, struct api_key *out)
+bool row_api_key(struct sqlite3_stmt *q, int first, struct api_key *out)
 {
     *out = (struct api_key){
         .row = db_i64(q, first),

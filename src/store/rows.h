@@ -21,7 +21,7 @@ enum {
 enum { VIDEO_POSTS_COLUMN = 17 };
 
 MUST_USE bool row_author(struct sqlite3_stmt *q, int first, struct author *out);
-MUST_USE bool row_key(struct sqlite3_stmt *q, int first, struct api_key *out);
+MUST_USE bool row_api_key(struct sqlite3_stmt *q, int first, struct api_key *out);
 MUST_USE bool row_book(struct sqlite3_stmt *q, int first, struct book *out);
 MUST_USE bool row_video(struct sqlite3_stmt *q, int first, struct video *out);
 MUST_USE bool row_video_ref(struct sqlite3_stmt *q, int first, struct video_ref *out);

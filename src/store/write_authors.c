@@ -97,7 +97,7 @@ static enum err read_key(struct db *db, struct sqlite3_stmt *q, struct arena *a,
     enum err err = db_one(db, q);
     if (err)
         return err;
-    if (!row_key(q, 0, out))
+    if (!row_api_key(q, 0, out))
         err = db_damaged(db, "key");
     else
         out->name = row_copy(a, out->name);
@@ -135,7 +135,7 @@ enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, v
     db_bind_i64(q, 1, author_row);
     while (db_row(&s->db, q, &err)) {
         struct api_key key;
-        bool sound = row_key(q, 0, &key);
+        bool sound = row_api_key(q, 0, &key);
         if (sound && fn(ctx, &key))
             continue;
         err = sound ? OK : db_damaged(&s->db, "key");

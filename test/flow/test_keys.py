@@ -189,7 +189,7 @@ def test_key_created_while_the_server_runs_works_at_once(world):
 # --- the order of checks (decision 2): each request fails two checks ---
 
 
-def test_protocol_is_checked_before_the_route(world):
+def test_malformed_request_is_rejected_before_routing(world):
     raw = world.instance.exchange(b"GET /nowhere HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
     assert raw.startswith(b"HTTP/1.1 400 ")
 

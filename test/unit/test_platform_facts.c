@@ -269,7 +269,7 @@ static void records_requests(void **state)
     assert_true(fact_count > before + 30);
 }
 
-static void writes_facts(void **state)
+static void prints_every_request_and_field_read(void **state)
 {
     (void)state;
     const char *path = getenv("PLATFORM_FACTS");
@@ -288,7 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_fields_read_from_samples),
         cmocka_unit_test(records_requests),
-        cmocka_unit_test(writes_facts),
+        cmocka_unit_test(prints_every_request_and_field_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void file_is_sent_whole(void **state)
     (void)close(pair[1]);
 }
 
-static void descriptors_above_the_lowest_quarter_are_left_to_connections(void **state)
+static void shared_bodies_use_at_most_a_quarter_of_the_descriptors(void **state)
 {
     (void)state;
     char bytes[LARGE];
@@ -117,7 +117,7 @@ int main(void)
         cmocka_unit_test(body_lives_until_the_last_reference_is_released),
         cmocka_unit_test(file_is_sealed_and_closed_with_the_body),
         cmocka_unit_test(file_is_sent_whole),
-        cmocka_unit_test(descriptors_above_the_lowest_quarter_are_left_to_connections),
+        cmocka_unit_test(shared_bodies_use_at_most_a_quarter_of_the_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
