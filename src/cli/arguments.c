@@ -131,7 +131,7 @@ const char *cli_value(const struct cli_arguments *arguments, const char *name)
     for (size_t i = 0; i < option_count(arguments->action); i++)
         if (strcmp(arguments->action->options[i].name, name) == 0)
             return arguments->values[i];
-    CHECK(!"an option of the action");
+    CHECK(false); /* precondition: `name` is an option of the action */
 }
 
 bool cli_flag(const struct cli_arguments *arguments, const char *name)

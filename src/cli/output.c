@@ -17,7 +17,7 @@ void cli_set_message_prefix(const char *command)
     message_prefix = command;
 }
 
-static void print_message(const char *fmt, va_list ap)
+__attribute__((format(printf, 1, 0))) static void print_message(const char *fmt, va_list ap)
 {
     (void)fprintf(stderr, "viewtally%s%s: ", message_prefix ? " " : "", message_prefix ? message_prefix : "");
     (void)vfprintf(stderr, fmt, ap);
