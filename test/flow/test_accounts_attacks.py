@@ -71,7 +71,7 @@ def test_forged_forms_change_nothing(world):
         assert browser.request("POST", action, body=f"token={right}&token={right}",
                                headers={"Content-Type": "application/x-www-form-urlencoded"}).status == 400
         assert state(world) == before, action
-    assert world.log.count("because [server] base_url is") == 1
+    assert world.log.count("which is not the origin of [server] base_url") == 1
     # An old browser that sends neither Origin nor Sec-Fetch-Site needs only the token.
     page = world.browser.get("/keys")
     assert world.browser.send(page, "/keys", {"name": "x"}, headers={"Origin": None, "Sec-Fetch-Site": None}).status == 200
