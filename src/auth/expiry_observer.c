@@ -19,7 +19,7 @@ struct expiry_observer {
     bool is_running, is_failing, is_reported;
     int64_t due_ms;           /* monotonic */
     int64_t observed_mono_ms; /* monotonic time of the last successful observation; 0 if none */
-    /* Of the running job. */
+    /* The members below belong to the running job. */
     int64_t wall_ms, mono_ms;
     struct expiry_state state;
 };

@@ -54,7 +54,7 @@ static int find_way(const struct failure_entry set[WAYS], uint64_t key)
     return -1;
 }
 
-/* Returns NULL if the name has no failures. */
+/* Returns the entry of the name, or NULL if the name has no failures. */
 static struct failure_entry *find(struct failure_limiter *l, struct str name)
 {
     const uint64_t key = hash_64(name, l->seed);
@@ -81,8 +81,9 @@ static int64_t expires_ms(const struct failure_limiter *l, const struct failure_
     return e->failures ? e->decay_from_ms + e->failures * l->rule.decay_ms : INT64_MIN;
 }
 
-/* If several entries expire at the same time, choose the last one: then new names replace each other, and
- * older entries stay. */
+/* Returns the entry of the name. If there is none, replaces the entry of the set that expires first. If
+ * several entries expire at the same time, replaces the last of them, so that new names replace each other
+ * and older entries stay. */
 static struct failure_entry *find_or_replace(struct failure_limiter *l, struct str name)
 {
     const uint64_t key = hash_64(name, l->seed);

@@ -1,14 +1,7 @@
-/* Slows down the guessing of secrets. Counts failed attempts per name (of a network, an app or an account)
- * and computes how long a name must wait before its next attempt. The counts are in the memory of this
- * process, so the limiter works even if the database or Redis is unavailable.
- *
- * A name may fail `burst` times without waiting, and one of its failures expires every `decay_ms`. After
- * `burst` failures: if wait_ms is 0, the name waits until the next failure expires, which allows one attempt
- * every decay_ms. Otherwise it waits wait_ms, doubled by each further failure up to wait_max_ms.
- *
- * The number of names is limited. If there is no room for a new name, it replaces the name whose failures
- * expire first. So an attacker who uses many names cannot remove a name that must wait. All times are
- * monotonic; the caller passes the current time. */
+/* A name may fail `burst` times without waiting, and one of its failures expires every `decay_ms`. The wait
+ * after `burst` failures depends on `wait_ms`. If it is 0, the name waits until its next failure expires,
+ * which allows one attempt every `decay_ms`. Otherwise the name waits `wait_ms`, doubled by each further
+ * failure up to `wait_max_ms`. */
 #ifndef VT_AUTH_FAILURE_LIMITER_H
 #define VT_AUTH_FAILURE_LIMITER_H
 

@@ -3,7 +3,8 @@
  *   IDLE --key_usage_record()--> WRITING --usage_done()--> PAUSED --5 s later, notes pending--> WRITING
  *                                                             --5 s later, none pending---> IDLE
  *
- * The first note is written immediately; later notes go into the next jobs. */
+ * The first note is submitted immediately. Notes that arrive during a job or a pause are submitted after
+ * the pause, at most JOB_NOTES per job. */
 #include "auth/key_usage.h"
 
 #include "base/check.h"

@@ -42,14 +42,15 @@ void sign_in_limiter_free(struct sign_in_limiter *l)
     free(l);
 }
 
-/* The names of an attempt for the limiters: its network, and network and account as one text. */
+/* The names under which the failure limiters count an attempt: the network, and the network and account as
+ * one text. */
 struct attempt_names {
     char room[NETWORK_ROOM], text[NETWORK_ROOM + PAIR_ACCOUNT_MAX];
     struct str pair, network;
 };
 
-/* Logins are shorter than PAIR_ACCOUNT_MAX. A longer text is not a login, so it does not matter if such texts
- * share a counter. */
+/* Sets the names of the attempt. Truncates the account to PAIR_ACCOUNT_MAX bytes. Logins are shorter; a
+ * longer text is not a login, so it does not matter if such texts share a counter. */
 static void name_attempt(const struct sign_in_attempt *a, struct attempt_names *n)
 {
     const size_t len = a->account.len < PAIR_ACCOUNT_MAX ? a->account.len : PAIR_ACCOUNT_MAX;

@@ -46,16 +46,19 @@ size_t arena_bytes(const struct arena *a);
  * out of memory. */
 MUST_USE bool arena_obtain_first(struct arena *a);
 
-/* Allocates a reserve of `size` bytes. Returns false if out of memory. If malloc() fails, an arena with a
- * reserve allocates from the reserve and sets `lacks_memory`, so that the code that uses the arena need not
- * handle the failure. The owner of the arena tests `lacks_memory` when that code returns. If true, it must
- * abandon the work and reset the arena; the reset releases the reserve for other arenas. */
+/* Allocates a reserve of `size` bytes. Returns false if out of memory. To give the reserve to an arena, set
+ * the arena's member `reserve` and call arena_obtain_first(); several arenas may have the same reserve.
+ *
+ * If malloc() fails, the arena allocates from the reserve and sets `lacks_memory`. So the code that
+ * allocates from the arena need not handle the failure. When that code returns, the owner of the arena
+ * tests `lacks_memory`. If it is true, the owner must abandon the work and reset the arena. The reset makes
+ * the reserve available to other arenas. */
 MUST_USE bool arena_reserve_init(struct arena_reserve *reserve, size_t size);
 void arena_reserve_fini(struct arena_reserve *reserve);
 
-/* Returns `size` zeroed bytes, aligned for any type. Never returns NULL: if malloc() fails and the reserve is
- * missing or too small, aborts the process. Limit every size that a client can influence before you call this
- * function. */
+/* Returns `size` zeroed bytes, aligned for any type. Never returns NULL: aborts the process if malloc()
+ * fails and the arena has no reserve, or if its reserve is in use or too small. Limit every size that a
+ * client can influence before you call this function. */
 void *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));
 
 /* Like arena_alloc(), but without alignment, so that many short texts waste no memory. */

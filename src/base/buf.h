@@ -34,8 +34,8 @@ static inline struct buf buf_on(char *room, size_t size)
 /* Empties the buffer and clears `failed`. Frees the memory if its size exceeds `keep` bytes. */
 void buf_reset(struct buf *b, size_t keep);
 
-/* Removes the content after it has been sent. Stores its last byte in `before`, so that json_comma() works
- * across the gap. */
+/* Removes the content after it has been sent, and stores its last byte in `before`. json_comma() needs that
+ * byte to decide whether a comma must precede the next value. */
 void buf_discard_sent(struct buf *b);
 
 /* Makes room for `more` bytes and returns the address of p[len]. Write at most `more` bytes there, and add
@@ -67,7 +67,8 @@ static inline void buf_append_char(struct buf *b, char c)
 
 /* Appends `v` in decimal. */
 void buf_append_i64(struct buf *b, int64_t v);
-/* Appends a formatted text. */
+/* Appends a formatted text. Sets `failed` unless there is room for the text and one more byte, a NUL, which
+ * does not become part of the content. */
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Returns the content, which is valid until the buffer changes. */

@@ -11,7 +11,9 @@
 
 enum { LAST_LINES_MS = 1000 };
 
-/* Does not block if standard error is a pipe that is not read. Allocates nothing. */
+/* Writes the queued log lines and then `text` to standard error, and aborts the process. Waits at most
+ * LAST_LINES_MS for each of the two writes, because standard error may be a pipe that is not read.
+ * Allocates nothing. */
 static _Noreturn void abort_with(const char *text)
 {
     struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -1,4 +1,5 @@
-/* Stores the floor as its difference to the monotonic clock, one atomic number for all threads. */
+/* Stores the floor of this process as its difference from the monotonic clock. So the floor advances
+ * without updates, and a single atomic number is enough for all threads. */
 #include "base/expiry_floor.h"
 
 #include <stdatomic.h>

@@ -29,29 +29,32 @@ struct expiry_state {
     int64_t floor_ms;      /* 0 before the first observation */
     int64_t ahead_wall_ms; /* the wall clock when it was last more than EXPIRY_JUMP_MS ahead; 0 if it is not
                               ahead */
-    int64_t ahead_for_ms;  /* for how long it has been that far ahead, in monotonic time */
+    int64_t ahead_for_ms;  /* how long the wall clock has been more than EXPIRY_JUMP_MS ahead, measured with
+                              the monotonic clock */
 };
 
 /* Updates `s` with one observation of the wall clock. `running_ms` is the floor of this process
  * (expiry_floor_ms()). `elapsed_ms` is the monotonic time since this process's last observation; 0 for the
  * first one.
  *
- * The first observation of a new database adopts any wall clock. The wait of EXPIRY_ADOPT_MS continues in
- * another process, or after a restart, if the wall clock is within EXPIRY_JUMP_MS of the expected time. Time
- * in which no process runs does not count toward the wait. If several processes observe the wall clock,
- * together they count no more time than the wall clock has advanced. */
+ * The first observation of a new database adopts the wall clock, whatever time it shows. The wait of
+ * EXPIRY_ADOPT_MS continues in another process, or after a restart, if the wall clock is within
+ * EXPIRY_JUMP_MS of the expected time (ahead_wall_ms + elapsed_ms). Time in which no process runs does not
+ * count toward the wait. If several processes observe the wall clock, the time that they count together is
+ * never longer than the time by which the wall clock has advanced. */
 void expiry_observe(struct expiry_state *s, int64_t wall_ms, int64_t running_ms, int64_t elapsed_ms);
 
-/* Raises the floor of this process to `floor_ms` as of the monotonic time `mono_ms`. Does nothing if the
- * floor is already higher. Thread-safe. */
+/* Raises the floor of this process. `floor_ms` is the value that the floor had at the monotonic time
+ * `mono_ms`; the floor has advanced with the monotonic clock since then. Does nothing if the floor is
+ * already higher. Thread-safe. */
 void expiry_raise_floor(int64_t floor_ms, int64_t mono_ms);
 
 /* Returns the expiry clock. Use it for the time of issue and for the time of the check. Thread-safe. */
 int64_t expiry_now_ms(void);
 
 /* Returns true if an item issued at `issued_ms` with a lifetime of `life_ms` has expired at `now_ms`. Also
- * returns true if `issued_ms` is more than EXPIRY_SKEW_MS in the future, because the clock was then wrong at
- * the time of issue. */
+ * returns true if `issued_ms` is more than EXPIRY_SKEW_MS in the future, because the clock must have been
+ * wrong when the item was issued. */
 bool expiry_has_passed(int64_t issued_ms, int64_t life_ms, int64_t now_ms);
 
 /* Returns the floor, for deleting expired rows: a row that has expired by the floor never becomes valid

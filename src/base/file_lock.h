@@ -19,8 +19,9 @@ bool file_lock_open(struct file_lock *l, const char *path, const char *model);
 void file_lock_close(struct file_lock *l);
 
 /* Acquires the lock in `mode`, converts it to `mode`, or releases it (FILE_LOCK_NONE). If another process
- * holds the lock, waits for it if `wait`; otherwise fails with EWOULDBLOCK. Returns false with errno set on
- * failure. A failed conversion may lose the lock, because flock(2) releases it first. */
+ * holds a conflicting lock, waits until it is released if `wait` is true, and fails with EWOULDBLOCK if
+ * `wait` is false. Returns false with errno set on failure. A failed conversion may lose the lock, because
+ * flock(2) releases the old lock before it acquires the new one. */
 bool file_lock_set(const struct file_lock *l, enum file_lock_mode mode, bool wait);
 
 #endif

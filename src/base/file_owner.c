@@ -1,4 +1,4 @@
-/* Creates files with the owner of an existing one. */
+/* Creates files and directories with the owner and group of an existing file or directory. */
 #include "base/file_owner.h"
 
 #include <errno.h>

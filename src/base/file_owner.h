@@ -37,7 +37,9 @@ int file_open_as(const char *path, const char *model, mode_t mode);
  * `at`. Does nothing unless the process runs as the superuser. Returns false with errno set on failure. */
 bool file_owner_of_directory(int fd, int at);
 
-/* Like mkdirat(), but the new directory has the owner and group of its parent. */
+/* Creates the directory `path` (relative to the open directory `at`) like mkdirat(). If the process runs as
+ * the superuser, also gives it the owner and group of its parent directory. Returns 0, or -1 with errno
+ * set. */
 int file_make_directory(int at, const char *path, mode_t mode);
 
 /* Describes a file for a message: "owner viewtally (999), group viewtally (999), mode 0640". The text is

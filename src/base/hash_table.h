@@ -1,6 +1,6 @@
-/* A chained hash table. The caller allocates and frees the entries; each contains a struct hash_link.
- * LIST_ENTRY() of base/list.h returns the entry of a link. Entries never move. Adding an entry cannot fail:
- * if there is no memory for more buckets, the chains get longer. */
+/* A chained hash table. The caller allocates and frees the entries. Each entry contains a struct hash_link;
+ * LIST_ENTRY() of base/list.h converts a pointer to this link to a pointer to the entry. Entries never
+ * move. Adding an entry cannot fail: if there is no memory for more buckets, the chains get longer. */
 #ifndef VT_BASE_HASH_TABLE_H
 #define VT_BASE_HASH_TABLE_H
 

@@ -60,8 +60,9 @@ static bool is_out_of_time(void)
     return out;
 }
 
-/* Returns the length of the whole lines at the start of the text that write(2) writes atomically, so that
- * lines of several processes do not mix. */
+/* Returns the length of the part to write next: as many whole lines as fit into PIPE_BUF bytes. write(2)
+ * writes so few bytes to a pipe atomically, so the lines of several processes do not mix. A line longer
+ * than PIPE_BUF is split. */
 static size_t atomic_length(const char *p, size_t n)
 {
     size_t len = n < PIPE_BUF ? n : PIPE_BUF;

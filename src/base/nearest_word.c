@@ -1,4 +1,5 @@
-/* Edit distance with adjacent swaps (optimal string alignment), on three rows. */
+/* Computes the edit distance with adjacent swaps (optimal string alignment). Only three rows of the matrix
+ * are stored at a time. */
 #include "base/nearest_word.h"
 
 enum { WORD_MAX = 63 };

@@ -7,11 +7,13 @@
 struct nearest_word {
     struct str typed;
     const char *best; /* NULL if no candidate is similar enough */
-    size_t distance;  /* number of edits from `typed` to `best` */
+    size_t distance; /* number of edits from `typed` to `best`; while `best` is NULL, the first number that is
+                        too large */
 };
 
-/* Starts a search for the word `typed`, which must outlive the result. A candidate matches if it differs by
- * at most a third of the word's length in edits, or by one edit. */
+/* Starts a search for the word `typed`, which must outlive the result. A candidate matches if the number of
+ * edits that turn `typed` into it is at most a third of the length of `typed`, or at most 1. An edit
+ * inserts, deletes or replaces one character, or swaps two adjacent characters. */
 struct nearest_word nearest_word_of(struct str typed);
 
 /* Compares a candidate, and stores it in `best` if it is more similar than all candidates before it. Words

@@ -1,4 +1,4 @@
-/* Formats integers without snprintf(), which would take as long as the rest of a rendered field. */
+/* Formats integers without snprintf(), which would double the time needed to render a field of a response. */
 #include "base/number.h"
 
 #include <string.h>

@@ -45,7 +45,8 @@ static const struct config_key *find_key(const char *section, const char *name, 
     return NULL;
 }
 
-/* Finds the secret key for which the key `<name>_file` names a file. */
+/* Returns the secret key `<key>` if `name` is `<key>_file`, which names a file that contains the secret.
+ * Sets `*at` to the number of the key. Returns NULL if there is no such secret key. */
 static const struct config_key *find_secret_file(const char *section, const char *name, size_t *at)
 {
     char base[FILE_NAME_MAX];
@@ -178,8 +179,8 @@ static bool load_file(struct loading *l)
     (void)fclose(l->file);
     if (l->read_errno)
         buf_printf(l->message, "%s: cannot read the file: %s", l->path, strerror(l->read_errno));
-    /* inih continues after a line that it cannot parse, so an error in a later line may only be a consequence
-     * of it. */
+    /* inih continues after a line that it cannot parse. An error in a later line may be only a consequence
+     * of that line, so report the line that cannot be parsed instead. */
     if (bad_line != 0 && bad_line < l->line)
         buf_reset(l->message, l->message->cap);
     if (bad_line != 0 && l->message->len == 0)
@@ -194,7 +195,8 @@ static void upper_copy(char *to, const char *from)
     *to = '\0';
 }
 
-/* Returns true if `variable` is VIEWTALLY_<SECTION>_<NAME><suffix>=VALUE of the key, and sets `*value`. */
+/* Returns true if `variable` is VIEWTALLY_<SECTION>_<NAME><suffix>=VALUE with the section and name of
+ * `key`, and sets `*value` to the text after the '='. */
 static bool env_names(const char *variable, const struct config_key *key, const char *suffix,
                       const char **value)
 {

@@ -1,6 +1,6 @@
-/* The configuration. A value comes from an environment variable, else from the INI file, else it is the
- * default. Tables describe the keys, one row per key: config_table.c, and in each platform's connector the
- * keys of the platform. */
+/* The configuration. An environment variable overrides the INI file, and the INI file overrides the
+ * default. Tables describe the keys, one row per key. config_table.c has the keys of the service; each
+ * platform's connector has the keys of its platform. */
 #ifndef VT_CONFIG_CONFIG_H
 #define VT_CONFIG_CONFIG_H
 
@@ -20,7 +20,7 @@ struct platform_settings {
     char *api_key;                   /* reads public counts without an author's token; "" if there is none */
     char *api_origin, *token_origin, *consent_origin;
     char *graph_version, *more_scopes, *config_id; /* see struct platform_options */
-    char *bulk;                                    /* auto, on, off */
+    char *bulk;                                    /* read many posts in one call: auto, on, off */
     bool batch;
     int64_t calls_per_minute; /* per app or per account, depending on the platform */
     int64_t units_per_day;    /* calls per day of the app; 0 means unlimited */

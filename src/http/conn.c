@@ -17,7 +17,8 @@ enum {
     CONN_MAGIC = 0x436F6E6E,
     LINGER_MS = 2000,
     LINGER_BYTES = 1 << 20,
-    READING_BODY_RETAINED = 4 << 10, /* capacity of the response buffer while a request is incomplete */
+    READING_BODY_RETAINED =
+        4 << 10, /* capacity of the response buffer that is retained while a request is incomplete */
 };
 static const int64_t NEVER_MS = INT64_MAX / 2;
 
@@ -123,8 +124,8 @@ void conn_discard_input(struct conn *c)
     c->in = (struct str){NULL, 0};
 }
 
-/* Copies the rest of the input out of the shared read buffer. If out of memory, the pipelined requests in it
- * are lost, and the connection closes after the current response. */
+/* Copies the rest of the input out of the shared read buffer. If out of memory, drops the pipelined
+ * requests in this input and closes the connection after the current response. */
 static void save_input(struct conn *c)
 {
     c->saved_input = try_malloc(c->in.len);
@@ -291,7 +292,7 @@ static void parse(struct conn *c)
         conn_reject(c, parser_status(c->x->parser), parser_message(c->x->parser));
 }
 
-/* A loop instead of a recursion, because many pipelined requests may complete immediately. */
+/* Loops instead of recursing, because many pipelined requests may complete immediately. */
 void conn_process_input(struct conn *c)
 {
     struct http_server *s = c->server;
@@ -343,7 +344,8 @@ static void expire_handling(struct conn *c)
     conn_reject(c, 503, "The request timed out.");
 }
 
-/* A client that has read something since the last deadline is slow, not stuck. */
+/* Closes the connection if the client has read nothing since the deadline was set. Otherwise the client is
+ * only slow, so sets a new deadline. */
 static void expire_writing(struct conn *c)
 {
     size_t left = uv_stream_get_write_queue_size(&c->stream);

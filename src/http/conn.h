@@ -9,21 +9,21 @@
 #include "http/parse.h"
 #include "http/proxies.h"
 
-/*
- *   NEW
- *    | first byte of a request         body comes            complete
- *   IDLE ------------------------> HEAD ----------> BODY -----------------> HANDLING
- *    ^                              |                 |                      |    ^
- *    |                              +--complete or rejected---------------+  |    | chunk written
- *    |   response written, keep-alive                                     v  v    |
- *    +------------------------------------------------------------------ WRITING -+
- *                                                                            |
- *                      response written, unread input may follow: LINGERING <+
- *   any state --conn_close()--> CLOSING
+/* The states of a connection and their transitions:
+ *
+ *   NEW, IDLE       --first byte of a request--------------------> HEAD
+ *   HEAD            --head complete, body follows----------------> BODY
+ *   HEAD, BODY      --request complete---------------------------> HANDLING
+ *   HEAD, BODY      --request rejected---------------------------> WRITING
+ *   HANDLING        --response or chunk to send------------------> WRITING
+ *   WRITING         --chunk written------------------------------> HANDLING
+ *   WRITING         --response written, keep-alive---------------> IDLE
+ *   WRITING         --response written, unread input may follow--> LINGERING
+ *   NEW to WRITING  --out of memory, static 503 sent-------------> LINGERING
+ *   any state       --conn_close()-------------------------------> CLOSING
  *
  * Only conn_enter() assigns `state`. Each state except CLOSING has one deadline. The connections of a state
- * are in one list ordered by deadline, so that a tick finds the expired ones at the front.
- */
+ * are in one list ordered by deadline, so that a tick finds the expired ones at the front. */
 enum conn_state {
     CONN_NEW,
     CONN_IDLE,
@@ -65,7 +65,7 @@ struct conn {
     struct list link;      /* in the list of its state */
     struct list scheduled; /* in http_server.scheduled */
     enum conn_state state;
-    int64_t entered_ms, deadline_ms; /* of the state; monotonic */
+    int64_t entered_ms, deadline_ms; /* of the current state; monotonic */
     struct exchange *x;              /* NULL if there is no request */
     struct str in;     /* bytes read but not yet parsed; while there are any, the socket is not read */
     char *saved_input; /* memory of `in`; NULL while `in` is in the server's read buffer, during on_read() */
@@ -108,7 +108,7 @@ struct http_server {
     struct listener *listeners;
     struct list conns[CONN_STATES]; /* all connections, by state */
     struct list pool;               /* unused exchanges */
-    int pooled;                     /* their number */
+    int pooled;                     /* number of exchanges in `pool` */
     size_t pooled_large_bytes;      /* capacity of their body buffers above BODY_RETAINED */
     struct arena_reserve reserve;   /* for the request that runs out of memory */
     struct list scheduled;          /* connections to run in the next loop iteration */
@@ -232,15 +232,18 @@ MUST_USE struct exchange *server_acquire_exchange(struct http_server *s);
 /* Puts an exchange back into the pool, or frees it if the pool is full. */
 void server_release_exchange(struct http_server *s, struct exchange *x);
 
-/* Accepts the client that has connected to the listener, or lets it wait if max_connections is reached. */
+/* Accepts the client that has connected to the listener. If max_connections is reached, the client waits
+ * instead. */
 void server_on_connection(struct listener *l);
 
-/* Call in the close callback of a handle that is counted in open_handles, and of a connection. The server is
- * freed when the last handle has closed. */
+/* Each of these is called in a close callback: server_handle_closed() for a handle that is counted in
+ * open_handles, server_conn_closed() for a connection. The server is freed when the last handle has closed.
+ */
 void server_handle_closed(struct http_server *s);
 void server_conn_closed(struct http_server *s);
 
-/* Logs a warning. Logs at most one warning per second, because many clients may cause it at the same time. */
+/* Logs the warning `what: reason`. Logs at most one warning per second and drops further ones, because many
+ * connections may have the same problem at the same time. */
 void server_warn(struct http_server *s, const char *what, const char *reason);
 
 /* Makes the loop run another iteration without blocking. */
@@ -251,9 +254,10 @@ void server_schedule_tick(struct http_server *s, int64_t deadline_ms);
 
 /* ---- evict.c ---- */
 
-/* Closes one connection for each client that waits to be accepted. First come the connections that have sent
- * nothing for 2 s since they were opened, then the connection that has been idle longest, if it has been idle
- * for at least 1 s. Returns when to call again (monotonic ms), or INT64_MAX if no client waits any more. */
+/* Closes one connection for each client that waits to be accepted. First closes connections that have sent
+ * nothing for 2 s since they were opened. If there are none, closes the connection that has been idle
+ * longest, but only if it has been idle for at least 1 s. Returns when to call again (monotonic ms), or
+ * INT64_MAX if no client waits any more. */
 int64_t server_evict(struct http_server *s, int64_t now_ms);
 
 /* ---- listener.c ---- */

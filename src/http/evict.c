@@ -1,5 +1,5 @@
-/* Evicts idle connections while a client waits to be accepted. Without it, max_connections idle keep-alive
- * connections would lock out all other clients until they time out. */
+/* Evicts idle connections while a client waits to be accepted. Without eviction, max_connections idle
+ * keep-alive connections would lock out all other clients until the idle connections time out. */
 #include "http/conn.h"
 
 enum {
@@ -43,7 +43,7 @@ static int evictions_needed(const struct http_server *s)
 
 int64_t server_evict(struct http_server *s, int64_t now_ms)
 {
-    int64_t next_ms = now_ms + IDLE_MIN_MS; /* a connection may become idle until then */
+    int64_t next_ms = now_ms + IDLE_MIN_MS; /* by then, another connection may be idle */
     int needed = evictions_needed(s);
     for (; needed > 0; needed--) {
         if (evict_oldest(s, CONN_NEW, UNUSED_MIN_MS, now_ms, &next_ms))

@@ -22,9 +22,9 @@ bool form_decode(struct arena *a, struct str in, struct str *out);
  * '=', sets value->p to NULL. Returns false if `rest` is empty. */
 bool form_next_pair(struct str *rest, struct str *name, struct str *value);
 
-/* Parses a form. Returns NULL on success. On failure, returns a static text such as "contains a field twice",
- * which completes a sentence that begins with the form's name; `out` then contains the fields before the
- * error. */
+/* Parses a form. Returns NULL on success. On failure, returns a static text such as "contains a field
+ * twice", and `out` contains the fields before the error. The caller puts the name of the form in front of
+ * the text: "The query contains a field twice". */
 const char *form_parse(struct arena *a, struct str text, struct form *out);
 
 /* Returns the value of a field. p == NULL if the form has no such field. */

@@ -23,10 +23,10 @@ enum {
     REJECT = -1,
     NAME_MAX_BYTES = 64,    /* known names are shorter */
     VERSION_MAX_BYTES = 8,  /* "1.1" */
-    EMPTY_LINES_BYTES = 16, /* before a request line; RFC 9112, 2.2 requires at least one line */
-    EXTENSION_BYTES = 1024, /* in all chunks together */
+    EMPTY_LINES_BYTES = 16, /* before a request line; RFC 9112, 2.2 requires one to be accepted */
+    EXTENSION_BYTES = 1024, /* chunk extensions of all chunks together */
     TRAILER_BYTES = 4096,
-    WIRE_FACTOR = 8,         /* a chunked body takes at most this times its limit on the wire */
+    WIRE_FACTOR = 8,         /* chunked body with its framing: at most this times the body limit */
     TEXT_RETAINED = 4 << 10, /* capacity of the text buffer between requests */
 };
 
@@ -74,11 +74,11 @@ struct parser {
     int status; /* status code of the rejection; 0 if not rejected */
     const char *message;
     const char *input;   /* what llhttp is reading */
-    size_t before_input; /* bytes of the request before it */
+    size_t before_input; /* bytes of the request that precede `input` */
     size_t line_end;     /* offset in the request where the last part of the request line ended */
     size_t empty_bytes;  /* bytes of the empty lines before the request line */
     size_t head_left;    /* bytes that the limit of the head still allows */
-    size_t wire_left;    /* bytes that the limit of the body still allows */
+    size_t wire_left;    /* bytes of body and framing that are still allowed */
     size_t extension_left, trailer_left, lines_left;
     size_t body_capacity;
     bool after_cr, keeps_alive, expects_continue, lacks_memory;
@@ -87,7 +87,7 @@ struct parser {
     size_t name_len, protocol_len, version_len;
     char name[NAME_MAX_BYTES];
     char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
-    struct str extra_field; /* p == NULL: none */
+    struct str extra_field; /* p == NULL if there is none */
     struct buf text;        /* the target, then the values of all known fields */
     struct value_line lines[HTTP_FIELD_LINES_MAX];
     size_t line_count;
@@ -376,7 +376,7 @@ static int on_body(llhttp_t *ll, const char *at, size_t len)
     if (len > p->limits->body_bytes - body->len)
         return reject(p, 413, "The request body is too large.");
     if (!p->body_capacity) {
-        /* llhttp has already subtracted this fragment. */
+        /* llhttp has already subtracted this fragment from content_length. */
         p->body_capacity =
             p->count[SLOT_TRANSFER_ENCODING] ? p->limits->body_bytes : ll->content_length + len;
         body->p = arena_alloc(&p->r->arena, p->body_capacity);

@@ -1,7 +1,7 @@
 /* Parses requests with llhttp in strict mode, and checks the rules of RFC 9112 and the limits that llhttp
  * does not check. A parser stops at the end of each request; the bytes that follow belong to the next
- * request. How the stream is split into reads does not matter, with one exception: if a request has several
- * errors, it can determine which error is reported. */
+ * request. The result does not depend on how the bytes are split into reads, with one exception: if a
+ * request has several errors, the split can determine which of them is reported. */
 #ifndef VT_HTTP_PARSE_H
 #define VT_HTTP_PARSE_H
 

@@ -67,7 +67,8 @@ static void on_wake(struct waiter *w)
     make_ready(x);
 }
 
-/* Stops a chain of NEXT_MORE at the end of the time slice. */
+/* Runs steps until a step returns a value other than NEXT_MORE, the time slice ends, or the request is out
+ * of memory. Returns the value of the last step. */
 static enum next run_steps(struct exchange *x)
 {
     struct request *r = &x->r;

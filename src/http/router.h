@@ -42,8 +42,8 @@ struct http_app {
     void (*finish)(struct request *r);
 };
 
-/* If no route of any mount matches a request below a mount's prefix, whether the mount's application
- * responds. */
+/* Determines whether the mount's application responds to a request that is below the mount's prefix but
+ * that no route of any mount matches. */
 enum mount_unknown {
     UNKNOWN_NONE,
     UNKNOWN_HTML, /* only to GET and HEAD with text/html in the Accept field, which browsers send */

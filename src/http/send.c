@@ -288,7 +288,8 @@ void conn_respond(struct conn *c)
         finish_write(c, status);
 }
 
-/* The connection is closing; libuv completes or cancels the write. */
+/* Does nothing. The wait for a write is canceled only when the connection closes, and libuv then cancels
+ * the write. */
 static void cancel_flush(struct waiter *w)
 {
     (void)w;
@@ -324,7 +325,7 @@ enum next conn_flush(struct conn *c)
     return NEXT_YIELD;
 }
 
-/* A failure is ignored: the interim response fits into the socket's buffer if the client reads. If the client
+/* Ignores a failure. The interim response fits into the socket's buffer if the client reads; if the client
  * does not read, the deadline of the body expires. */
 void conn_send_continue(struct conn *c)
 {

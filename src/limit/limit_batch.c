@@ -51,7 +51,8 @@ static void batch_free(struct limit_batch *batch)
     free(batch);
 }
 
-/* Reads the two integers of SCRIPT_LIMIT for one request. Returns false if a value is out of range. */
+/* Reads the two integers of SCRIPT_LIMIT for the i-th request of the batch. If a value is out of range, the
+ * result has `ok` set to false. */
 static struct limit_reply read_reply(const struct limit_batch *batch, int i)
 {
     const int64_t remaining = batch->integers[REPLY_INTEGERS * i];
@@ -123,7 +124,8 @@ static void cancel(struct waiter *w)
     e->out = NULL;
 }
 
-/* Returns NULL if out of memory. */
+/* Returns the open batch. Sends it first if it is full, and opens a new one if none is open. Returns NULL
+ * if out of memory. */
 static struct limit_batch *find_open(struct limit_batcher *b)
 {
     if (b->open && b->open->count == BATCH_MAX)

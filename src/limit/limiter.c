@@ -15,10 +15,10 @@ struct limiter {
     struct limiter_counts counts;
 };
 
-/* Records the verdicts of Redis in the windows of this process, so that the limiter can use these at any
- * time. Redis checked the request between `opened_ms` and now. An admission is recorded with the later time,
- * and the wait after a rejection starts at the earlier time. So this process never admits more requests than
- * Redis would, and never rejects longer than Redis announced. */
+/* Records the verdicts of Redis in the windows of this process, so that the limiter can switch to these
+ * windows at any time. Redis checked the request between `opened_ms` and now. An admission is recorded with
+ * the later of these times, and the wait after a rejection starts at the earlier one. So this process never
+ * admits more requests than Redis would, and never rejects longer than Redis announced. */
 static void on_replied(void *ctx, int64_t key_row, const struct limit_verdict *verdict, int64_t opened_ms)
 {
     struct limiter *l = ctx;

@@ -7,13 +7,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Admits or rejects one request for each of KEYS, in their order; a key may occur several times. ARGV: limit.
- * Replies with two integers for each: the requests that remain (-1: rejected), and the ms until the oldest of
- * the last `limit` requests leaves the window.
+/* Admits or rejects one request for each of KEYS, in their order; a key may occur several times. ARGV:
+ * limit. Replies with two integers for each request: the number of further requests that would be admitted
+ * now, or -1 if this request is rejected; and the ms until the oldest of the last `limit` requests leaves
+ * the window.
  *
- * A window is the times of the admitted requests of the last minute by the clock of Redis, oldest first, 6
- * bytes each, big-endian ms. If the clock was moved back, the times are shifted so that the newest one is
- * now: never too many requests are admitted, and no key waits longer than a minute.
+ * A window consists of the times of the requests that were admitted in the last minute by the clock of
+ * Redis, oldest first. Each time has 6 bytes: ms, big-endian. If the clock was moved back, the script
+ * shifts the times so that the newest one is now. So it never admits too many requests, and no key waits
+ * longer than a minute.
  *
  * A value that is not a window is replaced. For a value of another type, MGET returns nil. */
 static const char limit_script[] =
@@ -48,9 +50,9 @@ static const char limit_script[] =
     "end\n"
     "return reply\n";
 
-/* Replies with two integers for the window KEYS[1]: the requests that were admitted in the last minute, and
- * the ms until the oldest of the last `limit` of them leaves (0: there are none). ARGV: limit; 1 to delete
- * the window afterwards. */
+/* Replies with two integers for the window KEYS[1]: the number of requests that were admitted in the last
+ * minute; and the ms until the oldest of the last `limit` of them leaves the window, or 0 if there are
+ * none. ARGV: limit; 1 to delete the window afterwards. */
 static const char show_window_script[] =
     "local limit, t = tonumber(ARGV[1]), redis.call('TIME')\n"
     "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
@@ -63,8 +65,9 @@ static const char show_window_script[] =
     "return {n - expired, 60000 - now + time(math.max(n - limit, expired))}\n";
 
 /* Updates the hash {after, sent, at, polls} of each of KEYS. ARGV: days until an unused hash expires; then
- * for each key: after (-1: unchanged), sent, at, polls to add. Updates of several processes may arrive out of
- * order: the newest one decides. A value of another type is replaced. The expiry is extended once a day. */
+ * for each key: `after` (-1 to leave it unchanged), `sent`, `at`, and the number of polls to add. Updates
+ * of several processes may arrive out of order; the update with the latest `at` determines `after`. A value
+ * of another type is replaced. The expiry is extended once a day. */
 static const char record_polls_script[] =
     "local call, number, floor = redis.call, tonumber, math.floor\n"
     "for k = 1, #KEYS do\n"
@@ -85,7 +88,8 @@ static const char record_polls_script[] =
     "end\n"
     "return {}\n";
 
-/* Replies with after, sent, at, polls of each of KEYS: zeros if there is no such hash. */
+/* Replies with four integers for each of KEYS: after, sent, at, polls. All four are 0 if there is no such
+ * hash. */
 static const char load_polls_script[] =
     "local reply = {}\n"
     "for i = 1, #KEYS do\n"

@@ -26,8 +26,8 @@ struct redis_probes {
 void redis_probes_init(struct redis_probes *p, const char *key_prefix);
 
 /* The name of a Redis key consists of the key prefix, the family, and the UUID of the API key. */
-#define LIMIT_KEYS "{limit}:"      /* family of the windows, which are strings */
-#define POLL_KEYS  "{limit}:poll:" /* family of the poll positions, which are hashes */
+#define LIMIT_KEYS "{limit}:"      /* key family of the windows; each key stores a Redis string */
+#define POLL_KEYS  "{limit}:poll:" /* key family of the poll positions; each key stores a Redis hash */
 struct redis_key_family {
     size_t len;
     char text[REDIS_KEY_MAX - UUID_TEXT_LEN];

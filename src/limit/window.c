@@ -78,7 +78,7 @@ static struct window *find(const struct windows *l, int64_t key)
     return link ? LIST_ENTRY(link, struct window, link) : NULL;
 }
 
-/* Returns NULL if out of memory for a new window. */
+/* Returns the window of the key, which is created if necessary. Returns NULL if out of memory. */
 static struct window *find_or_add(struct windows *l, int64_t key)
 {
     struct window *w = find(l, key);
@@ -164,7 +164,7 @@ struct limit_verdict windows_acquire(struct windows *l, int64_t key, int64_t now
     if (v.admitted)
         record(l, w, now_ms);
     v.remaining = l->limit - w->count;
-    if (w->count) /* capacity 0 if out of memory for the first request */
+    if (w->count) /* 0 only if there was no memory to record the request */
         v.reset_ms = WINDOW_MS - (now_ms - w->times[w->first]);
     return v;
 }

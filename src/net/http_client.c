@@ -44,7 +44,8 @@ struct http_call {
     struct http_header headers[HTTP_CLIENT_HEADERS_MAX];
     size_t header_count;
     bool too_large;
-    enum transport_error failure; /* error that this file detected; if TRANSPORT_OK, curl's code counts */
+    enum transport_error failure; /* error that this file detected; if TRANSPORT_OK, the result code of curl
+                                     determines the error */
     uint64_t started_ms;
     void (*done)(void *ctx, const struct http_result *result);
     void *ctx;
@@ -502,7 +503,8 @@ static bool start_call(struct http_call *c, const struct http_request *r)
         return false;
     if (!wiped_append(&c->url, str_from_cstr(origin)) || !wiped_append(&c->url, r->path))
         return false;
-    /* curl resends a request only if it used a reused connection. */
+    /* curl sends a request again only if it was sent on a reused connection. So a request that must not be
+     * sent twice gets a new connection. */
     (void)curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, (long)r->once);
     return add_fields(c, r) && set_options(c, origin) && set_body(c, r) &&
            curl_multi_add_handle(c->client->multi, c->easy) == CURLM_OK;

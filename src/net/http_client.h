@@ -28,7 +28,7 @@ enum transport_error {
     TRANSPORT_RESET,     /* the connection was closed before the response was complete */
     TRANSPORT_TOO_LARGE, /* the body or the headers of the response exceed their limit */
     TRANSPORT_PROTOCOL,  /* the response is not valid HTTP, or its body cannot be decompressed */
-    TRANSPORT_REQUEST,   /* our request is invalid, or its origin is not allowed */
+    TRANSPORT_REQUEST,   /* our request is invalid, its origin is not allowed, or out of memory */
 };
 enum { TRANSPORT_ERRORS = 9 };
 

@@ -1,4 +1,4 @@
-/* One lookup at a time. A lookup that runs on a thread cannot be canceled. */
+/* Runs one lookup at a time. A lookup that runs on a thread cannot be canceled. */
 #include "redis/name_lookup.h"
 
 #include "base/check.h"
@@ -111,7 +111,8 @@ void name_lookup_start(struct name_lookup *l)
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     if (l->running)
         return;
-    /* Fails if out of memory, or if the name is too long. The timeout of the attempt ends it then. */
+    /* uv_getaddrinfo() fails if out of memory, or if the name is too long. The connection attempt then ends
+     * with its timeout. */
     l->running =
         FAULT_OR(UV_ENOMEM, uv_getaddrinfo(l->loop, &l->request, on_resolved, l->host, NULL, &hints)) == 0;
 }

@@ -25,7 +25,7 @@ struct probe_command {
 };
 
 struct redis_hook {
-    void (*fn)(void *ctx); /* NULL: none */
+    void (*fn)(void *ctx); /* NULL if there is none */
     void *ctx;
 };
 
@@ -200,7 +200,8 @@ static void on_probed(struct redis_command *command, const struct redisReply *re
     (void)uv_timer_stop(&r->retry);
 }
 
-/* If out of memory for a command, the timeout of the round ends the round. */
+/* Sends all probes. If there is no memory for one of them, its reply is missing, and the timeout ends the
+ * round of probes. */
 static void send_probes(struct redis *r)
 {
     r->probed = 0;
@@ -310,7 +311,7 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
     r->probe_count = probe_count;
     backoff_reset(&r->backoff);
     redis_calls_init(&r->calls, loop, on_call_ended, r);
-    /* This libuv call cannot fail. */
+    /* These libuv calls cannot fail. */
     CHECK(uv_timer_init(loop, &r->retry) == 0 && uv_prepare_init(loop, &r->prepare) == 0);
     CHECK(uv_prepare_start(&r->prepare, on_prepare) == 0);
     if (FAULT_OR(UV_EIO, uv_random(NULL, NULL, &r->backoff.random, sizeof r->backoff.random, 0, NULL)))

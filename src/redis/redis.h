@@ -70,12 +70,12 @@ void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx);
 /* Returns true if the client is in the state UP. */
 bool redis_is_up(const struct redis *r);
 
-/* Returns true from the first failed attempt or call until an attempt succeeds. Before the end of the first
- * attempt, both redis_is_up() and this function return false. */
+/* Returns true after a connection attempt or a call has failed, until an attempt succeeds. Until the first
+ * attempt has ended, both this function and redis_is_up() return false. */
 bool redis_is_unavailable(const struct redis *r);
 
-/* Returns the reason for the last failure of an attempt or call; "" if there was no failure. The text is
- * valid until the next failure. */
+/* Returns why the last connection attempt or call failed; "" if none has failed yet. The text is valid
+ * until the next failure. */
 const char *redis_failure_reason(const struct redis *r);
 
 /* The reply of a script: an array of integers. The caller provides `integers`, which has `room` elements and

@@ -1,6 +1,6 @@
-/* Traps of hiredis: it has no timeouts. After a failure it calls the callbacks of all commands in flight with
- * NULL and frees its context. A context cannot be reused, so each attempt creates one. context->data is NULL
- * once the connection was dropped. */
+/* Traps of hiredis: it has no timeouts. After a failure, it calls the callbacks of all commands in flight
+ * with NULL and frees its context. A context cannot be reused, so each attempt creates a new one.
+ * context->data is NULL after the connection has been dropped. */
 #include "redis/redis_connection.h"
 
 #include "base/buf.h"
@@ -24,7 +24,7 @@ struct redis_connection {
     struct redis_connection_events events;
     struct name_lookup *lookup; /* NULL for a Unix socket */
     struct redis_tls *tls;      /* NULL without TLS, or if the files must be read (again) */
-    redisAsyncContext *context; /* NULL: none */
+    redisAsyncContext *context; /* NULL if there is none */
     struct ssl_st *session;     /* owned by the context; may be NULL */
     bool is_opening, has_replied;
     struct buf command; /* the command that is being formatted */

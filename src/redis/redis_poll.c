@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct redis_watcher {
-    redisAsyncContext *context; /* NULL: freed */
+    redisAsyncContext *context; /* NULL if hiredis has freed the context */
     uv_poll_t poll;             /* frees the struct when it has closed */
     int watched;
     bool wants_write; /* at the end of this loop iteration */

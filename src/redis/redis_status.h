@@ -13,15 +13,16 @@ struct redis_status {
     char reason[128];    /* reason of the last loss */
 };
 
-/* Call when all probes have succeeded. Logs that Redis is up, unless the first call failed after each of the
- * last two times. */
+/* Call when all probes have succeeded. Logs that Redis is up, unless the first call failed after each of
+ * the last two times that Redis came up. In that case, redis_status_call_succeeded() logs it. */
 void redis_status_up(struct redis_status *s);
 
 /* Call when the connection is lost or a call fails. Logs that Redis is unavailable, unless the log already
  * says so. */
 void redis_status_lost(struct redis_status *s, const char *reason);
 
-/* Call when a call that was made while Redis was up has failed or succeeded. */
+/* Call when a call that was sent while Redis was up has failed or succeeded. The first success after
+ * redis_status_up() logs that Redis is up, unless this has been logged. */
 void redis_status_call_failed(struct redis_status *s);
 void redis_status_call_succeeded(struct redis_status *s);
 
