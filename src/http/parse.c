@@ -123,8 +123,9 @@ static bool is_text(const char *text, size_t len, struct str want)
 
 /* ---- request line ---- */
 
-/* llhttp accepts any number of spaces between the parts of the request line; RFC 9112, 3 allows only one.
- * `first` is the first fragment of a part. */
+/* Checks that exactly one space separates this part of the request line from the previous part (RFC 9112,
+ * 3); llhttp accepts any number of spaces. `first` is true if the bytes at `at` are the first fragment of a
+ * part. */
 static int check_gap(struct parser *p, bool first, const char *at, size_t len)
 {
     size_t begin = p->before_input + (size_t)(at - p->input);
@@ -216,7 +217,8 @@ static int on_version_complete(llhttp_t *ll)
 
 /* ---- header and trailer fields ---- */
 
-/* Header fields need no counting here, because execute() limits the head as a whole. */
+/* Subtracts `len` bytes of a trailer field from their limit. Header fields need no counting here, because
+ * execute() limits the head as a whole. */
 static int count_trailer(struct parser *p, size_t len)
 {
     if (p->phase != PHASE_BODY)
@@ -312,7 +314,8 @@ static void join_values(struct parser *p)
     buf_reset(&p->text, TEXT_RETAINED);
 }
 
-/* Must also run for a request that is rejected, because its response uses X-Request-Id. */
+/* Stores the values of the header fields in the request. Must also run for a request that is rejected,
+ * because its response uses X-Request-Id. */
 static void publish_fields(struct parser *p)
 {
     join_values(p);

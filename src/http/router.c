@@ -1,4 +1,4 @@
-/* Looks up routes. Tables have about ten rows, so they are searched in order. */
+/* Looks up routes. A table has about ten routes, so a linear search is fast enough. */
 #include "http/router.h"
 
 #include "base/check.h"

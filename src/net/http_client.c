@@ -1,12 +1,13 @@
 /* The only file that uses libcurl: its multi interface, driven by the loop.
  *
- * curl tells us which sockets to watch (on_socket: one uv_poll_t each) and when to call it (on_timer). Both
- * events call curl_multi_socket_action() and then complete the finished calls (complete_calls). The caller's
- * `done` never runs inside a curl callback, where curl forbids to add or remove handles.
+ * curl requests that sockets are watched (on_socket: one uv_poll_t each) and that it is called after a
+ * timeout (on_timer). Both events call curl_multi_socket_action() and then complete the finished calls
+ * (complete_calls). The caller's `done` never runs inside a curl callback, because curl does not allow
+ * adding or removing handles there.
  *
  * A call that could not be started is completed from a timer, so that `done` never runs within
- * http_client_send(). curl leaves entries in OpenSSL's error queue; they are cleared after each use of curl,
- * because hiredis, on the same thread, would mistake them for its own. */
+ * http_client_send(). curl leaves errors in OpenSSL's error queue. They are cleared after each use of curl,
+ * because hiredis, on the same thread, would mistake them for errors of its own connection. */
 #include "net/http_client.h"
 
 #include "base/build_info.h"

@@ -76,7 +76,8 @@ static const struct addrinfo *find_nth(const struct addrinfo *list, int family, 
     return NULL;
 }
 
-/* IPv4 first: for "localhost", Redis listens on 127.0.0.1 more often than on ::1. */
+/* Picks one address; successive lookups pick the addresses of the list in turn. IPv4 addresses come first,
+ * because for "localhost" Redis listens on 127.0.0.1 more often than on ::1. */
 static const struct addrinfo *pick(const struct name_lookup *l, const struct addrinfo *list)
 {
     unsigned v4 = count_family(list, AF_INET), v6 = count_family(list, AF_INET6);

@@ -32,7 +32,8 @@ static bool load_client_certificate(SSL_CTX *c, const struct redis_tls_files *fi
            SSL_CTX_check_private_key(c) == 1;
 }
 
-/* The first error is the cause; later ones are consequences. */
+/* Returns the first error in the queue and empties the queue. The first error is the cause; later ones are
+ * consequences. */
 static const char *pop_error(void)
 {
     const char *reason = ERR_reason_error_string(ERR_peek_error());
@@ -78,8 +79,8 @@ void redis_tls_free(struct redis_tls *t)
     free(t);
 }
 
-/* An address is compared with the addresses in the certificate, and is not sent as server name (RFC 6066,
- * section 3). */
+/* Sets the host that the server's certificate must contain. An address is compared with the addresses in
+ * the certificate, and is not sent as the server name (RFC 6066, section 3). */
 static bool expect_host(SSL *s, const char *host)
 {
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(s), host) == 1)
@@ -132,8 +133,8 @@ static bool explain(struct ssl_st *s, char *out, size_t size)
     return verified != X509_V_OK || reason || !is_finished;
 }
 
-/* A TLS error is more specific than a socket error. With TLS 1.3, a server rejects the client certificate
- * after the handshake, and its connection reset may arrive before its alert. */
+/* Prefers a TLS error, because it is more specific than a socket error. With TLS 1.3, a server rejects the
+ * client certificate after the handshake, and its connection reset may arrive before its alert. */
 const char *redis_tls_explain_loss(struct ssl_st *s, bool opening, const char *socket_error, char *out,
                                    size_t size)
 {
