@@ -17,8 +17,7 @@ enum {
     CONN_MAGIC = 0x436F6E6E,
     LINGER_MS = 2000,
     LINGER_BYTES = 1 << 20,
-    READING_BODY_RETAINED =
-        4 << 10, /* capacity of the response buffer that is retained while a request is incomplete */
+    READING_BODY_RETAINED = 4 << 10, /* capacity of the response buffer while a request is incomplete */
 };
 static const int64_t NEVER_MS = INT64_MAX / 2;
 
