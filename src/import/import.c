@@ -340,7 +340,7 @@ static enum err run_phases(struct import *im)
     err = acquire_lock(im);
     if (err)
         return err;
-    if (!im->options->after) /* else they were applied before the first step */
+    if (!im->options->after) /* if `after` is set, an earlier import has applied authors, books and videos */
         err = apply_entities(im);
     if (err)
         return err;

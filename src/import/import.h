@@ -27,7 +27,7 @@ struct import_position {
     struct uuid author;
 };
 
-/* Callbacks with which a refresh run follows an import. Each may be NULL. */
+/* Callbacks by which a refresh run observes an import. Each may be NULL. */
 struct import_observer {
     void *ctx;
     /* Called in each transaction before its commit. `last` is the step applied last, or NULL if none was
@@ -41,7 +41,8 @@ struct import_observer {
 
 struct import_options {
     const char *const *files; /* paths; "-" is standard input */
-    const int *fds;           /* if not NULL, open files to read; `files` are then only names for messages */
+    const int *fds;           /* if not NULL: descriptors of the files, which are already open;
+                                 `files` then only names them in messages */
     int file_count;
     const char *temp_dir;
     const char *lock_path; /* path of the database; NULL if no other process uses it (dry run) */

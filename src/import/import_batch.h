@@ -23,7 +23,7 @@ struct import {
     struct staging staging;
     struct sorter *sorter;
     struct import_lock lock;
-    int64_t now;   /* the time after staging */
+    int64_t now;   /* wall-clock time (or options->now_ms) when staging ended */
     bool has_last; /* a step was applied, and `last` is valid */
     struct import_position last;
 };
@@ -49,7 +49,7 @@ MUST_USE enum err import_stage_input(struct import *im);
 
 /* ---- reporting ---- */
 
-/* Reports a line that is not applied to options->on_bad_line(). */
+/* Calls options->on_bad_line() for a line that is not applied. */
 void import_report(struct import *im, uint64_t line, struct str reason);
 /* Like import_report(), and also counts the line in summary->bad_lines. */
 void import_report_bad_line(struct import *im, uint64_t line, struct str reason);

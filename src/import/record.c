@@ -148,7 +148,7 @@ static __attribute__((format(printf, 2, 3))) bool reject(struct record_parser *p
     return false;
 }
 
-/* Writes "FIELD problem" as the reason, for a post with its place in `posts` before it. */
+/* Sets the reason to "FIELD problem", or to "posts[INDEX].FIELD problem" for a field of a post. */
 static bool reject_field(struct record_parser *p, const char *field, const char *problem)
 {
     if (p->post >= 0)

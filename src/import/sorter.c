@@ -21,7 +21,7 @@ struct level {
     size_t run_count;
 };
 
-/* A run in a file or the buffer in memory, while merging. */
+/* One input of a merge: a sorted run in a file, or the sorted buffer in memory. */
 struct merge_source {
     struct sort_record head;
     struct temp_reader reader; /* unused for the buffer */

@@ -34,7 +34,7 @@ void sorter_free(struct sorter *s);
 /* Adds a copy of `record`. Returns an error of a temporary file (ERR_FULL, ERR_IO …). */
 MUST_USE enum err sorter_add(struct sorter *s, const struct sort_record *record);
 
-/* Call after the last sorter_add() and before the first sorter_next(). */
+/* Ends adding and prepares reading. Call after the last sorter_add() and before the first sorter_next(). */
 MUST_USE enum err sorter_finish(struct sorter *s);
 
 /* Sets `*out` to the next record in order. Sets `*has` to false if there are no more. */

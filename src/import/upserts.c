@@ -156,7 +156,7 @@ static struct post *find_post(struct video *video, enum platform platform)
     return NULL;
 }
 
-/* Inserts a post in the order of platforms. */
+/* Inserts a post so that the posts stay ordered by platform. */
 static struct post *add_post(struct video *video, enum platform platform)
 {
     size_t i = video->post_count++;

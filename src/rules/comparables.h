@@ -11,7 +11,8 @@
 
 struct comparables {
     size_t count;
-    int64_t extra_row; /* the oldest of `videos` if there is one more than needed, otherwise 0 */
+    int64_t extra_row; /* row of the oldest of `videos` if there is one more than compare_last, otherwise 0;
+                          ignored if the compared video is not itself among `videos` */
     struct comparable
         videos[COMPARE_LAST_MAX + 1];    /* newest first; ascending by views after comparables_sort() */
     int64_t views[COMPARE_LAST_MAX + 1]; /* ascending after comparables_sort() */
@@ -26,7 +27,8 @@ MUST_USE enum err comparables_read(struct comparables *base, struct store *store
 /* Sorts the views. */
 void comparables_sort(struct comparables *base);
 
-/* Returns the median of the views of the other videos, and the threshold above which the video is viral. */
+/* Returns the median of the views of the author's other videos, and the threshold computed from it. The
+ * video `video_row` is viral if its views reach the threshold. */
 struct viral_comparison comparables_compare(const struct comparables *base, const struct step_rules *rules,
                                             int64_t video_row);
 

@@ -50,7 +50,8 @@ struct step_result {
 
 struct touched_video;
 
-/* A step. It is reused for many steps. The members are private to step.c. */
+/* The state of the current step. One object serves many steps, one after another. Its members are private to
+ * step.c. */
 struct step {
     struct step_rules rules;
     struct arena arena; /* touched videos; valid until the next step_begin() */
@@ -68,15 +69,17 @@ struct step {
 void step_init(struct step *s, const struct step_rules *rules);
 void step_fini(struct step *s);
 
-/* Begins a step; discards an unfinished one. `now_ms` is the upper bound of observed_at and becomes part of
- * the event ids. */
+/* Begins a step; discards an unfinished one. `now_ms` is the present time: if
+ * `observed_at_ms` is more than 60 s later, the readings are rejected. Ids of new events are at least `now_ms`
+ * (see store_insert_event()). */
 void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int64_t now_ms);
 
 /* Adds one reading. `*rejection` receives the reason why it was rejected, or REJECTION_NONE. All readings of
  * a step must belong to one author. After an error, roll back the transaction. */
 MUST_USE enum err step_add(struct step *s, const struct reading *reading, enum rejection *rejection);
 
-/* Updates and saves the videos, writes events and increments the author's revision. Adds to `*result`. */
+/* Updates and saves the videos, writes events and increments the author's revision. Adds the totals of this
+ * step to `*result`. */
 MUST_USE enum err step_finish(struct step *s, struct step_result *result);
 
 #endif

@@ -1,5 +1,6 @@
-/* How authors sign in: login names and passwords, sessions, known devices, invitations. Functions with a
- * `struct store_read` follow read.h; all others follow write.h. A secret is identified by its SHA-256. */
+/* How authors sign in: login names and passwords, sessions, known devices, invitations. The rules of read.h
+ * apply to functions with a `struct store_read`, those of write.h to all others. A secret is identified by
+ * its SHA-256. */
 #ifndef VT_STORE_ACCOUNTS_H
 #define VT_STORE_ACCOUNTS_H
 
@@ -47,8 +48,8 @@ enum next store_find_device(struct store_read *read, const uint8_t hash[SECRET_H
 enum next store_find_invitation(struct store_read *read, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                                 struct invitation *out);
 
-/* Like store_find_login(), store_find_viewer() and store_find_invitation(), but follow write.h. They need no
- * transaction. */
+/* Like store_find_login(), store_find_viewer() (but by row) and store_find_invitation(), with the rules of
+ * write.h instead of read.h. They need no transaction. */
 MUST_USE enum err store_get_login(struct store *s, struct arena *a, struct str name, struct viewer *out);
 MUST_USE enum err store_get_viewer(struct store *s, struct arena *a, int64_t author_row, struct viewer *out);
 MUST_USE enum err store_get_invitation(struct store *s, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],

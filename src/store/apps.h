@@ -1,4 +1,4 @@
-/* OAuth 2.0 apps that authors connect, their keys, and authorization codes. Follows write.h. */
+/* OAuth 2.0 apps that authors connect, their keys, and authorization codes. The rules of write.h apply. */
 #ifndef VT_STORE_APPS_H
 #define VT_STORE_APPS_H
 
@@ -28,7 +28,7 @@ struct app_lookup {
     size_t redirect_count;
     struct str *redirects;
 };
-/* Reads an app and its redirect URIs. Follows read.h. */
+/* Reads an app and its redirect URIs. The rules of read.h apply. */
 enum next store_read_app(struct store_read *read, struct arena *a, struct str client_id,
                          struct app_lookup *out);
 

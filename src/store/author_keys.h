@@ -24,7 +24,7 @@ enum next store_list_author_keys(struct store_read *read, int64_t author_row, en
 enum next store_read_author_key(struct store_read *read, int64_t author_row, const struct uuid *id,
                                 store_author_key_fn fn, void *ctx);
 
-/* Like store_read_author_key(), but follows write.h. It needs no transaction. */
+/* Like store_read_author_key(), with the rules of write.h instead of read.h. Needs no transaction. */
 MUST_USE enum err store_get_author_key(struct store *s, int64_t author_row, const struct uuid *id,
                                        store_author_key_fn fn, void *ctx);
 

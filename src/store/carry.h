@@ -18,8 +18,8 @@
  * Dropped from the backup: sessions, devices, invitations, unused authorization codes, unfinished account
  * connections, and the refresh lease. Each may have been ended or used since the backup.
  *
- * Not carried over, because nothing that was ended depends on it: new authors, live keys, new apps, active
- * plans, times of last use, readings, and the records of refresh runs and spool files. To restore the
+ * Not carried over, because the loss makes nothing valid that was revoked: new authors, live keys, new apps,
+ * active plans, times of last use, readings, and the records of refresh runs and spool files. To restore the
  * readings, feed the spool files of that time again.
  *
  * Rows are matched by values that are unique across databases (UUIDs, hashes, client ids), never by row ids.
@@ -53,15 +53,15 @@ struct carry_result {
     bool is_readable;            /* the replaced database could be read */
     bool is_complete;            /* false: something revoked since the backup may be valid again */
     char why[512];               /* the reason if !is_complete */
-    int64_t counts[CARRY_KINDS]; /* changed rows of the new database */
+    int64_t counts[CARRY_KINDS]; /* by enum carry_kind: changed rows of the new database */
 };
 
 /* Returns the kind as words for the operator, such as "keys revoked" or "plans ended". Static. */
 const char *carry_name(enum carry_kind kind);
 
 /* Reads the database file `path` for carry_apply(). Call outside of a transaction. A defect of that file is
- * not an error: `result` describes it. Rules that detect something by its absence apply only if the file is
- * complete and descends from the backup. */
+ * not an error: `result` describes it. Rules that treat a missing row as revoked apply only if the file
+ * could be read completely and descends from the backup. */
 MUST_USE enum err carry_read(struct db *db, const char *path, struct carry_result *result);
 
 /* Applies the table above in the open transaction. Call after carry_read() if it has set is_readable. */

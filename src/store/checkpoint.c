@@ -27,7 +27,8 @@ enum {
     PAGE_KIB = 4,
 };
 
-/* Numbers of pages in the log: to start a job, to leave for its second part, and to log as too many. */
+/* Numbers of pages in the log. START_PAGES: a job starts. REST_PAGES: so few pages may be left to the second
+ * part of the job. ALARM_PAGES: the log is reported as too long. */
 #ifdef VT_TEST_SEAMS
 enum { START_PAGES = 500, REST_PAGES = 500, ALARM_PAGES = 4000 };
 #else
@@ -101,8 +102,8 @@ static void report_length(struct checkpointer *c)
     n->too_long = too_long;
 }
 
-/* A log that is too long is truncated even if all of it is checkpointed: the next write would restart it, but
- * may come only in an hour. */
+/* A log that is too long is truncated even if all of it is checkpointed: the next write would restart the
+ * log, but there may be no write for an hour. */
 static bool needs_checkpoint(const struct store_log *log)
 {
     return log->pending >= START_PAGES || log->pages >= ALARM_PAGES;
@@ -123,8 +124,8 @@ static void on_finished(uv_work_t *work, int status)
     c->busy = false;
     metrics_observe(&c->counts.times, c->took_us);
     c->counts.log = store_log_state(c->store);
-    /* ERR_BUSY means that another process is making a checkpoint, or that a reader did not finish. Then most
-     * pages are copied, or will be. */
+    /* ERR_BUSY means that another process is making a checkpoint, or that a reader did not finish. The other
+     * process copies the pages, or this job has copied most of them. */
     const bool failed = c->result && c->result != ERR_BUSY;
     c->counts.failed += failed;
     c->counts.done += !failed;

@@ -27,8 +27,8 @@ struct sqlite3_stmt;
 /* The header of the WAL index in shared memory (sqlite.org/walformat.html, 2.1): two copies of the fields by
  * which readers notice a commit, among them a counter of transactions and a checksum of the last frame. */
 enum { DB_WAL_HEAD_WORDS = 2 * 48 / 8 };
-/* Two fields of that header, as indexes of 32-bit words in native byte order: the last committed frame, and
- * the last checkpointed frame. */
+/* Positions of two fields in the WAL index, counted in 32-bit words (native byte order): the number of the
+ * last committed frame, and the number of the last checkpointed frame. */
 enum { DB_WAL_MAX_FRAME = 4, DB_WAL_BACKFILLED = 24 };
 
 struct db {
@@ -36,7 +36,7 @@ struct db {
     struct sqlite3_stmt *statements[QUERY_COUNT];
     int logged_code;      /* the last code that was logged */
     int64_t logged_at_ms; /* monotonic */
-    int64_t unlogged;     /* how many times logged_code has occurred since then */
+    int64_t unlogged;     /* how many times logged_code has occurred since logged_at_ms */
     uint64_t failures;    /* errors of SQLite, except violated UNIQUE constraints */
     int busy_timeout_ms;
     int64_t busy_since_us; /* start of the current wait for a lock */
@@ -71,8 +71,8 @@ void db_set_busy_timeout(struct db *db, int timeout_ms);
 /* Sets the size of the log, in pages, above which a commit makes a checkpoint. */
 void db_set_log_limit(struct db *db, int pages);
 
-/* Makes db_close() leave the log as it is. Otherwise the last connection to a damaged database would delete a
- * log that it cannot read. */
+/* Makes db_close() keep the write-ahead log. By default, the last connection that closes deletes the log. If
+ * the database is damaged, this could delete a log that SQLite could not read. */
 void db_keep_log(struct db *db);
 
 /* Returns true if the connection can only read. */
@@ -119,7 +119,8 @@ MUST_USE enum err db_attach(struct db *db, const char *path, const char *name);
 /* Returns a statement whose values can be bound now. CHECKs that it is not in use. */
 struct sqlite3_stmt *db_use(struct db *db, enum query query);
 
-/* Bind a value to parameter `i`, counted from 1. */
+/* Bind a value to parameter `i`, counted from 1. db_bind_i64_or_null() binds NULL if `v` equals
+ * `null_value`. */
 void db_bind_i64(struct sqlite3_stmt *q, int i, int64_t v);
 void db_bind_i64_or_null(struct sqlite3_stmt *q, int i, int64_t v, int64_t null_value);
 void db_bind_null(struct sqlite3_stmt *q, int i);
@@ -130,7 +131,7 @@ void db_bind_blob(struct sqlite3_stmt *q, int i, const void *p, size_t len);
 void db_bind_uuid(struct sqlite3_stmt *q, int i, const struct uuid *id);
 
 /* Advances to the next row. Returns false if there are no more rows (`*err` is OK) or if an error occurred
- * (`*err` is the error). Then the statement has been reset. */
+ * (`*err` is the error). In both cases the statement has been reset. */
 bool db_row(struct db *db, struct sqlite3_stmt *q, enum err *err);
 /* Resets a statement, so that it can be used again. */
 void db_reset(struct sqlite3_stmt *q);
@@ -159,7 +160,7 @@ MUST_USE enum err db_one_i64(struct db *db, struct sqlite3_stmt *q, int64_t *out
 
 /* Return column `i` of the current row, counted from 0. */
 int64_t db_i64(struct sqlite3_stmt *q, int i);
-/* Returns `null_value` if the column is NULL. */
+/* Like db_i64(), but returns `null_value` if the column is NULL. */
 int64_t db_i64_or(struct sqlite3_stmt *q, int i, int64_t null_value);
 struct str db_text(struct sqlite3_stmt *q, int i); /* text or blob; p is NULL if the column is NULL */
 /* Copies a blob. Returns false if it does not have exactly `len` bytes, which means that the database is

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Returns the directory of the file, in `copy`. */
+/* Returns the directory of the file `path`. The text is stored in `copy`. */
 static const char *directory_of(const char *path, char copy[PATH_MAX])
 {
     (void)snprintf(copy, PATH_MAX, "%s", path);

@@ -21,7 +21,8 @@ struct store {
      * transaction, because another process may have issued newer ids. */
     int64_t last_event_id;
 
-    struct buf packed_posts, packed_milestones, packed_recent; /* bound to a running statement, else free */
+    struct buf packed_posts, packed_milestones, packed_recent; /* in use only while a statement to which
+                                                                  they are bound is running */
 
     struct metrics_times reads;
 

@@ -1,5 +1,5 @@
 /* The authors' accounts at the platforms with their sealed tokens, and account connections in progress.
- * Follows write.h. `api` is a value of enum platform_api. */
+ * The rules of write.h apply. `api` is a value of enum platform_api. */
 #ifndef VT_STORE_PLATFORM_CREDENTIALS_H
 #define VT_STORE_PLATFORM_CREDENTIALS_H
 
@@ -48,7 +48,7 @@ typedef bool (*store_credential_fn)(void *ctx, const struct credential *c);
 /* Lists the accounts of one author, ordered by API and account id. */
 MUST_USE enum err store_list_author_credentials(struct store *s, int64_t author_row, store_credential_fn fn,
                                                 void *ctx);
-/* Like store_list_author_credentials(), but follows read.h. */
+/* Like store_list_author_credentials(), with the rules of read.h instead of write.h. */
 enum next store_read_author_credentials(struct store_read *read, int64_t author_row, store_credential_fn fn,
                                         void *ctx);
 /* Lists accounts of all authors by row: at most `limit` accounts whose row is above `after`. */

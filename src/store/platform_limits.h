@@ -1,5 +1,6 @@
 /* The state of a platform API that outlives a refresh run: used quota, open circuit, pauses, granted request
- * forms, and results of the last run. Each value is identified by API and name. Follows write.h. */
+ * forms, and results of the last run. Each value is identified by API and name. The rules of write.h
+ * apply. */
 #ifndef VT_STORE_PLATFORM_LIMITS_H
 #define VT_STORE_PLATFORM_LIMITS_H
 
@@ -14,7 +15,7 @@
 #define LIMIT_BREAKER      STR("breaker") /* the circuit is open */
 #define LIMIT_PAUSE        STR("pause")   /* the platform told us to wait */
 #define LIMIT_TIER         STR("tier")    /* the request form that works */
-#define LIMIT_COMBINED     STR("combined") /* enum combined: may one request have both kinds of metrics? */
+#define LIMIT_COMBINED     STR("combined") /* enum combined; see platform_desc.combines */
 #define LIMIT_BACKLOG      STR("backlog")  /* 1: a run did not reach all posts */
 #define LIMIT_LAST_SUCCESS STR("answered") /* time of the last successful response, ms */
 /* Prefix of the name of an unknown error code. The code has been logged and is not logged again before

@@ -1,4 +1,4 @@
-/* What the platforms reported about single posts. Most posts have no row. Follows write.h. */
+/* What the platforms reported about single posts. Most posts have no row. The rules of write.h apply. */
 #ifndef VT_STORE_PLATFORM_POSTS_H
 #define VT_STORE_PLATFORM_POSTS_H
 
@@ -14,7 +14,8 @@ struct platform_post {
     int64_t credential_row; /* the account that returned the post, which may be deleted; 0: unknown */
     int views_source;       /* which definition of a view its counts follow; 0: not chosen yet */
     int64_t misses;         /* number of consecutive responses that did not contain the post */
-    int64_t missed_since;   /* time of the first of them; TIME_NONE: the last response contained the post */
+    int64_t missed_since;   /* time of the first of these responses; TIME_NONE: the last response contained
+                               the post */
     bool is_permanent;      /* the platform will never return counts for it */
     int64_t requested_at;   /* TIME_NONE: not recorded */
 };

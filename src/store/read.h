@@ -33,7 +33,7 @@ struct store_read {
     int64_t start_us; /* private to the store */
 };
 
-/* What authentication needs of an API key and its author. */
+/* The data of an API key and its author that authentication needs. */
 struct key_owner {
     int64_t key_row, author_row;
     int64_t revoked_at;   /* TIME_NONE: live */
@@ -90,9 +90,10 @@ enum next store_list_videos(struct store_read *read, const struct videos_query *
 enum next store_read_video(struct store_read *read, int64_t author_row, const struct uuid *id,
                            store_video_fn fn, void *ctx);
 
-/* Lists the videos of an author that have gains from the date `from` to `to` (inclusive), each with these
- * gains, by (posted_at, id), descending. One call examines at most `limit` videos, so it is short even if
- * none of them has a gain. If `progress->more` is true, continue after the position `progress->next`. */
+/* Lists the videos of an author that have gains from the date `from` to `to` (inclusive), each video with
+ * its gains in this range, by (posted_at, id), descending. One call examines at most `limit` videos, so it
+ * is short even if none of them has a gain. If `progress->more` is true, continue after the position
+ * `progress->next`. */
 struct stats_query {
     int64_t author_row;
     int64_t book_row; /* 0: all videos of the author; otherwise only videos of this book */
@@ -114,7 +115,7 @@ struct stats_video {
 struct stats_progress {
     struct video_position next;
     bool more;
-    int64_t author_rev; /* in the snapshot of this call */
+    int64_t author_rev; /* the author's revision in the snapshot of this call */
 };
 typedef bool (*store_stats_fn)(void *ctx, const struct stats_video *row);
 enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,
@@ -148,7 +149,7 @@ struct events_query {
 struct events_progress {
     int64_t scanned_to;
     bool more;
-    int64_t author_last_event_id; /* in the snapshot of this call */
+    int64_t author_last_event_id; /* the author's newest event id in the snapshot of this call */
 };
 typedef bool (*store_event_fn)(void *ctx, const struct event *event, const struct video_ref *video,
                                const struct book_ref *book);

@@ -64,7 +64,8 @@ enum next store_list_books(struct store_read *read, int64_t author_row, const st
 
 /* --- videos --- */
 
-/* Binds the position after which the page starts: that of the cursor, or that of `posted_to`. */
+/* Binds the position after which the page starts: the cursor's position (query->after), or the upper bound
+ * `posted_to` if there is no cursor or if the cursor is newer. */
 static void bind_start(struct sqlite3_stmt *q, const struct videos_query *query)
 {
     bool bounded = query->posted_to != INT64_MAX;

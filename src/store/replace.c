@@ -209,7 +209,7 @@ enum err replace_begin(struct replacement *r, const char *path, struct error *er
 
 void replace_abort(const struct replacement *r)
 {
-    bool is_torn = r->moved[0] && !exists(r->path); /* move_back() failed too */
+    bool is_torn = r->moved[0] && !exists(r->path); /* move_back() failed to undo the rename */
     if (!r->resumes && !is_torn)
         remove_with_companions(r->draft);
 }

@@ -1,6 +1,6 @@
-/* Replaces the database file with a new file, the draft. After a crash at any step there is either the old
- * database, or the new one, or none and an error that explains why. The new file never gets the old
- * write-ahead log.
+/* Replaces the database file with a new file, the draft. After a crash at any step, the path names the old
+ * database, or the new one, or no file. If it names no file, opening the database fails with an error that
+ * explains the interrupted restore. The new file never gets the old write-ahead log.
  *
  *   replace_begin()    creates the draft: an empty file <database>-restore
  *   (the caller fills the draft)
@@ -42,9 +42,9 @@ struct replacement {
     bool resumes;                       /* an earlier restore was interrupted between steps 1 and 3 */
 };
 
-/* Inspects the files and creates the draft, an empty file. It gets the owner, group and permissions of the
- * database; if there is no database, of `before`, or of the directory. Call with the database lock held.
- * After an error do not call replace_abort(). */
+/* Inspects the files and creates the draft, an empty file. The draft gets the owner, group and permissions
+ * of the database. If there is no database, it gets those of r->before, or else of the directory. Call with
+ * the database lock held. After an error do not call replace_abort(). */
 MUST_USE enum err replace_begin(struct replacement *r, const char *path, struct error *error);
 
 /* Renames the database and its companions, moves the draft to the database's path, and syncs the directory to
@@ -52,7 +52,8 @@ MUST_USE enum err replace_begin(struct replacement *r, const char *path, struct 
  * draft must be closed, synced, and without companions. On error the old files have their old names again. */
 MUST_USE enum err replace_publish(struct replacement *r, int64_t now_s, struct error *error);
 
-/* Deletes the draft, unless it shows that an earlier restore was interrupted. */
+/* Deletes the draft. Keeps it if the old database has been renamed and has not got its name back, because
+ * then the draft marks the interrupted restore. */
 void replace_abort(const struct replacement *r);
 
 /* Returns true if a restore was interrupted between steps 1 and 3. */

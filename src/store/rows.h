@@ -1,6 +1,6 @@
 /* Converts result rows to the records of model.h. Each function reads the columns of an SQL_… list of
- * queries.h, beginning with column `first`. Texts are valid as long as the row. The functions return false if
- * the row is damaged. */
+ * queries.h, beginning with column `first`. Texts are valid until the statement advances to the next row or
+ * is reset. The functions return false if the row is damaged. */
 #ifndef VT_STORE_ROWS_H
 #define VT_STORE_ROWS_H
 
@@ -32,7 +32,7 @@ struct day_gain row_day(struct sqlite3_stmt *q);   /* reads a row of QUERY_DAYS 
 /* Does not set out->author_row, which SQL_EVENT does not include. */
 MUST_USE bool row_event(struct sqlite3_stmt *q, int first, struct event *out);
 
-/* Copies a text into the arena. If s.p is NULL, so is the result's. */
+/* Copies a text into the arena. If s.p is NULL, the `p` of the result is NULL too. */
 struct str row_copy(struct arena *a, struct str s);
 
 #endif

@@ -1,5 +1,5 @@
-/* The refresh as stored in the database: its lease, its runs with their counts, and the videos that are still
- * read. Follows write.h. */
+/* The refresh as stored in the database: its lease, its runs with their counts, and the live videos, which
+ * are still read. The rules of write.h apply. */
 #ifndef VT_STORE_RUNS_H
 #define VT_STORE_RUNS_H
 
@@ -54,8 +54,8 @@ MUST_USE enum err store_abandon_runs(struct store *s);
  * depends. */
 MUST_USE enum err store_prune_runs(struct store *s, int64_t newest_row);
 
-/* Reads start and end of the newest complete run: it read all sources and either succeeded or was partial.
- * Both are TIME_NONE if there is none. */
+/* Reads the start and end of the newest complete run. A run is complete if it read all sources and its state
+ * is RUN_SUCCEEDED or RUN_PARTIAL. Both times are TIME_NONE if there is no such run. */
 MUST_USE enum err store_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at);
 
 /* Lists at most `limit` runs, newest first. */

@@ -28,10 +28,10 @@ enum store_mode {
 struct store_options {
     const char *path;
     enum store_mode mode;
-    int busy_timeout_ms; /* maximum wait in STORE_WRITE mode, and for opening in either mode (0: ten seconds)
-                          */
-    bool checkpointed;   /* jobs make the checkpoints (checkpoint.h); a commit makes one only if the log gets
-                            very long */
+    int busy_timeout_ms; /* maximum wait for a lock: in either mode while opening (0: ten seconds), afterwards
+                          * only in STORE_WRITE mode (0: does not wait) */
+    bool checkpointed;   /* true: jobs make the checkpoints (checkpoint.h); a commit makes a checkpoint only
+                            if the log exceeds 256 MiB */
 };
 
 /* Opens a database that has this binary's schema version. Returns ERR_NOT_FOUND if there is no such file.
@@ -47,7 +47,8 @@ void store_close(struct store *s);
 MUST_USE enum err store_migrate(const char *path, int *count, struct error *error);
 
 /* Like store_migrate(), but creates a new database if the file is missing or empty. Returns ERR_NOT_FOUND if
- * the directory does not exist, or if a restore was interrupted: a new database would hide the old one. */
+ * the directory does not exist, or if a restore was interrupted. In that case a new database would hide the
+ * old database, which the restore has renamed. */
 MUST_USE enum err store_create(const char *path, int *count, struct error *error);
 
 /* Returns a version number of the database, never 0. If two calls on a connection return the same number, no
@@ -87,16 +88,16 @@ MUST_USE enum err store_checkpoint(struct store *s, enum checkpoint_mode mode);
 /* --- maintenance of a database file --- */
 
 /* Copies a snapshot of the database `path`, which may be in use, over the existing empty file `to`. The copy
- * has the same store_id(). Returns ERR_VERSION if `path` is empty. */
+ * has the same store_id(). Returns ERR_VERSION if `path` is an empty file. */
 MUST_USE enum err store_copy(const char *path, const char *to, struct error *error);
 
 /* Checks every page of the database. Returns ERR_CORRUPT if it is damaged. */
 MUST_USE enum err store_verify(const char *path, struct error *error);
 
-/* Gives a copy of a database its own identity, in one transaction. Carries over revocations from the database
- * file `replaced` (see carry.h), sets a new store_id(), and continues event ids above `event_floor` and above
- * the ids of both databases. If `replaced` is NULL, nothing is carried over and `carried` is not used. Leaves
- * no log beside the copy, so that it can be renamed. */
+/* Gives a copy of a database its own identity, in one transaction. Sets a new store_id(), carries over
+ * revocations from the database file `replaced` (see carry.h), and makes future event ids higher than
+ * `event_floor` and than every event id of either database. If `replaced` is NULL, nothing is carried over
+ * and `carried` is not used. Leaves no log beside the copy, so that it can be renamed. */
 struct carry_result;
 MUST_USE enum err store_renew(const char *path, int64_t event_floor, const char *replaced,
                               struct carry_result *carried, struct error *error);

@@ -33,8 +33,8 @@ MUST_USE enum err store_update_author(struct store *s, const struct author *auth
 /* Lists all authors by (created_at, id). */
 typedef bool (*store_author_fn)(void *ctx, const struct author *author);
 MUST_USE enum err store_list_authors(struct store *s, store_author_fn fn, void *ctx);
-/* Increments the author's revision. If `refreshed_at` is newer than views_refreshed_at, replaces it;
- * TIME_NONE leaves it unchanged. One call per author and transaction is enough. */
+/* Increments the author's revision. Sets views_refreshed_at to `refreshed_at`, unless `refreshed_at` is
+ * TIME_NONE or the stored time is newer. One call per author and transaction is enough. */
 MUST_USE enum err store_touch_author(struct store *s, int64_t author_row, int64_t refreshed_at);
 
 /* --- API keys --- */
@@ -50,7 +50,7 @@ MUST_USE enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now
 /* Lists the keys of an author by created_at. */
 typedef bool (*store_key_fn)(void *ctx, const struct api_key *key);
 MUST_USE enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, void *ctx);
-/* Sets the key's last_used_at, unless it is newer than `at`. */
+/* Sets the key's last_used_at to `at`, unless the stored time is newer. */
 MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at);
 
 /* --- books --- */
@@ -68,8 +68,8 @@ MUST_USE enum err store_find_video(struct store *s, struct arena *a, const struc
                                    struct video *out);
 /* Reads a video by row. */
 MUST_USE enum err store_get_video(struct store *s, struct arena *a, int64_t video_row, struct video *out);
-/* Inserts a video with its posts, and sets video->row and video->recent. Does not insert the posts' keys:
- * call store_put_post_key(). */
+/* Inserts a video with its posts, and sets video->row and video->recent. Does not assign the platforms' post
+ * ids to the video: call store_put_post_key() for each post. */
 MUST_USE enum err store_insert_video(struct store *s, struct video *video);
 /* Writes the members that an import line can change: book, posted_at, title, thumbnail_url, posts. */
 MUST_USE enum err store_update_video(struct store *s, const struct video *video);
@@ -107,8 +107,8 @@ struct comparable {
 MUST_USE enum err store_list_comparables(struct store *s, int64_t author_row, int64_t posted_to, int limit,
                                          struct comparable *out, size_t *count);
 
-/* Inserts an event and sets the author's last_event_id. Sets event->id to max(last id + 1, now), which was
- * never issued before. */
+/* Inserts an event and sets the author's last_event_id. Sets event->id to max(last issued id + 1, now), so
+ * that no id is issued twice. */
 MUST_USE enum err store_insert_event(struct store *s, struct event *event, int64_t now);
 
 /* Lists at most `limit` videos whose baseline waits for the finalizing of an import, ordered by author. */

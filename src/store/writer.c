@@ -1,8 +1,10 @@
 /* The writer queue.
  *
- *     IDLE --writer_submit()--> RUNNING --on_finished(), a job waits--> RUNNING
- *                               --on_finished(), the queue is empty--> IDLE, or CLOSING if writer_close() was
- * called IDLE --writer_close()--> CLOSING --on_closed()--> freed
+ *     IDLE    --writer_submit()-->                           RUNNING
+ *     RUNNING --on_finished(), a job is waiting-->           RUNNING
+ *     RUNNING --on_finished(), the queue is empty-->         IDLE, or CLOSING after writer_close()
+ *     IDLE    --writer_close()-->                            CLOSING
+ *     CLOSING --on_closed()-->                               freed
  *
  * There is one uv_work_t: the next job is queued when the previous one has returned to the loop thread. So
  * the queue occupies at most one thread of the pool, and jobs keep their order. */

@@ -1,4 +1,4 @@
-/* A write job that a request waits for: struct writer_job for the step engine (base/next.h). */
+/* A write job that a request waits for: adapts struct writer_job to the request steps of base/next.h. */
 #ifndef VT_STORE_WRITER_CALL_H
 #define VT_STORE_WRITER_CALL_H
 

@@ -1,7 +1,8 @@
 /* Key rotation: replaces the key of all sealed rows.
  *
- *   insert a new key first in the key file → reseal all rows, page by page → remove the old keys from the
- * file
+ *   1. insert a new key as the first one of the key file
+ *   2. reseal all rows, page by page
+ *   3. remove the old keys from the key file
  *
  * At every point the file contains the key of every row, so an interrupted rotation can be run again. The
  * file is only changed inside a write transaction, and rows are only sealed inside one (seal.h), so that no

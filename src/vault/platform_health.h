@@ -16,7 +16,7 @@ struct platform_health {
                                     its own */
     int64_t units_until;         /* when the quota resets; TIME_NONE: no units were used */
     int64_t circuit_open_until;  /* TIME_NONE: the circuit is closed */
-    int64_t paused_until;        /* the platform requested a pause; TIME_NONE: no pause */
+    int64_t paused_until;        /* end of the pause that the platform requested; TIME_NONE: no pause */
     enum combined combined;      /* see platform_desc.combines; COMBINED_UNKNOWN: no recent check */
     int64_t combined_until;      /* when `combined` expires; TIME_NONE: unknown */
     bool has_backlog;            /* recent runs could not read every post every hour */

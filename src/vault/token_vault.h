@@ -41,8 +41,8 @@ struct tokens {
     size_t size;
 };
 
-/* Decrypts the row's tokens. `out` does not refer to `c` afterwards. Returns ERR_NOT_FOUND if the key file
- * does not contain the key, or ERR_CORRUPT if the row is damaged. */
+/* Decrypts the row's tokens. `out` contains copies, so `c` may be freed afterwards. Returns ERR_NOT_FOUND if
+ * the key file does not contain the key, or ERR_CORRUPT if the row is damaged. */
 MUST_USE enum err token_vault_open(struct seal_keys *keys, const struct credential *c, struct tokens *out);
 
 /* Wipes and frees the tokens. May be called after a failed token_vault_open(). */
@@ -51,9 +51,10 @@ void token_vault_close(struct tokens *t);
 /* Like token_vault_open(), but reads the row first. Also returns ERR_NOT_FOUND if there is no such row. */
 MUST_USE enum err token_vault_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
 
-/* Returns true if the access token should be refreshed now. With `idle`, no call needs the token now, but it
- * might expire unused. Returns false if the author must reconnect the account, or if tokens of this API
- * cannot be refreshed. */
+/* Returns true if the access token should be refreshed now. Pass true for `idle` if no call needs the token
+ * now: then a token that lives less than two days is refreshed only once a week, so that the account does
+ * not lapse unused. Returns false if the author must reconnect the account, or if tokens of this API cannot
+ * be refreshed. */
 bool token_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
                           bool idle);
 

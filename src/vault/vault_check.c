@@ -6,7 +6,7 @@
 
 enum { PAGE_ROWS = 200 };
 
-/* What the check has found out about a key so far. */
+/* The results of the check for one key. */
 struct key_result {
     uint32_t id;
     bool opens;
@@ -21,7 +21,7 @@ struct inspection {
     struct key_result results[SEAL_KEYS_MAX];
     size_t result_count;
     enum err err;
-    struct key_result at; /* the key that `err` refers to */
+    struct key_result at; /* the key and account that `err` refers to */
 };
 
 static struct key_result *result_of(struct inspection *l, uint32_t id)
