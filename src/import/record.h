@@ -73,8 +73,9 @@ bool record_is_blank(struct str line);
 /* Parses one line. Returns false if it is invalid and sets `*why` to the reason, which names the field and
  * does not quote the line. Texts of the record and the reason are valid until the next call.
  *
- * A line without a field that every record needs is invalid (`id`; platform, post_id and observed_at of a
- * reading; platform of a post). The caller must check the fields that only a new row needs. */
+ * A line that lacks a required field is invalid. Every line requires `type`. An author, book or video
+ * requires `id`; each of its posts requires `platform`; a reading requires `platform`, `post_id` and
+ * `observed_at`. The caller must check the fields that are required only for a new row. */
 bool record_parse(struct record_parser *p, struct str line, struct record *out, struct str *why);
 
 #endif

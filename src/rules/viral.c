@@ -1,7 +1,7 @@
 /* Median and threshold, in integer arithmetic only. */
 #include "rules/viral.h"
 
-/* Returns the i-th value, without the skipped one. */
+/* Returns the i-th value of the list without the element at index `skip`. */
 static int64_t value_at(const int64_t *sorted, size_t skip, size_t i)
 {
     return sorted[i < skip ? i : i + 1];

@@ -8,9 +8,9 @@
  *               then the gain of each day, by ascending date. The mask says which of the
  *               seven dates before the newest one follow (1: the day before it, 2, 4 …).
  *
- * Numbers are LEB128 varints in their shortest form. Times are zigzag-encoded; TIME_NONE is null. A count is
- * stored plus one; 0 means unknown. A text is its length and its bytes. The length of `url` is stored plus
- * one; 0 means none. An empty column means no posts, no milestones, or no gains. */
+ * Numbers are LEB128 varints in their shortest form. Times are zigzag-encoded, TIME_NONE like any other
+ * time. A count is stored plus one; 0 means unknown. A text is its length and its bytes. The length of `url`
+ * is stored plus one; 0 means none. An empty column means no posts, no milestones, or no gains. */
 #ifndef VT_STORE_PACK_H
 #define VT_STORE_PACK_H
 

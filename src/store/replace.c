@@ -85,7 +85,8 @@ bool database_path_resolve(const char *path, char out[DATABASE_PATH_MAX])
     return n > 0 && n < DATABASE_PATH_MAX;
 }
 
-/* Returns the time in "<name>.before-<digits>", the name of a main file; 0 for any other name. */
+/* Returns TIME if `entry` is "<name>.before-TIME", the name of an old database. Returns 0 for any other
+ * name, such as that of its log. */
 static int64_t time_of_before(const char *entry, const char *name)
 {
     static const char ending[] = ".before-";
@@ -164,8 +165,8 @@ static bool move_companions(struct replacement *r)
 
 /* ---- begin ---- */
 
-/* Creates the file under another name first, so that the draft, which marks an interrupted restore, always
- * exists. */
+/* Creates the file under another name and renames it to the draft's name. An existing draft marks an
+ * interrupted restore, so it must be replaced atomically. */
 static enum err make_draft(const struct replacement *r, struct error *error)
 {
     char fresh[NAME_MAX_BYTES], companion[NAME_MAX_BYTES];

@@ -29,7 +29,7 @@ struct store_options {
     const char *path;
     enum store_mode mode;
     int busy_timeout_ms; /* maximum wait for a lock: in either mode while opening (0: ten seconds), afterwards
-                          * only in STORE_WRITE mode (0: does not wait) */
+                            only in STORE_WRITE mode (0: does not wait) */
     bool checkpointed;   /* true: jobs make the checkpoints (checkpoint.h); a commit makes a checkpoint only
                             if the log exceeds 256 MiB */
 };

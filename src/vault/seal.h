@@ -43,8 +43,8 @@ struct seal_keys;
 
 /* Reads the key file `path`. If `path` is NULL or "", there are no keys: encryption and decryption return
  * ERR_NOT_FOUND. Returns ERR_NOT_FOUND if the file does not exist, ERR_INVALID if it is not a key file or
- * other users can access it, and ERR_IO. The error's text names the file but contains nothing of its
- * contents. */
+ * other users can access it, or ERR_IO if it cannot be read. The error's text names the file but does not
+ * quote its contents. */
 MUST_USE enum err seal_keys_open(struct seal_keys **out, const char *path, struct error *error);
 /* Wipes and frees the keys. `keys` may be NULL. */
 void seal_keys_close(struct seal_keys *keys);
