@@ -137,7 +137,8 @@ static enum cli_exit append_list(struct report *r, const char *path)
         return cli_fail(CLI_COULD_NOT, "cannot list the contents of the restored database: %s", error.text);
     enum err err = append_live(r, store);
     store_close(store);
-    return err ? cli_fail(CLI_COULD_NOT, "cannot list the contents of the restored database: %s", err_name(err))
+    return err ? cli_fail(CLI_COULD_NOT, "cannot list the contents of the restored database: %s",
+                          err_name(err))
                : CLI_DONE;
 }
 

@@ -70,8 +70,8 @@ void step_init(struct step *s, const struct step_rules *rules);
 void step_fini(struct step *s);
 
 /* Begins a step; discards an unfinished one. `now_ms` is the present time: if
- * `observed_at_ms` is more than 60 s later, the readings are rejected. Ids of new events are at least `now_ms`
- * (see store_insert_event()). */
+ * `observed_at_ms` is more than 60 s later, the readings are rejected. Ids of new events are at least
+ * `now_ms` (see store_insert_event()). */
 void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int64_t now_ms);
 
 /* Adds one reading. `*rejection` receives the reason why it was rejected, or REJECTION_NONE. All readings of

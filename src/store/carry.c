@@ -46,9 +46,9 @@ static const struct carry_source sources[] = {
 
 struct carry_rule {
     int since;
-    bool by_absence; /* the rule treats a row that the replaced database lacks as revoked; it
-                        applies only if that database could be read completely and descends from the backup
-                        (carry.h) */
+    bool by_absence;      /* the rule treats a row that the replaced database lacks as revoked; it
+                             applies only if that database could be read completely and descends from the backup
+                             (carry.h) */
     enum carry_kind kind; /* CARRY_KINDS if its rows are not counted */
     const char *sql;
 };
