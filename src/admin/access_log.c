@@ -2,8 +2,8 @@
  *
  *   lines --(every 100 ms or 64 KiB)--> writing --(job on the thread pool)--> file
  *
- * `lines` belongs to the loop. `writing` belongs to the job while `busy`; otherwise it holds what the last
- * job could not write. */
+ * `lines` belongs to the loop. While `busy` is true, `writing` belongs to the job. Otherwise it contains the
+ * bytes that the last job could not write. */
 #include "admin/access_log.h"
 
 #include "base/check.h"
@@ -26,7 +26,7 @@ enum {
     RETRY_MS = 1000,
     FLUSH_BYTES = 64 << 10,
     LINES_MAX_BYTES = 4 << 20, /* enough for a disk that blocks for some seconds */
-    LINES_RETAINED = 1 << 20,  /* capacity that an empty buffer retains */
+    LINES_RETAINED = 1 << 20,  /* capacity that a buffer retains when it is emptied */
     LINE_MAX_BYTES = 2 << 10,
     PIPE_BYTES = 4096, /* PIPE_BUF: what a writable pipe accepts without blocking */
     WRITABLE_TIMEOUT_MS = 100,
@@ -52,7 +52,7 @@ struct access_log {
 
 /* ---- writing, on any thread ---- */
 
-/* Writes as many bytes as possible without blocking. */
+/* Writes as many bytes as possible without blocking. Returns the result of write(2). */
 static ssize_t write_piece(int fd, mode_t type, const char *p, size_t n)
 {
     if (fd == STDERR_FILENO)
@@ -116,8 +116,8 @@ static void close_fd(int fd)
         (void)close(fd);
 }
 
-/* Switches to the next file. Whole lines that wait move to the new file; the rest of a partly written line is
- * dropped. */
+/* Switches to the next file. Unwritten whole lines are written to the new file. If the last line in the old
+ * file is incomplete, its rest is dropped. */
 static void switch_file(struct access_log *l)
 {
     struct str rest = rest_of(l), cut;
@@ -241,7 +241,7 @@ void access_log_append(struct access_log *l, const struct request *r, bool compl
     build_line(&l->line, r, complete, us < 0 ? 0 : us);
     bool fits = l->lines.len + l->line.len <= LINES_MAX_BYTES;
     if (!fits && !l->reported)
-        report(l, EAGAIN); /* a job that does not end has not failed either */
+        report(l, EAGAIN); /* the job is blocked, so it reports no error itself */
     if (!fits || l->line.failed) {
         l->counts.dropped++;
         return;
@@ -278,7 +278,7 @@ static int open_target(const char *target)
         return STDERR_FILENO;
     /* O_NONBLOCK, because opening or writing a FIFO must not wait for a reader. */
     int fd = open(target, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, MODE);
-    return fd < 0 ? -errno - 1 : fd; /* below OFF */
+    return fd < 0 ? -errno - 1 : fd; /* an error is less than OFF (-1) */
 }
 
 enum err access_log_set_target(struct access_log *l, const char *target, struct error *error)

@@ -19,7 +19,7 @@ struct access_log *access_log_new(uv_loop_t *loop);
 
 /* Writes all further lines to `target`: the path of a file, "-" for standard error, or "" to write no lines.
  * Opens the file again even if the path has not changed, for log rotation. No line is lost or duplicated. On
- * error, the previous target stays in use. */
+ * error, the previous target stays in use and `error` contains the reason. */
 MUST_USE enum err access_log_set_target(struct access_log *l, const char *target, struct error *error);
 
 /* Appends a line for a request that has ended and took `us` microseconds. `complete` is false if the response

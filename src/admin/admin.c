@@ -12,7 +12,7 @@ enum {
     HEAD_BYTES = 8 << 10,
     TARGET_BYTES = 1 << 10,
     FIELD_LINES = 50,
-    CONNECTIONS = 32, /* less than the number of file descriptors that the API's server leaves free */
+    CONNECTIONS = 32, /* fits into the file descriptors that the API's HTTP server reserves for other uses */
     REQUEST_MS = 10000,
     IDLE_MS = 150000, /* longer than a scrape interval, so that Prometheus reuses its connection */
     DRAIN_MS = 200,

@@ -13,7 +13,7 @@ static void start(struct loop_lag *lag)
     CHECK(uv_timer_start(&lag->timer, on_timer, INTERVAL_MS, 0) == 0);
 }
 
-/* libuv timers have a resolution of one millisecond of cached time, so delays below that are not lag. */
+/* libuv timers use a cached time with a resolution of one millisecond. Delays up to that are not lag. */
 static void on_timer(uv_timer_t *timer)
 {
     struct loop_lag *lag = timer->data;

@@ -37,7 +37,7 @@ static void write_files(struct buf *b)
     struct rlimit limit;
     DIR *dir = opendir("/proc/self/fd");
     if (dir) {
-        int64_t count = -3; /* ".", "..", and the directory itself */
+        int64_t count = -3; /* do not count ".", "..", and the descriptor of the directory itself */
         while (readdir(dir))
             count++;
         (void)closedir(dir);
@@ -49,8 +49,8 @@ static void write_files(struct buf *b)
                             (int64_t)limit.rlim_cur);
 }
 
-/* proc(5): fields are separated by spaces, but the command name, in parentheses, may contain any character,
- * so skip to the last closing parenthesis. */
+/* Reads the start time of this process from /proc/self/stat. Its fields are separated by spaces, but the
+ * command name, in parentheses, may contain any character, so skip to the last closing parenthesis. */
 static bool read_start_ticks(unsigned long long *ticks)
 {
     char text[1024];
@@ -70,7 +70,7 @@ static bool read_start_ticks(unsigned long long *ticks)
     return str_to_u64(field, INT64_MAX, ticks);
 }
 
-/* The start time is in ticks since boot; boot time is the difference between the two clocks. */
+/* The start time is in ticks since boot. The time of boot is CLOCK_REALTIME minus CLOCK_BOOTTIME. */
 static void write_start(struct buf *b)
 {
     unsigned long long ticks;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "store/read.h"
 
-/* A failed write is reported for this long, unless a later write succeeds. */
+/* The process is reported as degraded for this long after a failed write, unless a later write succeeds. */
 enum { WRITE_FAILED_MS = 5 * MINUTE_MS };
 
 /* Runs the query that every request needs, with a key hash that no key has. */

@@ -1,4 +1,4 @@
-/* Request counters: one row per route, found by the address of the route's name. */
+/* Request counters, in one row per route. A row is looked up by the address of the route's name. */
 #include "admin/request_metrics.h"
 
 #include "base/check.h"

@@ -21,7 +21,7 @@ struct admin_view {
     const struct limiter *limiter;
     const struct poll_positions *positions;
     const struct redis *redis; /* NULL if not configured */
-    struct store *store;       /* the database connection of the loop */
+    struct store *store;       /* the loop's read connection */
     const struct writer *writer;
     const struct checkpointer *checkpointer; /* NULL if not open */
     const struct schedule *schedule;         /* NULL if not open */

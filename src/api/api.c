@@ -26,8 +26,9 @@ static enum next start_endpoint(struct request *r)
 
 /* ---- the response cache ---- */
 
-/* The revision is read before the response is written, so it may be older than the data in the response but
- * never newer. Two spellings of one query result in two entries. */
+/* Returns the cache key of the request. The revision was read before the response is written, so it may be
+ * older than the data in the response but never newer. If clients spell the same query in two ways, the cache
+ * has two entries. */
 static struct response_key response_key_of(const struct request *r)
 {
     const struct endpoint_call *call = endpoint_call_of(r);
@@ -63,8 +64,9 @@ static bool serve_from_cache(struct request *r)
     return true;
 }
 
-/* Stores only complete responses of admitted requests without additional header fields. A 304 also has its
- * body here, so it can be stored. */
+/* Stores the response in the cache if the limiter has admitted the request and the response is complete and
+ * has no additional header fields. For a 304, the full body has been produced and is removed only later, so
+ * that it can be stored. */
 static void offer_to_cache(struct request *r)
 {
     const struct endpoint_call *call = endpoint_call_of(r);

@@ -42,7 +42,8 @@ enum {
     ENDPOINT_KEYLESS = 1,
     ENDPOINT_BY_ACCEPT = 2, /* the response depends on the Accept field */
     ENDPOINT_BY_KEY = 4,    /* the response depends on the key, not only on its author */
-    /* The response contains only data that events contain, so its revision is feed_rev, not author_rev. */
+    /* The response contains only data that the event feed shows. Its revision in the response cache is
+     * therefore the author's feed_rev, which readings do not change, instead of author_rev. */
     ENDPOINT_BY_FEED = 8,
 };
 
@@ -65,21 +66,21 @@ extern const struct route *const api_routes[];
 
 /* ---- requests ---- */
 
-/* The state of a request to an endpoint: r->state, allocated in the request's arena. */
+/* The state of a request to an endpoint. r->state points to it; it is allocated in the request's arena. */
 struct endpoint_call {
     struct api *api;
     struct store_read read;
     uint64_t store_version; /* store_get_version() before the key was looked up */
     uint8_t key_tag[KEY_TAG_LEN];
     struct key_owner owner;
-    request_step *resume; /* set while api_authorize_again() is in progress */
+    request_step *resume; /* the step `then` of api_authorize_again(); NULL before that call */
     bool counted;         /* the rate limit has admitted and counted the request */
     struct limiter_call
         limit; /* verdict.limit is 0 until the limiter has been called, and if there is no limit */
     struct str params[PARAMS_MAX]; /* decoded, by index in endpoint.params; p is NULL if not given */
     void *endpoint;                /* the endpoint's own struct */
-    /* The response is valid until just before this wall clock time in ms, even if the data does not change.
-     * INT64_MAX if it has no such limit; 0 if it must not be cached. */
+    /* Wall clock time in ms at which the response expires even if the data does not change. INT64_MAX: it
+     * never expires; 0: it must not be cached. */
     int64_t valid_until_ms;
     int64_t facts[RESPONSE_FACTS]; /* stored with the response, for on_cache_hit() */
 };

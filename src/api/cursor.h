@@ -1,5 +1,5 @@
-/* The opaque cursor of GET /videos. It contains a position in the list and is valid only for the same author
- * and the same filters. */
+/* The opaque cursor of GET /videos. It contains a position in the list of videos and is valid only for the
+ * author and the filters for which it was formatted. */
 #ifndef VT_API_CURSOR_H
 #define VT_API_CURSOR_H
 

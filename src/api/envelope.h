@@ -31,8 +31,8 @@ enum api_error {
 enum next envelope_error(struct request *r, enum api_error error, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Responds to a failed database read: with 503 and Retry-After, or if part of the response was already sent,
- * by closing the connection. Returns NEXT_DONE. */
+/* Responds to a failed database read with 503 and Retry-After. If part of the response was already sent,
+ * closes the connection instead. Returns NEXT_DONE. */
 enum next envelope_store_error(struct request *r, enum err err);
 
 /* Like envelope_store_error(), but for data that changed too often while a long response was being written
@@ -55,7 +55,8 @@ enum next envelope_end(struct request *r);
  * http_app.preflight. */
 bool envelope_preflight(struct request *r, const struct envelope_settings *settings);
 
-/* Adds the header fields for request id, caching and CORS. For http_app.finish. */
+/* Adds the header fields for request id, caching and CORS. If `varies_by_accept` is true, the Vary field also
+ * names Accept. For http_app.finish. */
 void envelope_finish(struct request *r, const struct envelope_settings *settings, bool varies_by_accept);
 
 #endif

@@ -20,7 +20,7 @@ struct feed {
     int64_t slice_start_us;
     int limit, rendered;
     bool latest, has_more;
-    int64_t after; /* in ascending order, the position in the request */
+    int64_t after; /* the position in the request; only for ascending order */
     int64_t last_id, newest_id;
     int lag;         /* events after the position when the request arrived */
     int lag_of_page; /* number of these events that the page contains */
@@ -34,7 +34,7 @@ static bool reject(struct request *r, const char *message)
     return false;
 }
 
-/* `evt_(0|[1-9][0-9]{0,18})`; a number above 2^63-1 is a position after all events. */
+/* Parses `evt_(0|[1-9][0-9]{0,18})`. A number above 2^63-1 is a position after all events. */
 static bool parse_event_id(struct str s, int64_t *out)
 {
     unsigned long long v;
@@ -173,7 +173,7 @@ static void record_page(struct request *r, const struct feed *feed)
     call->facts[FACT_LAG] = feed->query.descending ? -1 : feed->lag;
 }
 
-/* Sets the key's poll position after a response from the cache. */
+/* Sets the key's poll position after a response that came from the cache. */
 static void on_cache_hit(struct request *r, const int64_t facts[RESPONSE_FACTS])
 {
     const struct endpoint_call *call = endpoint_call_of(r);

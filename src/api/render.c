@@ -89,7 +89,7 @@ static void render_milestone(struct buf *b, const struct milestone *milestone)
     json_close(b, '}');
 }
 
-/* Returns the last millisecond at which the video is not final yet (decision 1). */
+/* Returns the last wall clock time in ms at which the video is not final yet (decision 1). */
 static int64_t last_open_ms(const struct video *video)
 {
     return video->posted_at + VIDEO_LIFE_DAYS * (int64_t)DAY_MS;

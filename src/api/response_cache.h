@@ -22,8 +22,8 @@ struct response_key {
 enum { RESPONSE_FACTS = 3 };
 struct cached_response {
     struct str body, etag, content_type;
-    int64_t facts[RESPONSE_FACTS];   /* values of the endpoint, passed to on_cache_hit() (api.h) */
-    struct shared_body *shared_body; /* on a hit, owns `body`, which can outlive the entry */
+    int64_t facts[RESPONSE_FACTS];   /* set by the endpoint; passed to its on_cache_hit() on a hit (api.h) */
+    struct shared_body *shared_body; /* set on a hit: owns `body`; a reference to it keeps `body` valid */
 };
 
 /* Creates a cache of at most `max_bytes`. If 0, it never stores a response. Never returns NULL. */

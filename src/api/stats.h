@@ -37,7 +37,7 @@ enum next stats_finish(struct request *r);
 
 /* Allocates the state of grouping by book. Sets r->on_free, which frees it. */
 struct by_book *by_book_new(struct request *r);
-/* Starts to write the rows of all books. Return its value from the current step. */
+/* Starts to write the rows of all books. Return the value of this function from the current step. */
 enum next by_book_start(struct request *r);
 /* Appends the header line of the CSV format. */
 void by_book_append_csv_head(struct buf *b);
@@ -59,7 +59,8 @@ struct stats_days {
     size_t next;        /* index in row->days */
 };
 
-/* Starts the iteration. Returns false if no day has gained views; the row is then omitted. */
+/* Starts the iteration over the days of `row`. Returns false if the video gained no views on any day of the
+ * range; the row is then omitted. */
 MUST_USE bool stats_days_begin(struct stats_days *d, const struct stats_video *row,
                                const struct stats *stats);
 /* Sets `*out` to the next day. Returns false after the last one. */

@@ -16,12 +16,13 @@ struct stream {
 };
 
 /* Computes the ETag from the database, the author, the author's revision and `variant`, which contains
- * everything else that the body depends on. Returns false if the client already has this response; a 304 has
- * then been prepared. */
+ * everything else that the body depends on. Returns false if the client already has this response; it has
+ * then prepared a 304. */
 MUST_USE bool stream_begin(struct request *r, struct stream *s, struct str variant);
 
-/* Continues with `step`: immediately; in the next loop iteration if the time slice of this one has ended; or
- * when the socket is writable again. Return its value from the current step. */
+/* Continues with `step`. If enough of the response has accumulated, sends that part first and waits until the
+ * socket is writable again. Otherwise, if the time slice of this loop iteration has ended, waits for the next
+ * iteration. Return the value of this function from the current step. */
 enum next stream_next_slice(struct request *r, struct stream *s, request_step *step);
 
 /* Call after each slice with the author's revision that it saw. On STREAM_RESTART, the response has been

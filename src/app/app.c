@@ -37,7 +37,7 @@ enum {
 struct app {
     const struct config *config;
     uv_loop_t loop;
-    size_t opened; /* subsystems that were opened */
+    size_t opened; /* number of subsystems that were opened */
     struct server_database database;
     struct redis *redis; /* NULL if not configured */
     struct redis_probes redis_probes;
@@ -46,8 +46,8 @@ struct app {
     struct monitor *monitor;
     uv_signal_t sigterm, sigint;
     struct reload reload;
-    struct http_server *server;      /* NULL: closed */
-    struct schedule *schedule;       /* NULL: closed */
+    struct http_server *server;      /* NULL if closed */
+    struct schedule *schedule;       /* NULL if closed */
     struct spool_watch *spool_watch; /* NULL if there is no spool */
     bool draining;
 };
@@ -277,8 +277,9 @@ static void close_signals(struct app *app)
 
 /* ---- start and stop ---- */
 
-/* A subsystem of the server. `close` starts to close it, also if `open` has failed; the loop completes this.
- * `close` is NULL for subsystems that drain. `free` runs after the loop has ended. */
+/* The subsystems of the server, in start order. `close` starts to close a subsystem, also if its `open` has
+ * failed; the loop completes the close. `close` is NULL for subsystems that drain. `free` runs after the loop
+ * has ended. */
 static const struct subsystem {
     enum err (*open)(struct app *app, struct error *error);
     void (*close)(struct app *app);
@@ -320,7 +321,8 @@ static void free_all(struct app *app)
             subsystems[i].free(app);
 }
 
-/* Scripts wait for these lines, so everything that they may use next must be open. */
+/* Prints the addresses of the listeners. Scripts wait for these lines before they send requests, so call it
+ * only when all subsystems are open. */
 static void announce(struct app *app)
 {
     struct admin_view *view = monitor_view(app->monitor);

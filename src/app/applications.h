@@ -26,8 +26,8 @@ void applications_open(struct applications *apps, uv_loop_t *loop, const struct 
 /* Applies reloaded configuration values. */
 void applications_reconfigure(struct applications *apps, const struct config *config);
 
-/* Stops using Redis and starts to close the handles; the loop completes this. Does nothing if the
- * applications are not open. Precondition: no request is running. */
+/* Stops using Redis and starts to close the handles; the loop completes the close. Does nothing if the
+ * applications are not open. Precondition: no request is in progress. */
 void applications_close(struct applications *apps);
 
 /* Frees the applications. Call after the loop has ended. */

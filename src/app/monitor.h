@@ -15,8 +15,8 @@ struct monitor *monitor_new(uv_loop_t *loop, const struct config *config);
  * each to NULL before it closes the subsystem. */
 struct admin_view *monitor_view(struct monitor *m);
 
-/* Opens the admin listener, unless [admin] listen is empty. If the default address is in use, logs a warning
- * and returns OK without an admin listener, so that several processes can run with default settings. */
+/* Opens the admin listener, unless [admin] listen is empty. If [admin] listen has its default value and that
+ * address is in use, logs a warning and returns OK without an admin listener, so that several processes can run with default settings. */
 MUST_USE enum err monitor_open(struct monitor *m, struct error *error);
 
 /* Adds the metrics of the response cache to the page /metrics. */
@@ -32,7 +32,7 @@ void monitor_announce(const struct monitor *m);
 /* Counts and logs a request that has ended. Use it as http_options.ended, with the monitor as `ctx`. */
 void monitor_record_request(void *ctx, const struct request *r, bool complete);
 
-/* Starts to close the monitor; the loop completes this. A second call does nothing. */
+/* Starts to close the monitor; the loop completes the close. A second call does nothing. */
 void monitor_close(struct monitor *m);
 
 /* Frees the monitor. Call after the loop has ended. */

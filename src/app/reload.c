@@ -13,7 +13,8 @@ extern char **environ;
 
 enum { MESSAGE_MAX = 1 << 20 };
 
-/* Reopens the access log even if the configuration is invalid, so that a rotated file can be deleted. */
+/* Reopens the access log. Called if the new configuration is invalid, because the old log file of a rotation
+ * must be closed even then. */
 static void reopen_log(struct reload *r)
 {
     struct error error;

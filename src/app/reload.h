@@ -9,7 +9,8 @@ struct reload {
     struct config *config; /* the configuration in use */
     const char *path;      /* path of the configuration file; NULL if there is none */
     struct monitor *monitor;
-    /* Called after values of `config` have changed. The old strings are freed when it returns. */
+    /* Called after values of `config` have changed. When it returns, the strings of the old values are
+     * freed. */
     void (*changed)(void *ctx);
     void *changed_ctx;
 };

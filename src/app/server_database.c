@@ -5,8 +5,8 @@
 #include "import/finalizing.h"
 #include "vault/token_vault.h"
 
-/* Completes an import whose process was killed. A failure does not prevent the start: the next import or
- * start tries again. */
+/* Completes an import whose process was killed. A failure does not prevent the server from starting: the next
+ * import or server start tries again. */
 static void complete_import(const struct config *c, const struct store_options *options)
 {
     const struct step_rules rules = step_rules_configured(c);
@@ -63,7 +63,7 @@ static void close_writer(void *ctx)
 }
 
 /* The writer is closed last, because the last connection to close checkpoints the write-ahead log. The read
- * connection cannot do that, and it would block the loop. */
+ * connection cannot checkpoint the log, and doing so on the loop would block the loop. */
 void server_database_close(struct server_database *db)
 {
     if (db->store)

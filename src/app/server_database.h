@@ -19,7 +19,7 @@ struct server_database {
 MUST_USE enum err server_database_open(struct server_database *db, uv_loop_t *loop,
                                        const struct config *config, struct error *error);
 
-/* Starts to close the connections that are open; the loop completes this. */
+/* Starts to close the connections that are open; the loop completes the close. */
 void server_database_close(struct server_database *db);
 
 #endif

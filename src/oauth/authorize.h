@@ -13,7 +13,7 @@ struct authorize_request {
     struct fields fields;
     struct str client_id;
     struct str
-        redirect_uri; /* checked by authorize_check_redirect(): matches one that the app has registered */
+        redirect_uri; /* after authorize_check_redirect() has succeeded: matches a URI that the app registered */
     struct str state; /* any bytes; p is NULL if not given */
     struct str challenge;
 };
@@ -29,8 +29,8 @@ const char *authorize_check_redirect(struct authorize_request *q, const struct a
  * both to the app with authorize_error_uri(). */
 const char *authorize_check(struct authorize_request *q, const char **description);
 
-/* Return the redirect URI with `code` or `error` added, allocated in the arena. `iss` is the issuer (RFC
- * 9207). */
+/* Each function returns the redirect URI with the parameters of a response added: a code, or an error. The
+ * URI is allocated in the arena. `iss` is the issuer (RFC 9207). */
 struct str authorize_code_uri(struct arena *a, const struct authorize_request *q, struct str iss,
                               struct str code);
 struct str authorize_error_uri(struct arena *a, const struct authorize_request *q, struct str iss,

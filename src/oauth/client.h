@@ -7,18 +7,19 @@
 #include "oauth/oauth.h"
 #include "store/apps.h"
 
-/* The fields that identify the client. The list of names of each endpoint must begin with them. */
+/* The fields that identify the client. The list `names` that an endpoint passes to oauth_read() must begin
+ * with them. */
 #define OAUTH_CLIENT_FIELDS "client_id", "client_secret"
 enum { OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET, OAUTH_FIRST_FIELD };
 
-/* The state of a client's request: r->state, allocated in the request's arena. */
+/* The state of a client's request. r->state points to it; it is allocated in the request's arena. */
 struct oauth_call {
     struct oauth *oauth;
     struct store_read read;
     struct fields fields;
     struct str client_id, secret; /* secret.p is NULL if not given */
     struct app_lookup client;     /* set by oauth_authenticate_client() */
-    request_step *then;
+    request_step *then;           /* the step after the authentication */
     void *state; /* of the endpoint */
 };
 

@@ -118,8 +118,8 @@ static enum code_outcome check_code(const struct code_exchange *x, const struct 
     if (code->app_row != x->app_row || !str_eq(code->redirect_uri, x->redirect_uri) ||
         !pkce_matches(code->challenge, x->verifier))
         return CODE_MISMATCH;
-    /* If the code was issued in the future, the clock was wrong; this must not extend the validity of the
-     * code. */
+    /* A code whose time of issue is in the future was issued while the clock was wrong. That must not extend
+     * the validity of the code. */
     const bool has_expired = expiry_has_passed(code->created_at, CODE_LIFE_MS, expiry_now_ms());
     return has_expired ? CODE_EXPIRED : CODE_EXCHANGED;
 }

@@ -9,8 +9,8 @@
 #include "store/author_keys.h"
 
 #define CODE_LIFE_MS (300 * SECOND_MS)
-/* Age at which codes are deleted. A code that was exchanged for a key is stored longer, because a second use
- * of it must revoke the key. */
+/* Codes are deleted at this age. A code that was exchanged for a key is stored longer, because a second use of
+ * the code must revoke the key. */
 #define CODE_UNUSED_RETENTION_MS HOUR_MS
 #define CODE_USED_RETENTION_MS   (30 * DAY_MS)
 
@@ -37,8 +37,9 @@ struct code_grant {
     int64_t app_row, author_row;
     struct str redirect_uri, challenge;
 };
-/* Stores a new code and deletes a few old ones. Call in a write transaction. Issues no code if the author has
- * reached a limit of keys, because the app could not exchange it; `*reached` is then not KEY_LIMIT_NONE. */
+/* Stores a new code, writes it to `code`, and deletes a few old codes. Call in a write transaction. If the
+ * author has reached a limit of keys, issues no code, because the app could not exchange it; sets `*reached`
+ * to that limit, else to KEY_LIMIT_NONE. */
 MUST_USE enum err code_issue(struct store *store, const struct code_grant *grant, int64_t now,
                              struct key_text *code, enum key_limit *reached);
 
@@ -48,7 +49,7 @@ enum code_outcome {
     CODE_UNKNOWN,
     CODE_REPLAYED,
     CODE_EXPIRED,
-    CODE_MISMATCH, /* the app, redirect URI or challenge differs */
+    CODE_MISMATCH, /* wrong app or redirect URI, or the verifier does not match the challenge */
     CODE_APP_REMOVED,
     CODE_LIVE_LIMIT, /* the author's live keys have reached their limit (store/author_keys.h) */
     CODE_DAY_LIMIT,  /* the author's keys of today have reached their limit */

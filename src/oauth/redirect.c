@@ -88,7 +88,8 @@ static bool has_dot_segment(struct str uri)
     return false;
 }
 
-/* A query with such a parameter would make the response ambiguous. */
+/* Returns true if the query of the URI has a parameter that the response adds too (code, state, error …),
+ * because the response would be ambiguous. */
 static bool has_response_parameter(struct str uri)
 {
     static const char *const names[] = {"code", "state", "iss", "error", "error_description"};
@@ -114,8 +115,9 @@ static size_t port_len(struct str s)
     return n <= 5 && str_to_u64(str_make(s.p, n), 65535, &port) && port ? n : 0;
 }
 
-/* Returns true for letters, digits, dots and hyphens, or an address in brackets, optionally followed by a
- * port. This is stricter than a URI's host, because the host becomes part of a Content-Security-Policy. */
+/* Returns true if `authority` consists of letters, digits, dots and hyphens, or is an address in brackets,
+ * optionally followed by a port. This is stricter than the URI syntax, because the host becomes part of a
+ * Content-Security-Policy. */
 static bool has_host(struct str authority)
 {
     struct str host, port;

@@ -14,7 +14,7 @@ struct revocation {
     bool unknown, foreign; /* there is no such key; the key belongs to another app or to no app */
 };
 
-/* In the request's arena. */
+/* The state of the endpoint, in the request's arena. */
 struct revoke_call {
     enum err err;
     struct revocation revocation;

@@ -12,7 +12,7 @@ enum { GRANT_TYPE = OAUTH_FIRST_FIELD, CODE, REDIRECT_URI, CODE_VERIFIER };
 
 enum { EXCHANGE_ARENA_BYTES = 8192, AUTHOR_NAME_MAX = 2000 };
 
-/* A string that is copied into the writer's job and out of it. */
+/* Space for a string of at most `max` bytes, which is copied into the writer's job or out of it. */
 #define ROOM(max)                                                                                            \
     struct {                                                                                                 \
         size_t len;                                                                                          \
@@ -36,7 +36,7 @@ struct token_exchange {
     ROOM(AUTHOR_NAME_MAX) author_name;
 };
 
-/* In the request's arena. */
+/* The state of the endpoint, in the request's arena. */
 struct token_call {
     enum err err;
     struct token_exchange exchange;
@@ -116,7 +116,7 @@ static enum next exchanged_step(struct request *r)
     return oauth_error(r, 400, "invalid_grant", descriptions[call->exchange.outcome]);
 }
 
-/* Zeroes the state, because later requests reuse the arena's memory, which is not zeroed in between. */
+/* Zeroes the state, because it contains secrets and resetting the arena does not zero its memory. */
 static void wipe(struct request *r)
 {
     struct token_call *call = r->on_free_ctx;

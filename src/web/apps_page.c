@@ -18,7 +18,7 @@ struct connected_app {
 };
 
 struct apps_list {
-    int count, counted; /* counted: number of apps whose lag has been determined */
+    int count, counted; /* number of apps; number of apps whose lag has been determined */
     struct connected_app apps[AUTHOR_KEYS_MAX];
     struct poll_positions_call positions;
 };

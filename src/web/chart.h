@@ -23,7 +23,7 @@ struct chart_day {
 struct chart {
     const char *id;   /* prefix of element ids; a literal, unique on the page */
     struct str title; /* plain text, for example "Views per day" */
-    bool one_video; /* the chart shows one video: its text is "went viral" instead of "2 videos went viral" */
+    bool one_video; /* the chart shows one video, so its text is "went viral", not "2 videos went viral" */
     const struct chart_day *days; /* consecutive dates in ascending order */
     size_t count;                 /* at most CHART_DAYS_MAX; if 0, a sentence is written instead of a chart */
 };
@@ -31,8 +31,8 @@ struct chart {
 /* Writes the chart and its table. */
 void chart_write(struct buf *b, const struct chart *c);
 
-/* Returns the distance between grid lines, at least 1: the lowest round value (1, 2 or 5 times a power of
- * ten) with which at most four lines reach `max`. */
+/* Returns the distance between the grid lines of a chart whose highest value is `max`: the lowest value of the
+ * form 1, 2 or 5 times a power of ten, at least 1, with which at most four grid lines are needed. */
 int64_t chart_grid_step(int64_t max);
 
 /* Writes a horizontal bar with the CSS class `class`. It is filled to `part` / `whole`. */

@@ -1,6 +1,6 @@
 /* {base_url}/oauth/authorize: the consent page for an app that requests access (RFC 6749, 4.1). The query of
- * the URL carries the authorization request, also in the form's action, so that the POST validates it again;
- * the form adds only the author's decision. */
+ * the URL is the authorization request. The form's action has the same query, so that the POST validates the
+ * request again; the form adds only the author's decision. */
 #include "oauth/authorize.h"
 #include "oauth/codes.h"
 #include "oauth/redirect.h"
@@ -58,8 +58,8 @@ static enum next send_error(struct request *r, const char *error, const char *de
 
 /* ---- the page ---- */
 
-/* Returns the CSP source that allows the form to end at `uri`. CSP has no syntax for IPv6 addresses, so these
- * are allowed by their scheme. */
+/* Returns the CSP source that allows the form to redirect to `uri`. CSP has no syntax for IPv6 addresses, so
+ * for an IPv6 address the source is only the scheme. */
 static struct str form_target(struct str uri)
 {
     struct str origin = redirect_origin(uri);

@@ -14,7 +14,8 @@ void web_cookie_set(struct request *r, struct str name, struct str value, int64_
 /* Returns the value of the request's cookie `name` (without the prefix). If there is none, p is NULL. */
 struct str web_cookie_find(struct request *r, struct str name);
 
-/* Set, clear and return the session cookie. Without one, session_cookie_find() returns p == NULL. */
+/* Set, delete and return the session cookie. If the request has none, session_cookie_find() returns a string
+ * whose p is NULL. */
 void session_cookie_set(struct request *r, const struct secret *session);
 void session_cookie_clear(struct request *r);
 struct str session_cookie_find(struct request *r);

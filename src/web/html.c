@@ -1,8 +1,8 @@
 /* HTML escaping and link checks. */
 #include "web/html.h"
 
-/* Returns the replacement for the character at `p`, or p == NULL if it needs none. `*used` receives the
- * number of input bytes that the character has. */
+/* Returns the replacement for the character at `p`, or a string whose p is NULL if it needs none. Sets
+ * `*used` to the number of input bytes of the character. */
 static struct str replacement(const unsigned char *p, size_t n, size_t *used)
 {
     *used = 1;
@@ -73,7 +73,8 @@ void html_attr_i64(struct buf *b, const char *name, int64_t value)
     buf_append_char(b, '"');
 }
 
-/* Returns the rest of `url` after `scheme`, compared without regard to case, or p == NULL. */
+/* Returns the rest of `url` after `scheme`, which is compared without regard to case. If `url` does not begin
+ * with `scheme`, p is NULL. */
 static struct str strip_scheme(struct str url, struct str scheme)
 {
     if (url.len < scheme.len || !str_eq_nocase(str_make(url.p, scheme.len), scheme))

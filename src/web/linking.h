@@ -1,5 +1,6 @@
-/* Links an author's account at a platform through the platform's OAuth. This file contains the database part,
- * as write jobs (store/writer_call.h). A linking begins when the author chooses to connect a platform.
+/* A linking connects an author's account at a platform to this service, through the platform's OAuth. This
+ * file contains the database part of linkings: the functions are the work of write jobs
+ * (store/writer_call.h). A linking begins when the author chooses to connect a platform.
  *
  *   begun --browser returns in the same session within LINKING_LIFE_MS--> consumed --code exchanged--> saved
  *     \--otherwise--> deleted
@@ -44,7 +45,8 @@ struct linking_consume {
     size_t verifier_len;      /* output; 0 if there is no verifier */
     char verifier[SECRET_TEXT_LEN];
 };
-/* Checks and deletes a pending linking. `consume` is a struct linking_consume. */
+/* Checks and deletes a pending linking. `consume` is a struct linking_consume, whose `check` is the result of
+ * the check. */
 MUST_USE enum err linking_consume(struct store *store, void *consume);
 
 enum linking_result { LINKING_SAVED, LINKING_OWNED_BY_OTHER };
@@ -57,8 +59,8 @@ struct linking_save {
         enum linking_result result;
     } accounts[];
 };
-/* Stores all accounts, or none on an error. Skips an account that another author has linked; its `result`
- * says so. `save` is a struct linking_save. */
+/* Stores all accounts, or none on an error. Skips an account that another author has linked and sets its
+ * `result` to LINKING_OWNED_BY_OTHER. `save` is a struct linking_save. */
 MUST_USE enum err linking_save(struct store *store, void *save);
 
 struct linking_remove {

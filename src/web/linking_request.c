@@ -9,7 +9,8 @@ bool linking_is_offered(const struct config *config, enum platform_api api)
     return platform_desc(api)->links && platform_is_configured(config, api);
 }
 
-/* Binds the linking to the browser's session or, if a proxy signs in, to its form cookie. */
+/* Binds the linking to the browser's session. If the author was signed in by a proxy, there is no session, so
+ * binds it to the form cookie instead. */
 struct linking_key linking_key_of(struct request *r, enum platform_api api, const struct secret *state)
 {
     const struct page_context *page = page_context_of(r);

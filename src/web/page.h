@@ -43,7 +43,8 @@ enum next page_key_limit(struct request *r, enum key_limit reached, int64_t now)
 
 /* Redirects with 303 to a page of this site, for example "/keys". */
 enum next page_redirect(struct request *r, struct str path);
-/* Redirects with 303 to another server. `url` must not come from the client unchecked (open redirect). */
+/* Redirects with 303 to another server. The caller must have validated a `url` that comes from the client, to
+ * prevent open redirects. */
 enum next page_redirect_away(struct request *r, struct str url);
 /* Redirects with 303 to `path`, which includes the site's base path. If web_path_is_local() rejects it,
  * redirects to the start page. */
@@ -73,7 +74,7 @@ enum page_note {
 /* Sets the note for the next page, in a cookie. */
 void page_set_note(struct request *r, enum page_note note);
 
-/* Adds the header fields that all pages send. Call once, after the last step. */
+/* Adds the header fields that all pages send. Call once, after the page was written (in http_app.finish). */
 void page_add_fields(struct request *r);
 
 /* Sends an error page with `message` for a request that was rejected before it reached a page. For

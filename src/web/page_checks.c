@@ -22,9 +22,9 @@ static enum next reject_form(struct request *r)
         "the page and try again. Nothing was changed.");
 }
 
-/* The rate limit is the last check, so that a rejected form does not count: another site must not be able to
- * use up an author's limit. Forms of viewers who are not signed in are limited elsewhere: the sign-in by
- * failures, an invitation by its secret. */
+/* Applies the rate limit of forms. It is the last check, so that a rejected form does not count: otherwise
+ * another site could use up an author's limit. Forms of viewers who are not signed in have no such limit:
+ * failures limit the sign-in, and an invitation needs a secret. */
 static enum next admit_form(struct request *r)
 {
     struct page_context *page = page_context_of(r);
@@ -67,8 +67,8 @@ bool web_path_is_local(struct str path)
     return path.len == 1 || path.p[1] != '/';
 }
 
-/* After the sign-in, the browser returns to this URL, unless the request is a POST, because its form is lost
- * by then. */
+/* After the sign-in, the browser returns to the URL of this request. A POST is the exception, because its form
+ * is lost by then (but see WEB_OWN_QUERY). */
 enum next web_redirect_to_sign_in(struct request *r)
 {
     struct str here = r->query.p ? arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p,
@@ -161,7 +161,8 @@ static enum next proxy_step(struct request *r)
     return begin_without_session(r);
 }
 
-/* Clients can send the field, too, so it counts only if the peer is a trusted proxy. */
+/* Returns true if the request has the field [account] auth_header and the peer is a trusted proxy. Clients can
+ * send the field, too, so it is ignored from any other peer. */
 static bool is_from_proxy(struct request *r)
 {
     struct web *web = page_context_of(r)->web;

@@ -2,7 +2,7 @@
  *
  * Steps: consume the pending linking -> read the platform's error or code from the query -> exchange the
  * code, call by call, until the accounts are known -> save them -> redirect to the list with a message. The
- * platform is not called before the linking has been found to belong to this session. */
+ * platform is called only after the check that the linking belongs to this session. */
 #include "base/log.h"
 #include "net/http_client.h"
 #include "web/linking.h"

@@ -1,4 +1,5 @@
-/* Texts about linked accounts. last_error starts with the name of an outcome or of a local failure. */
+/* Texts about linked accounts. They depend on credential.last_error, which starts with the name of an outcome
+ * or of a local failure. */
 #include "web/platform_text.h"
 
 #include "base/clock.h"

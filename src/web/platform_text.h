@@ -21,7 +21,7 @@ struct platform_text {
     const char *sentence; /* NULL if the badge is sufficient */
 };
 
-/* Returns the state of the account at the time `now`. */
+/* Returns the state of the account as text at the time `now` (wall clock in ms). */
 struct platform_text platform_text_of_account(const struct credential *c, int64_t now);
 
 /* Returns the API with which the author must sign in to link an account of `api` again: Facebook for an

@@ -10,7 +10,7 @@ struct session_start {
     uint8_t hash[SECRET_HASH_LEN],
         previous[SECRET_HASH_LEN]; /* hashes of the new and the previous session's secret */
     bool has_previous;
-    int64_t author_row, now; /* `now` is expiry_now_ms() */
+    int64_t author_row, now; /* `now` is expiry_now_ms() (base/expiry_floor.h) */
     struct device_record device;
 };
 
@@ -18,13 +18,13 @@ struct session_start {
  * Does not check whether the device is stored. */
 bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN]);
 
-/* Generates the secrets of session and device (page_context->new_session, new_device). Sets `out` for the
- * transaction. */
+/* Generates the secrets of the new session and device (page_context->new_session and new_device). Fills in
+ * `out`, the input of the write transaction. */
 void session_start_prepare(struct request *r, int64_t author_row, struct session_start *out);
 
 /* Checks that the author's password did not change while it was verified. `verified` is the password hash
- * against which it was verified. Returns ERR_INVALID if another hash is stored now. Call in the write
- * transaction. */
+ * against which it was verified. Returns ERR_INVALID if a different hash is stored now. Call in the
+ * write transaction. */
 MUST_USE enum err session_start_check_password(struct store *store, const struct session_start *start,
                                                const char *verified);
 

@@ -23,8 +23,8 @@ struct sign_in_write {
 };
 
 struct sign_in {
-    struct str login, next; /* the name as typed; a local path or "" */
-    struct str account;     /* the name folded, or as typed if it is no valid login */
+    struct str login, next; /* the name as typed; the local path to redirect to, or "" */
+    struct str account;     /* the name normalized, or as typed if it is not a valid login */
     struct viewer found;
     uint8_t device[SECRET_HASH_LEN]; /* hash of the device cookie */
     int64_t device_author;           /* the author who has signed in with this browser before; 0 if none */
@@ -115,8 +115,8 @@ static enum next checked_step(struct request *r)
     return writer_call(page->web->writer, &r->wait, &s->result, write_sign_in, &s->write, sizeof s->write);
 }
 
-/* Shows the form again, with the name but without the password. The response does not reveal whether the
- * account exists. */
+/* Shows the form again, with the name but without the password, and the time to wait. The response does not
+ * reveal whether the account exists. */
 static enum next reject_until_later(struct request *r, int64_t wait_ms)
 {
     const struct sign_in *s = page_context_of(r)->state;

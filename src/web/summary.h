@@ -1,8 +1,8 @@
 /* Summary of an author's numbers over all videos: totals, totals by platform, and views per day.
  *
  * It is computed in batches, so that an author with 10,000 videos does not delay other requests. The result
- * is cached and valid for one revision of the author, which every change increments. Another author with the
- * same cache slot replaces it. */
+ * is cached. It is valid for one revision of the author, which every change of the author's data increments,
+ * and for one day. If two authors share a cache slot, the later result replaces the earlier one. */
 #ifndef VT_WEB_SUMMARY_H
 #define VT_WEB_SUMMARY_H
 
@@ -35,7 +35,7 @@ struct summary_work {
     struct summary sum;
     int64_t now;
     bool videos_done; /* the first pass, over the videos, is complete; the second reads the days */
-    bool mixed;       /* the author's data changed in between; do not cache the result */
+    bool mixed;       /* the author's data changed between two batches; do not cache the result */
     struct videos_query videos;
     int seen; /* number of videos in the current batch */
     struct stats_query days;
@@ -47,8 +47,8 @@ struct summary_work {
 bool summary_begin(struct summary_work *w, const struct summary_cache *cache, struct store_read *read,
                    int64_t author_row, int64_t author_rev, int64_t now);
 
-/* Starts to read one batch. Return its value from the current step, and call summary_finish_batch() in the
- * next one. */
+/* Starts to read one batch. Return the value of this function from the current step, and call
+ * summary_finish_batch() in the next step. */
 enum next summary_read_batch(struct summary_work *w);
 /* Adds the batch to w->sum. SUMMARY_MORE: read the next batch. SUMMARY_READY: w->sum is complete and has been
  * cached. SUMMARY_FAILED: the error is read->err. */

@@ -124,8 +124,8 @@ static void write_viral(struct buf *b, const struct video *v)
 
 /* ---- chart ---- */
 
-/* Fills in every day from the first reading to today, or to the last day on which the video is read. Days
- * without a row have 0 views. */
+/* Sets `days` to every day from the first reading to today, or to the last day on which the video can have
+ * readings if that is earlier. Days without a row have 0 views. */
 static size_t fill_days(const struct video_days *row, int64_t now, struct chart_day days[CHART_DAYS_MAX])
 {
     const struct video *v = row->video;

@@ -9,7 +9,7 @@ enum { PAGE_VIDEOS = 24 };
 struct videos_list {
     struct videos_query query;
     struct video_position last; /* of the last video on the page */
-    int seen;                   /* rows read, one more than shown if there is a next page */
+    int seen;                   /* number of rows read; PAGE_VIDEOS + 1 if there is a next page */
 };
 
 static bool parse_position(struct str text, struct video_position *out)

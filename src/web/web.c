@@ -1,4 +1,4 @@
-/* The routes of all pages, and what the pages share. */
+/* The routes of all pages, and the state that the pages share (struct web). */
 #include "web/web.h"
 
 #include "auth/password.h"

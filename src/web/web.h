@@ -65,7 +65,7 @@ enum {
     WEB_OWN_QUERY = 4,
 };
 
-/* The state of one request: r->state. */
+/* The state of one request. r->state points to it. */
 struct page_context {
     struct web *web;
     struct store_read read;  /* for the functions of store/read.h */
@@ -78,9 +78,9 @@ struct page_context {
     uint8_t session_hash[SECRET_HASH_LEN]; /* hash of the session cookie */
     struct secret link;                    /* the secret in the URL of an invitation link */
     struct secret new_session, new_device; /* see session_start.h */
-    struct secret secret;        /* form tokens are derived from it: the session's or the form cookie's */
-    bool has_secret, new_secret; /* new_secret: the form cookie must be set */
-    bool has_script;             /* the page includes the script, but works without it */
+    struct secret secret;        /* secret of the session or the form cookie; form tokens are derived from it */
+    bool has_secret, new_secret; /* new_secret: `secret` is new, so the form cookie must be set */
+    bool has_script;             /* the page includes copy.js (but also works without it) */
     struct str
         form_target; /* for the CSP: other origins to which forms of this page redirect; p is NULL if none */
     struct str cookies[8]; /* Set-Cookie fields of the response */
