@@ -1,4 +1,4 @@
-/* Options by getopt_long(), with messages that name the option and suggest the nearest one. */
+/* Parses options with getopt_long(). Error messages name the option and suggest the most similar one. */
 #include "cli/arguments.h"
 
 #include "base/check.h"
@@ -43,7 +43,8 @@ static void reject_unknown(const struct cli_action *action, const char *typed)
     (void)cli_fail(CLI_USAGE, "unknown option %s%s", typed, cli_suggestion(&nearest, "--", suggestion));
 }
 
-/* In a cluster of letters such as -xyz, getopt_long() has not advanced to the next argument yet. */
+/* Prints why getopt_long() rejected an option. In a cluster of letters such as -xyz, getopt_long() has not
+ * advanced optind to the next argument yet, so the message names the letter in optopt. */
 static void reject_option(const struct cli_action *action, char **argv)
 {
     const char letter[] = {'-', (char)optopt, '\0'};

@@ -22,15 +22,15 @@ MUST_USE bool cli_parse(const struct cli_action *action, int argc, char **argv, 
 
 /* Returns the value of an option, or NULL if it was not given. The action must have an option `name`. */
 const char *cli_value(const struct cli_arguments *arguments, const char *name);
-/* Returns true if the flag `name` was given. The action must have it. */
+/* Returns true if the flag `name` was given. The action must have a flag `name`. */
 bool cli_flag(const struct cli_arguments *arguments, const char *name);
 
 /* Parses `text` as a UUID. Returns false after printing an error. `what` names the operand or option in the
  * error, for example "--author". */
 MUST_USE bool cli_parse_uuid(const char *what, const char *text, struct uuid *out);
 
-/* Writes ` (did you mean --author?)` to `out`, to be appended to an error; "" if no word is similar. `dashes`
- * is written before the word ("--" or ""). Returns `out`. */
+/* Writes a suggestion such as ` (did you mean --author?)` to `out`, to be appended to an error message. If no
+ * word is similar, writes "". `dashes` ("--" or "") is written before the word. Returns `out`. */
 struct nearest_word;
 const char *cli_suggestion(const struct nearest_word *nearest, const char *dashes, char out[128]);
 

@@ -81,7 +81,8 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* Prints no message, because `--help` falls back to the whole command. */
+/* Returns NULL without a message if there is no such action, because `--help` then describes the whole
+ * command. */
 static const struct cli_action *look_up_action(const struct cli_command *command, const char *name)
 {
     if (!command->actions[0].name)

@@ -27,13 +27,14 @@ struct cli_option {
     const char *argument; /* placeholder such as "UUID"; NULL for a flag */
     const char *help;
     bool is_required;
-    bool is_repeatable; /* at most one option of an action may be; see cli_arguments.repeated */
+    bool is_repeatable; /* at most one option of an action; see cli_arguments.repeated */
 };
 
 struct cli_arguments;
 
-/* Texts are plain sentences, which are wrapped when printed. An empty line separates paragraphs. A paragraph
- * that begins with a space is printed unchanged. */
+/* The subcommand of a command, or the command itself if it has no subcommands. Texts are plain sentences,
+ * which are wrapped when printed. An empty line separates paragraphs. A paragraph that begins with a space is
+ * printed unchanged. */
 struct cli_action {
     const char *name;     /* NULL if the command has no subcommands */
     const char *operands; /* for the usage line, such as "FILE…"; may be NULL */
@@ -41,7 +42,7 @@ struct cli_action {
     const struct cli_option *options; /* may be NULL */
     const char *summary;              /* one line; NULL if the command's summary applies */
     const char *description;          /* may be NULL */
-    const char *partial;              /* in which case the exit status is 1; NULL if never */
+    const char *partial;              /* help text: when the exit status is 1; NULL if never */
     const char *examples;             /* one command per line; may be NULL */
     enum cli_exit (*run)(struct cli *cli, const struct cli_arguments *arguments);
 };

@@ -15,12 +15,13 @@
 
 struct login_change {
     struct uuid author_id;
-    struct str login; /* normalized; p == NULL: the author chooses it */
+    struct str login; /* normalized; if p is NULL, the author chooses it */
     uint8_t hash[SECRET_HASH_LEN];
     int64_t now;
 };
 
-/* Checked before the invitation is created, so that the author never sees a name conflict. */
+/* Checks that no other author has the sign-in name. Runs before the invitation is created, so that the author
+ * never sees a name conflict. */
 static enum err check_login(struct store *store, struct arena *arena, const struct login_change *c,
                             int64_t author_row)
 {

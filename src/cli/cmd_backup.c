@@ -33,7 +33,8 @@ static enum cli_exit draft_begin(struct draft *d, const char *target)
     return CLI_DONE;
 }
 
-/* Returns true if the target is the database or one of its companion files, even through a link. */
+/* Returns true if the target is the database or one of its companion files, even if the target is a link to
+ * it. */
 static bool is_of_database(const char *target, const char *database)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-import", "-lock"};

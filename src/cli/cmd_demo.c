@@ -57,7 +57,8 @@ static enum cli_exit find_author(struct cli *cli, struct demo_author *c)
     return cli_read(cli, choose, c) ? CLI_COULD_NOT : CLI_DONE;
 }
 
-/* Reads the key of an earlier run. Returns false if there is none or it is malformed. */
+/* Reads the API key that an earlier `viewtally demo` stored in the file `path`. Returns false if the file is
+ * missing or the key is malformed. */
 static bool read_key(const char *path, const struct config *config, struct key_text *key)
 {
     FILE *f = path ? fopen(path, "re") : NULL;

@@ -127,8 +127,8 @@ static void remove_database(const char *path)
     }
 }
 
-/* Copies the database into the empty file `path` and opens the copy. With `creates`, a missing database
- * counts as an empty one, because the real import would create it. */
+/* Copies the database into the empty file `path` and opens the copy. If `creates` is true, a missing database
+ * is treated as an empty one, because the real import would create it. */
 static enum err open_copy(const struct cli *cli, bool creates, const char *path, struct store **out,
                           struct error *error)
 {

@@ -1,6 +1,6 @@
 /* viewtally platform probe: makes every call that a refresh run could make for one account and shows the
  * responses, how they are interpreted and what a run would change. Stores nothing except refreshed tokens,
- * because the platform may have revoked the old ones. */
+ * which must be stored because the platform may have revoked the old ones. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/arguments.h"
@@ -25,11 +25,11 @@ enum {
 
 /* A post to read. Posts of one kind are read by the same form of request. */
 struct probe_post {
-    struct str id; /* the platform's id, or one to resolve */
+    struct str id; /* the platform's id; if `resolved` is false, an id that must be resolved first */
     int64_t posted_at;
     bool resolved;
     int views_source;
-    int64_t counts[COUNT_KINDS]; /* stored */
+    int64_t counts[COUNT_KINDS]; /* the counts stored in the database */
 };
 
 struct probe {
@@ -41,7 +41,7 @@ struct probe {
     enum err err;
     int calls, recorded;
     bool any_ok;
-    enum outcome_kind worst; /* of the calls in form 0, the first form of the request */
+    enum outcome_kind worst; /* the first failure of a call in form 0, the first form of the request */
 };
 
 /* ---- the posts ---- */
@@ -133,7 +133,8 @@ static void add_field(struct json_shape *f, struct str path, const char *type)
         f->list[f->count++] = (struct shape_field){path, type, 1};
 }
 
-/* All keys that are ids are treated as one field. */
+/* Returns the path of the field `name` below `path`. All names that are ids become "{id}", so that they are
+ * shown as one field. */
 static struct str path_of(struct json_shape *f, struct str path, struct str name)
 {
     unsigned long long n;
@@ -144,7 +145,8 @@ static struct str path_of(struct json_shape *f, struct str path, struct str name
                         id ? 4 : (int)name.len, id ? "{id}" : name.p);
 }
 
-/* In the response of a Graph batch, each body is a string that contains JSON. */
+/* Collects the fields of `v`. Parses a string that contains a JSON object, too, because each body in the
+ * response of a Graph batch is such a string. */
 static void collect_fields(struct json_shape *f, struct str path, struct yyjson_val *v)
 {
     struct str text = jsonr_text(v), name;
@@ -216,7 +218,7 @@ static void show_request(struct probe *p, const char *what, const struct platfor
         return;
     struct str body = q->body;
     if (str_eq(q->content_type,
-               STR("application/x-www-form-urlencoded"))) /* a batch, with the token beside it */
+               STR("application/x-www-form-urlencoded"))) /* the form contains a batch and the token: show only the batch */
         body = form_parse(&p->session->call_arena, body, &form) ? STR("") : form_get(&form, STR("batch"));
     buf_append(&p->out, STR("   body      "));
     cli_append_text(&p->out, str_make(body.p, body.len < 3 * PATH_SHOWN ? body.len : 3 * PATH_SHOWN));
@@ -393,7 +395,8 @@ static void call_all(struct probe *p, const char *what, const struct platform_ca
     }
 }
 
-/* Without combined metrics the request depends on the hour: sends the request of the other kind of hour. */
+/* Requests the other kind of metrics. Without platform_call.combined, a call requests one of two kinds of
+ * metrics, which depends on the hour, so this sends the request of an earlier hour with the other kind. */
 static void call_other_kind(struct probe *p, const char *what, const struct platform_call *call)
 {
     struct arena scratch;

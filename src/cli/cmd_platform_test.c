@@ -43,7 +43,8 @@ static bool select_post(void *ctx, const struct video *video)
     return true;
 }
 
-/* A post whose id has not been resolved yet is not used: resolving it is up to a refresh run. */
+/* Selects a post to read. Skips a post whose id has not been resolved yet, because only a refresh run resolves
+ * ids. */
 static enum err find_post(struct account_test *t)
 {
     const int64_t now = clock_wall_ms();
@@ -91,7 +92,7 @@ static enum err send_call(struct account_test *t)
     return OK;
 }
 
-/* Selects another form of the request. Returns false if there is none. */
+/* Selects the next form of the request for the next call. Returns false if there is none. */
 static bool next_tier(struct account_test *t)
 {
     if (t->outcome.with_account) {

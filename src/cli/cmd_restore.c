@@ -30,7 +30,8 @@ struct restore {
     struct carry_result carried;
 };
 
-/* Handles a failed check: an error, or with --force a line that names the skipped check. */
+/* Handles a failed check. Prints an error, or with --force, prints a line that names the skipped check and
+ * returns CLI_DONE. */
 static enum cli_exit refuse_or_skip(const struct restore *r, const char *check, const char *why)
 {
     if (!r->force)
@@ -42,8 +43,8 @@ static enum cli_exit refuse_or_skip(const struct restore *r, const char *check, 
     return CLI_DONE;
 }
 
-/* The lock excludes other viewtally processes. This finds others, such as an sqlite3 shell, and checkpoints
- * the write-ahead log. */
+/* Checks that no other program, such as an sqlite3 shell, uses the database, and checkpoints the write-ahead
+ * log. (The database lock already excludes other viewtally processes.) */
 static enum cli_exit check_unused(const struct restore *r)
 {
     struct error error;
@@ -52,8 +53,9 @@ static enum cli_exit check_unused(const struct restore *r)
     return refuse_or_skip(r, "SQLite's own check that no other process uses the database", error.text);
 }
 
-/* Finds the replaced database: the current one, or the one that an interrupted restore renamed. If there is
- * neither, the file that an earlier restore renamed contains at least the revocations until then. */
+/* Returns the path of the replaced database: the current one, or the one that an interrupted restore renamed.
+ * If there is neither, returns the file that an earlier restore renamed, which contains at least the
+ * revocations until that restore. Returns NULL if there is no such file. */
 static const char *replaced_of(const struct replacement *r)
 {
     return !r->is_missing ? r->path : r->before[0] ? r->before : NULL;

@@ -29,12 +29,12 @@ struct service_status {
     int64_t now;
     struct lease_row lease;
     int64_t last_started_at, last_finished_at; /* of the newest complete run */
-    int64_t live, stale;                       /* videos */
+    int64_t live, stale;                       /* numbers of videos */
     int64_t database_bytes, wal_bytes;
     struct platform_health platforms[PLATFORM_APIS];
     struct shown_run runs[RUNS_SHOWN];
     int run_count;
-    struct arena arena; /* of their texts */
+    struct arena arena; /* for the texts of the members above */
 };
 
 /* ---- reading ---- */
@@ -380,7 +380,7 @@ static enum cli_exit gather(struct service_status *s)
     s->now = clock_wall_ms();
     s->sources = sources_configured(s->config);
     s->rule = slot_rule_of(s->config, 0);
-    s->rule.jitter_ms = 0; /* each server has its own */
+    s->rule.jitter_ms = 0; /* the jitter of a server is not known here; each has its own */
     enum err err = read_all(s, store);
     store_close(store);
     s->database_bytes = file_bytes(s->config->store.path, "");

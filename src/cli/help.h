@@ -15,7 +15,7 @@ void cli_print_help(const struct cli_command *command, const struct cli_action *
 
 extern const char cli_exit_statuses[]; /* the meaning of each exit status, in one sentence */
 
-/* The maximum length of a usage line. */
+/* The maximum size in bytes of a usage line. */
 enum { CLI_USAGE_MAX = 1024 };
 /* Appends the usage line, such as "viewtally key create --author UUID --name NAME [--json]". */
 void cli_append_usage(struct buf *b, const struct cli_command *command, const struct cli_action *action);

@@ -5,8 +5,9 @@
 #include "auth/api_key.h"
 #include "cli/cli.h"
 
-/* Creates a key and commits it to the configured database. Returns CLI_DONE if `text` contains the key; it is
- * committed and may be shown. For other results an error has been printed. `key->name` points into `name`. */
+/* Creates a key and commits it to the configured database. Returns CLI_DONE if the key was committed; `text`
+ * then contains the key, which may be shown. Otherwise an error has been printed. `key->name` points into
+ * `name`. */
 enum cli_exit key_create(struct cli *cli, const struct uuid *author_id, struct str name, struct api_key *key,
                          struct key_text *text);
 

@@ -1,4 +1,4 @@
-/* Loads the positions in blocks, then counts the events after each. */
+/* Loads the poll positions in blocks, then counts the events after each position. */
 #include "cli/key_lag.h"
 
 #include "base/check.h"

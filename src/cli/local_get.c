@@ -17,8 +17,8 @@ struct local_call {
     struct error *error;
 };
 
-/* "http://127.0.0.1:8080", or "http://localhost" for a Unix socket. Returns false if no connection to the
- * address is possible. */
+/* Writes the origin of `address`: "http://127.0.0.1:8080", or "http://localhost" for a Unix socket. Returns
+ * false if `address` is invalid or its port is 0. */
 static bool origin_of(const char *address, char origin[ORIGIN_MAX])
 {
     struct sockaddr_storage at = {0};

@@ -25,7 +25,7 @@ struct platform_session {
     const struct http_request *request;
     struct arena call_arena; /* for request and response; wiped before the next call */
     struct http_response response;
-    const char *network; /* why there is no response; NULL if there is one */
+    const char *network; /* the network error if there is no response, else NULL */
     char network_text[256];
 };
 
@@ -37,7 +37,7 @@ void platform_session_close(struct platform_session *a);
 /* Refreshes the tokens and stores them. Returns false if it fails; token_refresh_result contains the reason.
  */
 bool platform_session_refresh(struct platform_session *a);
-/* Like platform_session_refresh() if the access token expires soon, even if the account is marked "reconnect
+/* Calls platform_session_refresh() if the access token expires soon, even if the account is marked "reconnect
  * required". Otherwise does nothing and returns true. */
 bool platform_session_refresh_if_due(struct platform_session *a);
 

@@ -12,7 +12,7 @@ static void on_deadline(uv_timer_t *timer)
     s->timed_out = true;
 }
 
-/* redis_session_wait() checks the waiter itself. */
+/* The callback of the waiter. Does nothing, because redis_session_wait() polls the waiter. */
 static void wake(struct waiter *w)
 {
     (void)w;

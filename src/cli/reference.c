@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Inside a table cell `|` ends the cell. */
+/* Writes the text of a table cell. Escapes `|`, which would end the cell. */
 static void write_cell(FILE *to, const char *text)
 {
     for (; *text; text++)

@@ -7,8 +7,8 @@
 
 /* Prints how many revocations were carried over from the replaced database. If they are incomplete, also
  * lists every live key, active plan, app and platform account of the restored database `path` with its id,
- * and what to do. Returns CLI_COULD_NOT if the list cannot be read or printed; the restore itself is complete
- * even then. */
+ * and what to do. Returns CLI_COULD_NOT if the list cannot be read or printed. The restore itself is complete
+ * even in that case. */
 MUST_USE enum cli_exit restore_report(const char *path, const struct carry_result *carried);
 
 #endif

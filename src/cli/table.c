@@ -29,7 +29,7 @@ void table_fini(struct table *t)
     buf_fini(&t->cells);
 }
 
-/* Code points, which is the width on a terminal of all but wide scripts. */
+/* Returns the number of code points, which is the width on a terminal except for wide scripts. */
 static size_t width_of(const char *text)
 {
     size_t width = 0;

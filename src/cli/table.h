@@ -27,7 +27,7 @@ void table_add_i64(struct table *t, int64_t value);
 void table_add_time(struct table *t, int64_t t_ms,
                     const char *if_none); /* for TIME_NONE, appends `if_none` */
 void table_add_uuid(struct table *t, const struct uuid *id);
-/* Ends a cell that the caller has appended to t->cells in several parts. */
+/* Ends a cell whose text the caller has appended to t->cells itself. */
 void table_end_cell(struct table *t);
 
 /* Prints the table or the JSON array, and frees the table. Prints nothing for a table without rows. */
