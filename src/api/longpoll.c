@@ -89,8 +89,8 @@ static void on_free(struct request *r)
 enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms)
 {
     bool first = list_is_empty(&l->waiting) && list_is_empty(&l->due);
-    /* While no request waited, the timer did not poll store_get_version(). A commit between this request's read
-     * and now would therefore be missed, so wake the request to read once more. */
+    /* While no request waited, the timer did not poll store_get_version(). A commit between this request's
+     * read and now would therefore be missed, so wake the request to read once more. */
     bool reads_again = first && !w->request;
     if (reads_again)
         (void)has_changed(l);

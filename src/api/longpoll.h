@@ -25,8 +25,9 @@ struct longpoll *longpoll_new(uv_loop_t *loop, struct store *store);
  * ignored. */
 void longpoll_close(struct longpoll *l);
 
-/* Makes the request wait for a commit, at most until `deadline_ms` (monotonic time). Return the value of this
- * function from the current step. The next step must check whether there is new data, and may wait again. Sets r->on_free. */
+/* Makes the request wait for a commit, at most until `deadline_ms` (monotonic time). Return the value of
+ * this function from the current step. The next step must check whether there is new data, and may wait
+ * again. Sets r->on_free. */
 enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms);
 
 /* Wakes all waiting requests. Call before the server stops. Afterwards longpoll_is_draining() returns true;

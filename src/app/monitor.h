@@ -15,8 +15,9 @@ struct monitor *monitor_new(uv_loop_t *loop, const struct config *config);
  * each to NULL before it closes the subsystem. */
 struct admin_view *monitor_view(struct monitor *m);
 
-/* Opens the admin listener, unless [admin] listen is empty. If [admin] listen has its default value and that
- * address is in use, logs a warning and returns OK without an admin listener, so that several processes can run with default settings. */
+/* Opens the admin listener, unless [admin] listen is empty. If [admin] listen has its default value and
+ * that address is in use, logs a warning and returns OK without an admin listener, so that several
+ * processes can run with default settings. */
 MUST_USE enum err monitor_open(struct monitor *m, struct error *error);
 
 /* Adds the metrics of the response cache to the page /metrics. */

@@ -61,9 +61,10 @@ static const char *replaced_of(const struct replacement *r)
     return !r->is_missing ? r->path : r->before[0] ? r->before : NULL;
 }
 
-/* Event ids that were served after the backup must not be issued again. The new ids therefore begin after the
- * newest id of the replaced database. If it is unreadable, they begin after the current time: ids are times
- * in milliseconds and run ahead of the clock only after more than 1,000 events a second over a long time. */
+/* Gives the draft its own identity. Event ids that were served after the backup must not be issued again. The
+ * new ids are therefore greater than the ids of the replaced database. In case that database is unreadable,
+ * they are also greater than the current time plus a day. That is sufficient, because ids are times in
+ * milliseconds and run ahead of the clock only during more than 1,000 events a second. */
 static enum err renew_draft(struct restore *r, struct error *error)
 {
     const struct replacement *p = &r->replacement;

@@ -6,9 +6,9 @@
 #include "cli/cli.h"
 #include "store/store.h"
 
-/* Acquires the shared lock of the configured database (store/database_lock.h) until the process ends. Call it
- * before opening the database; the functions below call it themselves. A second call does nothing. If `creates`
- * is false, the database must exist. Returns false after printing an error. */
+/* Acquires the shared lock of the configured database (store/database_lock.h) until the process ends. Call
+ * it before opening the database; the functions below call it themselves. A second call does nothing. If
+ * `creates` is false, the database must exist. Returns false after printing an error. */
 MUST_USE bool cli_lock_database(struct cli *cli, bool creates);
 
 /* Migrates the configured database to this binary's schema. If `creates` is false, a missing database is an

@@ -16,8 +16,9 @@ struct redis_session {
     const struct config *config;
 };
 
-/* Starts to connect. `s` must be zeroed and must not move. If Redis is unavailable, returns OK, and later calls
- * fail. Returns an error if the configuration is invalid; do not close the session then. */
+/* Connects and waits until Redis is up or unavailable. `s` must be zeroed and must not move. If Redis is
+ * unavailable, returns OK, and later calls fail. Returns an error if the configuration is invalid; do not
+ * close the session then. */
 MUST_USE enum err redis_session_open(struct redis_session *s, const struct config *c, struct error *error);
 
 /* Runs the loop until s->waiter has completed. Cancels the waiter once the session has taken a second. */

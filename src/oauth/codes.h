@@ -9,8 +9,8 @@
 #include "store/author_keys.h"
 
 #define CODE_LIFE_MS (300 * SECOND_MS)
-/* Codes are deleted at this age. A code that was exchanged for a key is stored longer, because a second use of
- * the code must revoke the key. */
+/* Codes are deleted at this age. A code that was exchanged for a key is stored longer, because a second
+ * use of the code must revoke the key. */
 #define CODE_UNUSED_RETENTION_MS HOUR_MS
 #define CODE_USED_RETENTION_MS   (30 * DAY_MS)
 

@@ -31,8 +31,8 @@ struct chart {
 /* Writes the chart and its table. */
 void chart_write(struct buf *b, const struct chart *c);
 
-/* Returns the distance between the grid lines of a chart whose highest value is `max`: the lowest value of the
- * form 1, 2 or 5 times a power of ten, at least 1, with which at most four grid lines are needed. */
+/* Returns the distance between the grid lines of a chart whose highest value is `max`: the lowest value of
+ * the form 1, 2 or 5 times a power of ten, at least 1, with which at most four grid lines are needed. */
 int64_t chart_grid_step(int64_t max);
 
 /* Writes a horizontal bar with the CSS class `class`. It is filled to `part` / `whole`. */

@@ -11,8 +11,8 @@ struct str web_form_token(struct request *r);
 
 /* Loads the secret from the form cookie into page_context->secret. Call for a viewer without a session. */
 void form_token_load_secret(struct request *r);
-/* Sets the form cookie if web_form_token() generated a secret. Call once, after the page was written and before
- * its header fields are sent (in http_app.finish). */
+/* Sets the form cookie if web_form_token() generated a secret. Call once, after the page was written and
+ * before its header fields are sent (in http_app.finish). */
 void form_token_save_secret(struct request *r);
 
 /* Returns true if page_context->form contains the valid token. */

@@ -248,8 +248,8 @@ static enum next created_step(struct request *r)
     return show_key(r, creation);
 }
 
-/* Derives the key and its id from the ticket and the browser's secret. Both are as hard to guess as the ticket
- * and the secret together. */
+/* Derives the key and its id from the ticket and the browser's secret. Both are as hard to guess as the
+ * ticket and the secret together. */
 static void derive_key(const struct page_context *page, struct str ticket, struct key_creation *creation)
 {
     uint8_t bytes[SECRET_LEN];

@@ -67,8 +67,8 @@ bool web_path_is_local(struct str path)
     return path.len == 1 || path.p[1] != '/';
 }
 
-/* After the sign-in, the browser returns to the URL of this request. A POST is the exception, because its form
- * is lost by then (but see WEB_OWN_QUERY). */
+/* After the sign-in, the browser returns to the URL of this request. A POST is the exception, because its
+ * form is lost by then (but see WEB_OWN_QUERY). */
 enum next web_redirect_to_sign_in(struct request *r)
 {
     struct str here = r->query.p ? arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p,
@@ -161,8 +161,8 @@ static enum next proxy_step(struct request *r)
     return begin_without_session(r);
 }
 
-/* Returns true if the request has the field [account] auth_header and the peer is a trusted proxy. Clients can
- * send the field, too, so it is ignored from any other peer. */
+/* Returns true if the request has the field [account] auth_header and the peer is a trusted proxy. Clients
+ * can send the field, too, so it is ignored from any other peer. */
 static bool is_from_proxy(struct request *r)
 {
     struct web *web = page_context_of(r)->web;

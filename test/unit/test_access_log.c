@@ -1,5 +1,5 @@
-/* The access log while it cannot be written: bounded buffer, log messages, whole lines. Rotation, pipes and
- * the content of lines: test/flow/test_access_log.py. */
+/* The access log while its target cannot be written: bounded buffer, log messages, whole lines.
+ * test/flow/test_access_log.py tests rotation, pipes and the content of lines. */
 #include "unit.h"
 
 #include "admin/access_log.h"
@@ -56,8 +56,8 @@ static size_t read_text(const char *from)
     return (size_t)n;
 }
 
-/* Returns the number of lines of `text` that contain `what`. Searches line by line, because strstr() under
- * AddressSanitizer measures the whole rest of the text. */
+/* Returns the number of lines in the buffer `text` that contain `what`. Searches line by line, because
+ * strstr() under AddressSanitizer measures the whole rest of the text. */
 static int count_lines(const char *what)
 {
     int n = 0;

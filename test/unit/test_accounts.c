@@ -56,7 +56,7 @@ static void hash_is_sha_256_of_the_bytes(void **state)
     uint8_t hash[SECRET_HASH_BYTES];
     (void)state;
     secret_hash(&zero, hash);
-    assert_memory_equal(hash, "\x66\x68\x7a\xad\xf8\x62\xbd\x77", 8); /* of 32 zero bytes */
+    assert_memory_equal(hash, "\x66\x68\x7a\xad\xf8\x62\xbd\x77", 8); /* the SHA-256 of 32 zero bytes begins with these bytes */
 }
 
 static void form_token_is_valid_for_its_secret_and_author_only(void **state)
@@ -274,7 +274,7 @@ static void outdated_hash_is_replaced(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-/* Canceling a queued job removes it; a job above the limit is rejected. */
+/* Canceling a queued job removes the job from the queue. A job above the limit is rejected. */
 static void jobs_run_or_wait_up_to_a_limit(void **state)
 {
     enum { ROOM = PASSWORD_JOBS + PASSWORD_QUEUE_MAX };

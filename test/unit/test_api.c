@@ -21,7 +21,7 @@ static void cursor_round_trip_preserves_the_position(void **state)
     assert_true(cursor_parse(&no_filter, &author_a, str_make(text, sizeof text), &back));
     assert_int_equal(back.posted_at, at.posted_at);
     assert_memory_equal(&back.id, &at.id, sizeof at.id);
-    /* The page size is not bound. */
+    /* A cursor is not bound to the page size. */
     struct videos_query q = no_filter;
     q.limit = 17;
     assert_true(cursor_parse(&q, &author_a, str_make(text, sizeof text), &back));
@@ -160,7 +160,7 @@ static void row_without_a_gain_is_left_out(void **state)
     struct stats_days days;
     (void)state;
     assert_false(stats_days_begin(&days, &row, &range));
-    row.days = later; /* a day in the future of this clock */
+    row.days = later; /* a day that is in the future by the current clock */
     assert_false(stats_days_begin(&days, &row, &range));
     row.first_reading_at = TIME_NONE;
     assert_false(stats_days_begin(&days, &row, &range));

@@ -19,7 +19,7 @@ static void read_file(const char *path, struct buf *out)
     (void)fclose(f);
 }
 
-/* `newline` as the file writes the end of a line. */
+/* Asserts that the file contains the table. `newline` is the end of a line as the file writes it. */
 static void assert_holds_table(const char *path, const char *newline)
 {
     struct buf table, text, wanted;

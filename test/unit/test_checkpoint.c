@@ -15,7 +15,7 @@
 
 #include <sqlite3.h>
 
-/* As in checkpoint.c with VT_TEST_SEAMS. */
+/* The value that checkpoint.c uses with VT_TEST_SEAMS. */
 enum { START_PAGES = 500 };
 enum { WAIT_MS = 20000, BLOCKING_PAGES = 150 };
 

@@ -1,4 +1,4 @@
-/* Dates, times and integers as text, compared with what gmtime_r() and snprintf() make of them. */
+/* Dates, times and integers as text, compared with the results of gmtime_r() and snprintf(). */
 #include "unit.h"
 #include "lib/random.h"
 
@@ -50,7 +50,8 @@ static void dates_follow_the_calendar(void **state)
     assert_true(date_parse(STR("1970-01-01"), &date) && date == 0);
     assert_true(date_parse(STR("2000-02-29"), &date) && date == 11016);
     assert_true(date_parse(STR("2026-11-21"), &date) && date == 20778);
-    /* Every day from 0001 to 2400 is its own and comes back; the next one is one more. */
+    /* Every day from the years 0001 to 2400 round-trips, and the number of each day is that of the day before
+     * plus one. */
     int32_t first;
     assert_true(date_parse(STR("0001-01-01"), &first));
     for (int32_t d = first; d < first + 2400 * 366; d += 13) {

@@ -14,7 +14,7 @@ struct attempt {
     char path[64];
 };
 
-/* Loads `text` as a file (NULL: no file), and the environment. */
+/* Loads a configuration from a file with the content `text` (no file if NULL) and from `environment`. */
 static void load(struct attempt *a, const char *text, const char *const *environment)
 {
     snprintf(a->path, sizeof a->path, "/tmp/viewtally-config-XXXXXX");

@@ -28,7 +28,7 @@ static void minutes(struct world *w, int64_t count)
     }
 }
 
-/* The floor that is known after a restart is the stored one. */
+/* Restarts the process after `down_ms`. It then has only the stored floor. */
 static void restart(struct world *w, int64_t down_ms)
 {
     w->wall_ms += down_ms;
@@ -110,7 +110,7 @@ static void ten_years_ahead_for_an_hour_have_no_lasting_effect(void **state)
     minutes(&w, 1);
     assert_int_equal(w.stored.floor_ms, START + 61 * MINUTE_MS);
     assert_int_equal(w.stored.ahead_wall_ms, 0);
-    w.wall_ms += YEARS; /* again: the 24 hours begin again */
+    w.wall_ms += YEARS; /* the clock jumps again, so the 24 hours begin again */
     minutes(&w, 24 * 60);
     assert_true(w.stored.floor_ms < START + YEARS);
 }
@@ -161,7 +161,7 @@ static void two_processes_do_not_count_a_minute_twice(void **state)
     (void)state;
     w.wall_ms += YEARS;
     observe(&w, 0);
-    for (int i = 0; i < 60; i++) { /* each observes once a minute, half a minute after the other */
+    for (int i = 0; i < 60; i++) { /* two processes observe once a minute, half a minute apart */
         w.wall_ms += MINUTE_MS / 2;
         observe(&w, MINUTE_MS);
         w.wall_ms += MINUTE_MS / 2;

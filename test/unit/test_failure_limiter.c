@@ -155,7 +155,8 @@ static void attacks_from_another_network_do_not_lock_the_owner_out(void **state)
     sign_in_limiter_free(l);
 }
 
-/* Tries the account `count` times, each from another network. Returns how many attempts were allowed. */
+/* Tries to sign in to the account `count` times, each time from a different network. Returns the number of
+ * attempts that were allowed. */
 static int attempt_from_many_networks(struct sign_in_limiter *l, int count, int64_t now_ms)
 {
     char address[40];

@@ -102,7 +102,7 @@ static void young_videos_grow_faster_than_old_ones(void **state)
     assert_true(first_day > 2 * fifth_day);
     assert_true(fifth_day > 3 * last_day);
     assert_true(last_day > 0);
-    /* Beyond its size a video hardly grows. */
+    /* A video with many more views than the model expects hardly grows. */
     assert_true(gain_of_many(5, PLATFORM_YOUTUBE, 20 * TYPICAL, &m) * 50 < first_day);
     assert_true(gain_of_many(5, PLATFORM_YOUTUBE, 20 * TYPICAL, &m) > 0);
 }

@@ -121,7 +121,8 @@ static bool is_entity(struct str s)
     return false;
 }
 
-/* For random input, the output is valid UTF-8 and contains no character that ends a text or an attribute. */
+/* For random input, the output is valid UTF-8 and contains no character that could end element content or an
+ * attribute. */
 static void random_input_is_always_escaped(void **state)
 {
     static const char likely[] = "<>&\"'\0\n\x1b\x7f\xC2\x85\xE2\x80\xAE\xF0\x9F\xED\xA0\xFF;#ab";

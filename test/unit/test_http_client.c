@@ -34,7 +34,7 @@ struct rig {
     bool close_in_done, start_in_done;
 };
 
-/* `origin` ends before the port; the port of `peer` is appended. */
+/* Opens a client. `origin` ends before the port, and the port of the server `peer` is appended. */
 static void rig_open(struct rig *rig, const char *origin, const char *peer)
 {
     memset(rig, 0, sizeof *rig);
@@ -62,7 +62,7 @@ static void rig_close(struct rig *rig)
     assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
     assert_true(rig->closed);
     assert_int_equal(uv_loop_close(&rig->loop), 0);
-    assert_int_equal(ERR_peek_error(), 0); /* a leftover error would be reported by hiredis */
+    assert_int_equal(ERR_peek_error(), 0); /* hiredis would report a leftover OpenSSL error as its own */
 }
 
 /* Reopens the client with changed options. */

@@ -18,7 +18,8 @@ enum { MANY_FAULTS = 300, BLOCK = 8 << 10 };
 
 /* ---- the n-th call fails ---- */
 
-/* Asserts that the client received all responses, or a 503 and the end of the connection, or only the end. */
+/* Asserts that the client received all responses, or a 503 followed by the end of the connection, or only the
+ * end of the connection. */
 static void expect_valid_outcome(struct peer *p, const char *heads, size_t requests, unsigned n)
 {
     struct peer_response responses[8];
@@ -370,7 +371,7 @@ static void arena_continues_in_its_reserve(void **state)
     assert_true(a.lacks_memory && reserve.is_in_use);
     fault_arm(0, false);
     memset(arena_alloc(&a, 60 << 10), 'x',
-           60 << 10); /* lacks_memory stays set although memory is available again */
+           60 << 10); /* lacks_memory stays true although memory is available again */
     assert_true(a.lacks_memory);
     arena_reset(&a);
     assert_false(a.lacks_memory || reserve.is_in_use);

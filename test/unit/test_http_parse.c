@@ -1,4 +1,4 @@
-/* The parser: streams give the expected requests however they are split, and each limit is exact to the
+/* The parser: a stream results in the expected requests wherever it is split, and each limit is exact to the
  * byte. */
 #include "unit.h"
 
@@ -92,8 +92,8 @@ static void reader_feed(struct reader *rd, struct str bytes)
     }
 }
 
-/* Describes the requests of the stream, read in pieces that end at `cuts` (0: unused) or after each `step`
- * bytes. */
+/* Appends the description of the requests in `stream` to `out`. The parser reads the stream in pieces: they
+ * end at the position `cut` if it is not 0, or after each `step` bytes. */
 static void read_stream(struct str stream, size_t cut, size_t step, const struct http_limits *limits,
                         struct buf *out)
 {
@@ -339,7 +339,8 @@ static void continue_is_expected_only_with_a_body_and_http_1_1(void **state)
     assert_false(expects_continue("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"));
 }
 
-/* The access log needs the parsed parts; the error response to HEAD needs the method. */
+/* The access log needs the parsed parts of a rejected request. The error response to HEAD needs its
+ * method. */
 static void rejected_request_has_its_parsed_parts(void **state)
 {
     struct reader rd;
@@ -454,7 +455,7 @@ static void limits_chunk_framing(void **state)
     expect_at_size(before, 'e', 1025, "\r\nx\r\n0\r\n\r\n", "413");
     (void)snprintf(before, sizeof before, "%s1;e=", head);
     expect_at_size(before, 'e', 1024, "\r\nx\r\n0\r\n\r\n",
-                   "413"); /* the limit applies to names plus values */
+                   "413"); /* the limit applies to the sum of names and values */
     (void)snprintf(before, sizeof before, "%s1;e\r\nx\r\n1;", head);
     expect_at_size(before, 'e', 1024, "\r\nx\r\n0\r\n\r\n",
                    "413"); /* the limit applies to the sum of all chunks */

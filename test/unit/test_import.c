@@ -157,8 +157,8 @@ static void video_without_posts_has_no_posted_at(void **state)
     assert_int_equal(sql("SELECT videos_count FROM authors"), 1);
 }
 
-/* All readings of one author and time are one step, wherever their lines are: with a baseline of 2,000, an
- * ordinary reading of 1,500 is no gain. */
+/* All readings of one author with the same time are one step, even if their lines are in different files. In
+ * one step with a baseline of 2,000, an ordinary reading of 1,500 is not a gain. */
 static void readings_of_a_step_are_collected_from_all_files(void **state)
 {
     (void)state;
@@ -178,7 +178,8 @@ static void readings_of_a_step_are_collected_from_all_files(void **state)
     assert_int_equal(sql("SELECT sum(baseline_pending) FROM videos"), 0);
 }
 
-/* If the step were split, the 1,500 would be a gain before the baseline of 2,000 is applied. */
+/* If the step were split, the reading of 1,500 would be a gain, because the baseline of 2,000 would be
+ * applied later. */
 static void step_longer_than_a_batch_is_one_transaction(void **state)
 {
     (void)state;
@@ -197,7 +198,8 @@ static void step_longer_than_a_batch_is_one_transaction(void **state)
     buf_fini(&text);
 }
 
-/* A new video is compared with videos that had readings before this import, not with those of the import. */
+/* A new video is compared with videos that had readings before this import, not with videos that get their
+ * first reading in the import. */
 static void new_video_gets_its_threshold_from_earlier_videos(void **state)
 {
     (void)state;
@@ -413,7 +415,8 @@ static void produce_many(FILE *f)
                       1 + i % 2, 1 + i % 9, i % 24, i);
 }
 
-/* 300,000 readings with one megabyte: sorted runs, merges and steps of thousands of readings. */
+/* Imports 300,000 readings with one megabyte of sort memory. This causes sorted runs, merges, and steps of
+ * thousands of readings. */
 static void more_readings_than_fit_in_memory_are_sorted(void **state)
 {
     (void)state;

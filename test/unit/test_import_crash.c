@@ -50,7 +50,8 @@ static void append_entities(struct buf *out, unsigned *seed)
         }
 }
 
-/* Readings of a third of the authors per hour: with gaps, duplicates, other minutes and baselines. */
+/* Appends readings of a third of the authors for each hour, with gaps, duplicates, readings at other minutes,
+ * and baselines. */
 static void append_readings(struct buf *out, unsigned *seed)
 {
     for (int hour = 0; hour < HOURS; hour++)
@@ -90,7 +91,7 @@ static void ignore_bad_line(void *ctx, const char *file, int64_t line, struct st
     (void)reason;
 }
 
-/* Kills this process at the n-th call. */
+/* Kills this process at the n-th call of on_progress. */
 static void die_at_progress(void *ctx, const struct import_progress *progress)
 {
     int *calls_left = ctx;
@@ -127,7 +128,7 @@ static pid_t start_import(const struct importing *t, const char *path, int after
     _exit(import_run(store, &options, &summary) ? 4 : 0);
 }
 
-/* Returns false if it ended before it was killed. */
+/* Waits for the child. Returns false if it ended before it was killed. */
 static bool was_killed(pid_t child)
 {
     int status;
@@ -137,7 +138,8 @@ static bool was_killed(pid_t child)
     return WIFSIGNALED(status);
 }
 
-/* The result and duration of an uninterrupted import. */
+/* Runs an uninterrupted import. Appends the dump of its result to `dump` and returns its duration
+ * in microseconds. */
 static int straight(unsigned seed, struct buf *dump)
 {
     struct importing t;
@@ -182,7 +184,7 @@ static void sample_data_reaches_all_cases(void **state)
     importing_fini(&t);
 }
 
-/* Kills at each call of on_progress: between transactions and in the phases before. */
+/* Kills the import at each call of on_progress: between transactions and in the phases before them. */
 static void import_killed_between_transactions_is_completed_by_the_next(void **state)
 {
     (void)state;
@@ -202,7 +204,7 @@ static void import_killed_between_transactions_is_completed_by_the_next(void **s
     buf_fini(&expected);
 }
 
-/* Kills at random instants, up to four times on one database. */
+/* Kills imports at random instants, up to four times on one database. */
 static void import_killed_at_any_instant_is_completed_by_the_next(void **state)
 {
     (void)state;
@@ -261,7 +263,7 @@ static void two_concurrent_imports_give_the_same_result(void **state)
     buf_fini(&expected);
 }
 
-/* Baselines are finalized by the last import to end, or by the next import if that one was killed. */
+/* Of two imports, the one that ends last finalizes the baselines. If it was killed, the next import does. */
 static void last_of_two_imports_finalizes_baselines(void **state)
 {
     (void)state;

@@ -36,7 +36,7 @@ static void values_and_keys_are_separated_by_commas(void **state)
     buf_fini(&b);
 }
 
-/* After buf_discard_sent() the comma depends on a character that has been sent already. */
+/* Whether a comma is needed depends on the character before it, which buf_discard_sent() may have removed. */
 static void commas_continue_after_a_flush(void **state)
 {
     struct buf b;
@@ -175,7 +175,8 @@ static void buffer_that_is_too_small_fails(void **state)
     }
 }
 
-/* Each appender, at each size of the buffer: the whole text, or a failure and nothing beyond the maximum. */
+/* For each size of the buffer, each appender writes the whole text, or fails and writes nothing beyond the
+ * maximum. */
 static void every_appender_checks_its_room(void **state)
 {
     static const char whole[] =

@@ -1,6 +1,5 @@
-/* Limits on the keys of an author: live keys, and keys created per day. Exact counts, on a database of its
- * own.
- */
+/* Limits on the keys of an author: live keys, and keys created per day. The test counts
+ * exactly, on a database of its own. */
 #include "unit.h"
 
 #include "lib/temp_db.h"

@@ -72,7 +72,7 @@ static void run_for_a_while(void)
         (void)uv_run(&loop, UV_RUN_ONCE);
 }
 
-/* Its read may be older than the first version that is polled. */
+/* The first waiter's read may be older than the first version that the timer polls, so it reads again. */
 static void first_waiter_is_woken_to_read_once_more(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void first_waiter_is_woken_to_read_once_more(void **state)
     wait_on(0);
     run_for_a_while();
     assert_int_equal(woken[0], 1);
-    /* Its second wait misses nothing, so it is not woken. */
+    /* The second wait of the same request cannot have missed a commit, so the request is not woken. */
     wait_on(0);
     run_for_a_while();
     assert_int_equal(woken[0], 1);
@@ -89,7 +89,8 @@ static void first_waiter_is_woken_to_read_once_more(void **state)
     assert_int_equal(woken[0], 2);
 }
 
-/* While others wait, a commit after the read is newer than the last version that was polled. */
+/* While other requests wait, the timer polls. A commit after the new request's read is therefore newer than
+ * the last polled version, and wakes the request. */
 static void commit_between_read_and_wait_wakes_further_waiters(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@ static void duration_is_counted_in_its_bucket(void **state)
     (void)state;
     metrics_observe(&t, -5);
     metrics_observe(&t, 0);
-    metrics_observe(&t, 100); /* a bound belongs to its bucket: le */
+    metrics_observe(&t, 100); /* a bucket includes its upper bound (label `le`) */
     metrics_observe(&t, 101);
     metrics_observe(&t, 1000000);
     metrics_observe(&t, 60000001);
@@ -22,7 +22,7 @@ static void duration_is_counted_in_its_bucket(void **state)
     assert_int_equal(t.max_us, INT64_C(1) << 40);
 }
 
-/* Compared with the definition, at and around each bound. */
+/* Compares the buckets with their definition, for values at and around each bound. */
 static void bucket_bounds_are_inclusive(void **state)
 {
     (void)state;

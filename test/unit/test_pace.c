@@ -61,7 +61,7 @@ static void spread_distributes_calls_evenly(void **state)
         assert_in_range(at, T0 + i * 99, T0 + i * 101);
         spread_begin(&s, false, at);
     }
-    /* Calls above the plan are due at once. */
+    /* Calls above the planned number are due at once. */
     assert_true(spread_ready_at(&s, false) <= T0 + 40000);
     spread_init(&s, T0, 0, 400);
     spread_begin(&s, false, T0);
@@ -111,7 +111,7 @@ static void pace_limits_concurrency_and_pauses(void **state)
     assert_true(pace_ready_at(&p, T0) == PACE_NEVER);
     pace_end(&p);
     assert_true(pace_ready_at(&p, T0) <= T0);
-    p.half = true; /* halves the limit of three, rounded up */
+    p.half = true; /* halves the limit of three calls in flight to two (rounded up) */
     assert_true(pace_ready_at(&p, T0) == PACE_NEVER);
     pace_end(&p);
     pace_pause(&p, T0 + 500);

@@ -1,4 +1,5 @@
-/* Removing tokens and personal data from responses. Every sample must read the same afterwards. */
+/* Removing tokens and personal data from responses. Every sample must be
+ * parsed with the same result afterwards. */
 #include "lib/sample.h"
 #include "unit.h"
 

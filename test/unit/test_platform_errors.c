@@ -11,7 +11,7 @@
 struct expected {
     const char *code;
     int status;
-    enum outcome_kind outcome; /* of a read of two posts by token in form 0 */
+    enum outcome_kind outcome; /* of a call that reads two posts with a token, in form 0 */
     enum outcome_scope scope;
     int64_t wait_ms;
 };
@@ -56,7 +56,7 @@ static void check(const struct expected *e, struct outcome o)
                  (long long)o.wait_ms);
 }
 
-/* As many rows as the connector has, each of them found. */
+/* Fails unless `list` contains every row of the connector's table. */
 static void check_complete(const struct error_row *rows, const struct expected *list, size_t count)
 {
     size_t n = 0;
@@ -217,7 +217,7 @@ static const struct expected pinterest[] = {
     {"404", 404, OUTCOME_SPLIT, SCOPE_CALL, 0},
     {"50", 404, OUTCOME_SPLIT, SCOPE_CALL, 0},
     {"8", 429, OUTCOME_RETRY, SCOPE_ACCOUNT, MINUTE_MS},
-    /* the same code under another status is something else */
+    /* the same code with another status is a different error */
     {"2", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
     {"3", 403, OUTCOME_MALFORMED, SCOPE_CALL, 0},
     {"0", 500, OUTCOME_RETRY, SCOPE_CALL, 0},

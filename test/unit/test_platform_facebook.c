@@ -219,7 +219,7 @@ static void reads_default_metrics(void **state)
     r.call.tier = 2;
     assert_outcome(answer(&r, NODE_OF("2"), 200, REEL_OF("2", UPPER)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, REEL);
-    /* No insights at all: the object's own views, from now on. */
+    /* If the response has no insights, the object becomes the views source of the post. */
     r.items[0].views_source = 0;
     assert_outcome(answer(&r, NODE_OF("2"), 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, NODE);
@@ -228,7 +228,7 @@ static void reads_default_metrics(void **state)
     r.call.tier = 3;
     assert_outcome(answer(&r, NODE_OF("2"), 200, NULL), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, NODE);
-    /* A post whose views come from the object needs no insights. */
+    /* A post whose views source is its object needs no insights. */
     r.call.tier = 0;
     assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
@@ -412,7 +412,7 @@ static void missing_insights_are_reported(void **state)
         bool told;
     } rows[] = {
         {"10_20", "{'data':[]}", 200, 4, true},
-        {"10_20", "{'data':[]}", 200, 2, false}, /* they are late */
+        {"10_20", "{'data':[]}", 200, 2, false}, /* empty insights of a new post, which are not available yet */
         {"3237", "{'error':{'message':'(#200) read_insights permission missing','code':200}}", 400, 0, true},
         {"3237", REEL_OF("3237", UPPER), 200, 4, false},
     };

@@ -91,7 +91,7 @@ static void linking_adds_pages_and_instagram_accounts(void **state)
     meta_fini(&r);
 }
 
-/* Pages without end: no more steps than there are. */
+/* If the platform returns pages endlessly, the linking ends after a fixed number of steps. */
 static void linking_ends_after_the_last_list(void **state)
 {
     struct graph_rig r;

@@ -106,7 +106,7 @@ struct jsonr_iter __wrap_jsonr_iterate(struct yyjson_val *v)
     char path[PATH_LEN];
     if (it.left) {
         (void)snprintf(path, sizeof path, "%s%s", path_of(v), it.object ? ".*" : "[]");
-        set_path((const char *)it.at + 1, path); /* no value begins there */
+        set_path((const char *)it.at + 1, path); /* + 1, because no value has this address */
     }
     return it;
 }
@@ -199,7 +199,8 @@ static void build(struct arena *arena, const struct platform_desc *desc, struct 
              request.body.len ? arena_printf(arena, "%.*s", (int)request.body.len, request.body.p).p : "");
 }
 
-/* Every form, for every definition of a view, both kinds of ids and every hour of half a day. */
+/* Builds the requests of every form, for every definition of a view, both kinds of ids, and every hour of
+ * half a day. */
 static void build_all(struct arena *arena, const struct platform_desc *desc, bool by_key, bool combined)
 {
     static const char *const ids[] = {"1784", "10_20"};

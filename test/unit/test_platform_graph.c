@@ -26,11 +26,11 @@ static const char *error(struct graph_rig *r, int code, int subcode, const char 
 static const struct {
     int code, subcode;
     const char *text, *more;
-    enum outcome_kind single, refreshed; /* of an API without token refresh, and of one with */
+    enum outcome_kind single, refreshed; /* outcome for an API without token refresh, and for an API with it */
     enum outcome_scope scope;
     int64_t wait_ms;
     const char *name;
-    enum item_state item; /* of the post, in a batch among others */
+    enum item_state item; /* state of the affected post in a batch of several posts */
 } errors[] = {
     {1, 0, "An unknown error occurred", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_CALL, 0, "1", ITEM_RETRY},
     {2, 0, "Service temporarily unavailable", "", OUTCOME_RETRY, OUTCOME_RETRY, SCOPE_CALL, 0, "2",
@@ -111,7 +111,7 @@ static void every_error_of_a_single_call_has_its_outcome(void **state)
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         meta_init(&r, &instagram_desc, one_id);
         const char *body = error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more);
-        /* The code in the body counts, whatever the status is [K: usually 400] */
+        /* The code in the body decides, whatever the status is [K: usually 400]. */
         for (int status = 400; status <= 403; status += 3) {
             struct outcome o = meta_parse_text(&r, status, body);
             assert_outcome(o, errors[i].refreshed, errors[i].scope, errors[i].name);

@@ -146,7 +146,8 @@ static void parses_values_of_all_kinds(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
-    /* [P] total_value in place of values; a metric twice, by the day and over the life; only by the day. */
+    /* [P] A metric has `total_value` instead of `values`; is present twice, with the periods day and
+     * lifetime; or is present only with the period day. */
     meta_parse_text(&r, 200,
                     "{'data':[{'name':'views','period':'day','values':[{'value':3}]},"
                     "{'name':'views','period':'lifetime','values':[{'value':300}]},"
@@ -234,7 +235,7 @@ static void drops_rejected_metric(void **state)
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "views");
     assert_true(o.these_posts_only);
-    /* If no metric is named, use the next form; in the last form it is an error of ours. */
+    /* If no metric is named, use the next form; in the last form, the request is at fault. */
     o = meta_parse_text(
         &r, 400, "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}");
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");

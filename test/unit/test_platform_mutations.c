@@ -1,6 +1,6 @@
-/* Random changes to the samples, for two minutes in all modes together. sample_play() checks what must hold
- * for any bytes. The changes depend only on the number of the input: a failure prints it, and
- * MUTATION=number repeats it. */
+/* Applies random changes to the samples, for two minutes in all build modes together. sample_play() checks
+ * the invariants that hold for any bytes. The changes depend only on the number of the input: a failure
+ * prints it, and MUTATION=number repeats it. */
 #include "unit.h"
 
 #include "base/clock.h"

@@ -213,7 +213,8 @@ static void youtube_links_channels(void **state)
 
 /* ---- Pinterest [V] ---- */
 
-/* Unless the app may, the kinds of metrics are not mixed: NOW is an hour for views and saves. */
+/* Unless the app may combine them, a request contains only one of the two kinds of metrics. At the hour
+ * NOW, it contains views and saves. */
 static void pinterest_requests_many_pins(void **state)
 {
     (void)state;
@@ -282,7 +283,7 @@ static void pinterest_requests_one_kind_depending_on_the_hour(void **state)
     }
 }
 
-/* At most ninety days, and no future day. */
+/* The requested period has at most ninety days and does not begin in the future. */
 static void pinterest_requests_at_most_ninety_days(void **state)
 {
     (void)state;

@@ -54,7 +54,8 @@ static void refuses(const char *line, const char *reason)
     refuses_bytes(str_from_cstr(line), reason);
 }
 
-/* Checks the beginning of the reason; the rest is text of the JSON library. */
+/* Asserts that the line is rejected as invalid JSON. Checks only the beginning of the reason, because the
+ * rest is text of the JSON library. */
 static void refuses_json(const char *line)
 {
     struct str why;

@@ -80,7 +80,8 @@ static void reply_integers(struct buf *out, int count, int value)
         buf_printf(out, ":%d\r\n", value);
 }
 
-/* The SHA-1 of the n-th script is its number, forty times. */
+/* Replies to a command like Redis with the scripts. The fake SHA-1 of the n-th script is the digit n, forty
+ * times. */
 static void reply(struct rig *rig, struct buf *out, const struct str *words, int count)
 {
     if (str_eq(words[0], STR("SCRIPT"))) {
@@ -204,7 +205,7 @@ static void wake(struct waiter *w)
     (void)w;
 }
 
-/* Sends one request, which must be admitted. Returns what decided it. */
+/* Sends one request, which must be admitted. Returns the source of the verdict. */
 static enum limiter_source acquire(struct rig *rig, int64_t key)
 {
     struct waiter w = {.wake = wake};
@@ -217,7 +218,8 @@ static enum limiter_source acquire(struct rig *rig, int64_t key)
     return call.source;
 }
 
-/* Uses another key each time: on a busy machine calls may be late, and then count in the process. */
+/* Waits until Redis decides a request. Uses a different key each time, because on a busy machine a reply
+ * may be late and the request then counts in the window of the process. */
 static void expect_redis_decides(struct rig *rig)
 {
     int64_t key = 1000;

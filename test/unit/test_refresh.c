@@ -254,7 +254,8 @@ static void old_run_records_are_pruned(void **state)
     assert_int_equal(sql("SELECT count(*) FROM refresh_counts"), 0);
 }
 
-/* Without that record the next scheduled run would start at once and use up quotas again. */
+/* Without the record of the last complete run, the next scheduled run would start at once and use up quotas
+ * again. */
 static void last_complete_run_is_never_pruned(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The response cache: what is a hit, what is stored, what is evicted. */
+/* The response cache: hits, stored responses and evictions. */
 #include "api/response_cache.h"
 
 #include <stdio.h>
@@ -64,7 +64,8 @@ static void stores_a_response_on_its_second_request(void **state)
     response_cache_free(c);
 }
 
-/* Some requests of a scan share a bit with an earlier one: at most one in eight. */
+/* A request that shares its bit with an earlier request is stored at once. In a scan, this happens to at most
+ * one request in eight. */
 static void scan_of_new_requests_evicts_nothing(void **state)
 {
     (void)state;
@@ -99,7 +100,8 @@ static void requests_of_a_repeated_cycle_are_all_stored(void **state)
     response_cache_free(c);
 }
 
-/* Also after so many other requests that the first one is no longer remembered as seen. */
+/* The newer revision is stored at once even after so many other requests that the bit of the request has been
+ * cleared. */
 static void newer_revision_replaces_an_entry_at_once(void **state)
 {
     (void)state;

@@ -164,7 +164,8 @@ static void preflight_needs_a_route(void **state)
     assert_int_equal(r.res.status, 404);
 }
 
-/* Also if the path has a wrong number of segments, or if the request is rejected before it has a route. */
+/* Secrets are removed even if the path has a wrong number of segments, or if the request is rejected
+ * before it has a route. */
 static void secrets_are_removed_from_the_target(void **state)
 {
     (void)state;

@@ -177,7 +177,7 @@ static void rejects_invalid_key_file_with_a_reason(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(seal_keys_open(&keys, path, &error), ERR_INVALID);
     assert_int_equal(rmdir(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0); /* must not wait for its other end */
+    assert_int_equal(mkfifo(path, 0600), 0); /* opening a FIFO must not wait for its other end */
     assert_int_equal(seal_keys_open(&keys, path, &error), ERR_INVALID);
 }
 
@@ -218,7 +218,7 @@ static void new_key_is_used_without_reopening(void **state)
     assert_int_not_equal(seal_key_id(buf_str(&old)), id);
     assert_int_equal(seal_decrypt(keys, &place, buf_str(&old), plain, &len), OK);
 
-    /* Also for a process that only decrypts. */
+    /* A process that only decrypts uses the new key, too. */
     struct seal_keys *other = open_keys();
     assert_int_equal(seal_add_key(path, &id, &error), OK);
     fresh.len = 0;

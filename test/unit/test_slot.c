@@ -65,7 +65,7 @@ static void clock_changes_repeat_and_miss_no_run(void **state)
     assert_int_equal(count_runs(&hourly, AT(30, 0), AT(30, 55), &last), 1);
     const int64_t years = 3652 * DAY_MS;
     assert_int_equal(count_runs(&hourly, AT(31, 0) + years, AT(31, 55) + years, &last), 1);
-    /* And back: runs do not pause for ten years. */
+    /* The clock is set back by those years: runs do not pause for ten years. */
     assert_int_equal(count_runs(&hourly, AT(31, 0), AT(31, 55), &last), 1);
     assert_int_equal(last, AT(31, 0));
 }
@@ -85,7 +85,7 @@ static void jitter_is_within_its_limit(void **state)
         assert_int_equal(slot_due_at(&rule, slot), due);
         assert_false(slot_is_due(&rule, due - 1, AT(9, 59)));
         assert_true(slot_is_due(&rule, due, AT(9, 59)));
-        /* Another process with less jitter ran before. */
+        /* Another process with less jitter has already started the run of this slot. */
         assert_false(slot_is_due(&rule, due, AT(10, 55)));
     }
     assert_in_range(least, 0, 10 * SECOND_MS);

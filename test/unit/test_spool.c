@@ -74,7 +74,7 @@ static void assert_nothing_known(void)
     assert_int_equal(sql("SELECT count(*) FROM spool_errors"), 0);
 }
 
-/* Inserts the record of the file that has, or had, the name, as a killed process leaves it. */
+/* Inserts the database record of the spool file `name`, as a killed process leaves it. */
 static void remember(const char *name, bool applied, int64_t step_at, const char *error)
 {
     struct spool_file file = {.name = str_from_cstr(name), .applied_at = TIME_NONE, .step_at = step_at};

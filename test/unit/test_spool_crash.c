@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-/* Every point; every fifth if each costs several times as much. */
+/* Kills at every change; with AddressSanitizer, which is several times as slow, only at every fifth. */
 #ifdef __SANITIZE_ADDRESS__
 enum { STRIDE = 5 };
 #else
@@ -35,7 +35,7 @@ static struct buf file_text;
 struct world {
     struct temp_db db;
     struct config config;
-    int overtaken; /* by a run that ended while another was suspended */
+    int overtaken; /* number of runs that ended while another run was suspended */
     char spool[112];
 };
 
@@ -266,8 +266,8 @@ static void crash_before_any_change_does_not_affect_the_result(void **state)
     buf_fini(&expected);
 }
 
-/* Another process takes over from a suspended one, unless that holds the database lock; then another file
- * gets the name of the applied one. */
+/* Called while a process is suspended: another process takes over its run, unless the suspended one holds the
+ * database lock. Then creates another file with the name of the file that was applied. */
 static void overtake(void *ctx)
 {
     struct world *w = ctx;

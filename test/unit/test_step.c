@@ -191,8 +191,9 @@ static void only_milestones_above_the_baseline_cause_events(void **state)
     apply(TEST_DAY + H, r, 2);
     struct seen_events e = events_of(&a);
     assert_int_equal(load(&v).milestone_count, 3);
-    /* 50,000 is gained, 1,000 and 10,000 are not; viral at 10,000, silently: its baseline alone was at the
-     * line. */
+    /* The milestone 50,000 is reached by a gain; 1,000 and 10,000 are reached by the baseline and cause no
+     * event. Going viral causes no event either, because the baseline alone reached the threshold of
+     * 10,000. */
     assert_int_equal(e.n, 1);
     assert_int_equal(e.e[0].value, 50000);
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + H);
@@ -310,7 +311,7 @@ static void finalizing_decides_by_the_baseline(void **state)
     assert_int_equal(events_of(&a).n, 0);
 }
 
-/* Finalizing compares the baseline with the present threshold, even if the stored one is higher. */
+/* Finalizing compares the baseline with the present threshold, even if the stored threshold is higher. */
 static void finalizing_is_viral_at_exactly_the_threshold(void **state)
 {
     (void)state;

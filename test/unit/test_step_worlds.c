@@ -74,8 +74,8 @@ static void check_invariants(void)
     assert_int_equal(query_i64(db.path, "SELECT count(*) FROM videos WHERE baseline_pending <> 0"), 0);
 }
 
-/* The dump of the world of this seed. `cut`: steps that are applied before everything is applied once more,
- * as after a crash; 0: none. */
+/* Appends the dump of the world of this seed to `out`. If `cut` is not 0, applies the first `cut` steps and
+ * then all steps again, as after a crash. */
 static void world_dump(unsigned seed, size_t cut, bool backwards, struct buf *out)
 {
     test_begin(&db);

@@ -172,8 +172,8 @@ static size_t load(const char *path, unsigned char *out)
     return n;
 }
 
-/* Each sector has either its synced content or the content written since, sometimes the same choice for all.
- */
+/* Writes the file as it may be after a power cut: each sector has either its synced content or the content
+ * written since. Sometimes the choice is the same for all sectors. */
 static void write_torn(const struct image *image, const char *to)
 {
     static unsigned char now[IMAGE_MAX];
@@ -193,7 +193,7 @@ static void write_torn(const struct image *image, const char *to)
     CHECK(fclose(f) == 0);
 }
 
-/* After a power cut now the database is consistent and has every commit that had returned. */
+/* Cuts the power now. Asserts that the database is consistent and has every commit that had returned. */
 static void cut_power(void)
 {
     char db[128], wal[136], shm[136];

@@ -151,7 +151,7 @@ static void descending_pages_start_before_the_bound(void **state)
     assert_int_equal(left, 0);
 }
 
-/* A bound is a position: between ids, before the first, at the newest, after it. */
+/* A bound is a position: between two ids, before the first id, at the newest id, or after it. */
 static void bound_need_not_be_an_existing_id(void **state)
 {
     (void)state;
@@ -341,7 +341,7 @@ static void ids_increase_when_the_clock_is_set_back(void **state)
     assert_int_equal(b, a + 1);
 }
 
-/* --- the revision of what a feed shows --- */
+/* --- the feed revision --- */
 
 static int64_t feed_rev_of(uint64_t key)
 {

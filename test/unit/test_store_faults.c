@@ -70,7 +70,7 @@ enum {
     READS = 1u << SHIM_READ | 1u << SHIM_SHM_MAP,
 };
 
-/* For every n the step fails or succeeds as a whole, and the next one succeeds. */
+/* For every n, the step fails as a whole with the error `expected`, or succeeds. The next step succeeds. */
 static void fail_every_write(int code, enum err expected, bool for_ever)
 {
     struct fault f = {0};
@@ -326,7 +326,7 @@ static void damaged_column_is_an_error_on_every_read(void **state)
     }
 }
 
-/* Sound rows after it do not hide the error. */
+/* Undamaged rows after the damaged one do not hide the error. */
 static void one_damaged_video_fails_the_whole_page(void **state)
 {
     (void)state;

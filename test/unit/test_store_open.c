@@ -74,7 +74,8 @@ static void write_file(const char *text, size_t len)
     fclose(f);
 }
 
-/* Migrating and opening fail with that error; its text contains the path and `words`. */
+/* Asserts that migrating and opening fail with the error `expected`, whose text contains the path and
+ * `words`. */
 static void assert_refused(enum err expected, const char *words)
 {
     int applied;
@@ -231,7 +232,7 @@ static void concurrent_processes_apply_each_migration_once(void **state)
     }
 }
 
-/* --- what is refused --- */
+/* --- rejected databases --- */
 
 static void rejects_a_newer_database(void **state)
 {
@@ -311,7 +312,7 @@ static void reports_a_locked_database(void **state)
     assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
-/* --- what may not be written: as a user who is not root --- */
+/* --- files that an unprivileged user must not write --- */
 
 enum { FILE_REPORTED = 1, DIRECTORY_REPORTED = 2, NOT_REPORTED = 3 };
 
@@ -325,7 +326,8 @@ static int reported_path(enum err err, const struct error *error)
     return NOT_REPORTED;
 }
 
-/* What an unprivileged user gets. */
+/* Opens or migrates the database as an unprivileged user in a child process. Returns which path the
+ * error names (FILE_REPORTED …). */
 static int as_nobody(bool migrating)
 {
     int status;

@@ -22,7 +22,7 @@ static struct video videos[VIDEOS];
 static int64_t gains[VIDEOS][DAYS]; /* by day since TEST_DAY */
 static bool has_row[VIDEOS][DAYS];
 
-/* Readings over some days after posting, some without a gain; several a day. */
+/* Adds readings over some days after posting: several a day, and some without a gain. */
 static void add_life(int i, int posted_day)
 {
     struct video *v = &videos[i];
@@ -319,7 +319,7 @@ static bool on_video_days(void *ctx, const struct video_days *row)
     return true;
 }
 
-/* Only for its author; with the days of the range, if any. */
+/* The video is found only for its author, and has the days of the range, if any. */
 static void reads_one_video_with_its_days(void **state)
 {
     (void)state;

@@ -322,7 +322,7 @@ static void comparables_are_the_newest_videos_with_a_reading(void **state)
     }
     add_video(&t, &author, 0, 20, TIME_NONE);
     assert_int_equal(store_list_comparables(t.w, author.row, TEST_DAY + 3, 10, out, &count), OK);
-    const int expected[] = {7, 5, 4, 2, 1, 0}; /* 6 belongs to another author, 3 has no reading */
+    const int expected[] = {7, 5, 4, 2, 1, 0}; /* video 6 belongs to another author; video 3 has no reading */
     assert_int_equal(count, 6);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(out[i].video_row, v[expected[i]].row);
@@ -364,7 +364,7 @@ static void lists_videos_with_a_pending_baseline(void **state)
     }
 }
 
-/* --- what only SQL can tell --- */
+/* --- state that only SQL can query --- */
 
 static int64_t query_i64(const char *sql)
 {
@@ -392,7 +392,7 @@ static void gains_of_a_day_add_up(void **state)
     v.row = 99; /* no such video */
     assert_int_equal(store_save_gain(t.w, &v, false, 17, 1), ERR_INVALID);
     test_commit(&t);
-    /* The low 24 bits of the row count the videos of the author. */
+    /* The low bits of a video's row id are its number among the videos of its author. */
     assert_int_equal(query_i64("SELECT count(*) FROM daily WHERE video_id & 255 = 1"), 3);
     assert_int_equal(query_i64("SELECT gained FROM daily WHERE video_id & 255 = 1 AND day = 10"), 12);
     assert_int_equal(query_i64("SELECT gained_total FROM daily WHERE video_id & 255 = 1 AND day = 10"), 12);

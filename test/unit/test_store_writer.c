@@ -37,7 +37,7 @@ static void on_closed(void *ctx)
     ++*(int *)ctx;
 }
 
-/* The loop ends by itself: the queue has no handles left. */
+/* Closes the writer and asserts that the loop then ends, because the queue has no handles left. */
 static void close_writer(void)
 {
     int closed = 0;

@@ -64,7 +64,7 @@ static void rejections_are_attributed_to_account_or_app(void **state)
         struct reply reply;
         enum token_refresh_status result;
         const char *code;
-        bool marked; /* the mark remains: the token may be used up */
+        bool marked; /* refresh_sent_at stays set, because the refresh token may be used up */
     } rows[] = {
         {{TRANSPORT_OK, 400, INVALID_GRANT}, TOKEN_RECONNECT, "invalid_grant", false},
         {{TRANSPORT_OK, 401, "{\"error\":\"invalid_client\"}"}, TOKEN_APP_REJECTED, "invalid_client", false},
@@ -138,7 +138,7 @@ static void stopping_process_does_not_retry(void **state)
     stopping = true;
     assert_int_equal(rig_ask(row, 1, silent), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 1);
-    /* The mark tells the next process that the token may be used up. */
+    /* refresh_sent_at informs the next process that the refresh token may be used up. */
     assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
     stopping = false;
     test_begin(&rig.db);
@@ -175,7 +175,7 @@ static void refresh_of_another_process_is_respected(void **state)
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 0);
     assert_string_equal(rig.answers[0].code, "elsewhere");
-    /* Unless it must have ended. */
+    /* A refresh that another process began an hour ago must have ended, so it is not waited for. */
     test_begin(&rig.db);
     assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
     assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms() - HOUR_MS, 0, &ours), OK);
@@ -220,7 +220,7 @@ static void failed_commit_is_retried(void **state)
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
     (void)state;
-    rig.commits_to_fail = 2; /* the commit of the mark succeeds, the first one of the tokens fails */
+    rig.commits_to_fail = 2; /* the commit of refresh_sent_at succeeds; the first commit of the tokens fails */
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }
@@ -256,8 +256,8 @@ static int refresh_once(void *ctx)
     return rig_ask(*row, 1, replies) == TOKEN_REFRESHED ? 0 : 1;
 }
 
-/* Kills the process before each of its file changes: the old or the new tokens are left, and with the old
- * ones the mark says whether they may be used up. */
+/* Kills the process before each of its file changes: the old or the new tokens are left, and with the
+ * old tokens, refresh_sent_at shows whether they may be used up. */
 static void crash_leaves_old_or_new_tokens(void **state)
 {
     static const struct reply spent[] = {{TRANSPORT_OK, 400, INVALID_GRANT}};

@@ -121,7 +121,7 @@ static void check_by_definition(const int64_t *views, size_t n, size_t skip, con
     int64_t median = m % 2 ? left[m / 2] : (left[m / 2 - 1] + left[m / 2]) / 2;
     assert_int_equal(viral.median, median);
     assert_true(viral.threshold >= r->min_views);
-    /* The multiple, rounded up. */
+    /* The threshold is the multiple of the median, rounded up. */
     assert_true(viral.threshold * 1000 >= median * r->multiplier_milli);
     if (viral.threshold > r->min_views)
         assert_true((viral.threshold - 1) * 1000 < median * r->multiplier_milli);

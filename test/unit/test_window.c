@@ -1,4 +1,4 @@
-/* The window of this process against a recount, and its memory. */
+/* The window of this process, compared with a recount of all requests, and the memory that it uses. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@ static void burst_of_sixty_then_one_per_freed_slot(void **state)
     assert_int_equal(v.reset_ms, 1000 + 60000 - 1060);
     assert_false(windows_acquire(l, 1, 1000 + 59999).admitted);
     assert_true(windows_acquire(l, 1, 1000 + 60000).admitted);
-    assert_false(windows_acquire(l, 1, 1000 + 60000).admitted); /* the second one leaves 1 ms later */
+    assert_false(windows_acquire(l, 1, 1000 + 60000).admitted); /* the second request leaves the window 1 ms later */
     assert_true(windows_acquire(l, 2, 1060).admitted);          /* another key has another window */
     windows_free(l);
 }
@@ -97,7 +97,7 @@ static void recording_into_a_full_window_drops_its_oldest_request(void **state)
         for (int64_t i = 0; i < MANY; i++)
             windows_record(l, i * 1000003, round * 100);
     assert_int_equal(windows_key_count(l), MANY);
-    for (int64_t i = 0; i < MANY; i++) { /* counted are 200, 300, 400 */
+    for (int64_t i = 0; i < MANY; i++) { /* the requests at 200, 300 and 400 are counted */
         assert_false(windows_acquire(l, i * 1000003, 60199).admitted);
         assert_true(windows_acquire(l, i * 1000003, 60200).admitted);
         assert_false(windows_acquire(l, i * 1000003, 60299).admitted);
@@ -160,7 +160,7 @@ static void limit_zero_means_unlimited(void **state)
     windows_free(l);
 }
 
-/* The limit of now decides, whatever it was when earlier requests were admitted. */
+/* The current limit applies, whatever the limit was when earlier requests were admitted. */
 static void limit_can_change(void **state)
 {
     struct windows *l = windows_new(10);
@@ -173,7 +173,7 @@ static void limit_can_change(void **state)
     assert_int_equal(windows_acquire(l, 1, 10).remaining, 1);
     assert_true(windows_acquire(l, 1, 11).admitted);
     assert_false(windows_acquire(l, 1, 12).admitted);
-    windows_set_limit(l, 3); /* of the requests at 9, 10 and 11 the first leaves at 60009 */
+    windows_set_limit(l, 3); /* of the counted requests at 9, 10 and 11, the first leaves the window at 60009 */
     struct limit_verdict v = windows_acquire(l, 1, 59999);
     assert_false(v.admitted);
     assert_int_equal(v.remaining, 0);
