@@ -74,12 +74,12 @@ enum next api_call_start(struct api_calls *calls, struct fetch_account *account,
 /* Refreshes the token, then sends the call again. Counts the call in the throttle once more. */
 enum next api_call_refresh_token(struct api_call *call, struct call_result *result);
 
-/* Frees a call. Before, the caller must have taken the batch and called throttle_end() or throttle_cancel().
- */
+/* Frees a call. The caller must first take ownership of the batch and call throttle_end() or
+ * throttle_cancel(). */
 void api_call_finish(struct api_call *call);
 
-/* Cancels all calls without a response. `done` is called with CALL_CANCELED: at once, or if the call waits
- * for a token refresh, after the refresh has ended. */
+/* Cancels all calls without a response. Calls `done` with CALL_CANCELED for each of them. If a call
+ * waits for a token refresh, `done` is called after the refresh has ended, otherwise immediately. */
 void api_calls_cancel(struct api_calls *calls);
 
 /* Frees the memory of finished calls. No call may be in flight. */

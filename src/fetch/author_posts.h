@@ -39,8 +39,8 @@ void author_posts_free(struct author_posts *group);
 /* Adds a group to the window. The group must have open posts. */
 void post_window_add(struct post_window *w, struct author_posts *group, const struct walk_position *at);
 
-/* Count the calls that use an account of the group. Call author_posts_acquire() when a call begins and
- * author_posts_release() when it ends; the latter may free the group. If `group` is NULL (the API key has no
+/* Increment and decrement the number of calls that use an account of the group. Call author_posts_acquire()
+ * when a call begins and author_posts_release() when it ends. author_posts_release() may free the group. If `group` is NULL (the API key has no
  * group), they do nothing. */
 void author_posts_acquire(struct author_posts *group);
 void author_posts_release(struct author_posts *group);

@@ -26,7 +26,8 @@ struct breaker {
 /* Restores the state that an earlier run saved. Level 0 means closed. */
 void breaker_restore(struct breaker *b, int level, int64_t until, int64_t now);
 
-/* Returns the time from which a call may begin, or INT64_MAX if not before the probe has ended. */
+/* Returns the time from which a call may begin. Returns INT64_MAX if a probe is in flight, because no other
+ * call may begin before the probe has ended. */
 int64_t breaker_ready_at(const struct breaker *b, int64_t now);
 
 /* Begins a call. If the circuit is open, the call is the probe. */

@@ -20,7 +20,7 @@ struct bucket {
 /* Initializes a full bucket. */
 void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now);
 
-/* Returns the time from which the next call may begin. With `half`, the rate is halved. */
+/* Returns the time from which the next call may begin. If `half` is true, the rate is halved. */
 int64_t bucket_ready_at(const struct bucket *b, bool half, int64_t now);
 /* Counts a call. */
 void bucket_use(struct bucket *b, bool half, int64_t now);
@@ -37,7 +37,8 @@ struct spread {
 void spread_init(struct spread *s, int64_t now, int64_t length_ms, int64_t planned);
 
 /* Returns the time at which the next call is due. The remaining time is divided evenly among the remaining
- * calls. Calls beyond the plan are due at once. With `half`, the intervals are doubled. */
+ * calls. Calls beyond the plan are due immediately. If `half` is true (half the rate), the intervals are twice
+ * as long. */
 int64_t spread_ready_at(const struct spread *s, bool half);
 
 /* Counts a call. After a late call, the next calls catch up by at most a second. */

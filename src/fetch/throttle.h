@@ -45,7 +45,8 @@ struct throttle {
  * `options` points. */
 void throttle_init(struct throttle *t, const struct config *config, enum platform_api api);
 
-/* Returns the time from which the next call may begin, or PACE_NEVER if not before another call has ended. */
+/* Returns the time from which the next call may begin. Returns PACE_NEVER if no call may begin before another
+ * call has ended. */
 int64_t throttle_ready_at(const struct throttle *t, int64_t now);
 
 /* Returns the maximum number of posts that one call of this kind and form may request. */
@@ -64,7 +65,7 @@ void throttle_end(struct throttle *t, bool good);
 /* Ends a call that was not sent, or that we canceled. */
 void throttle_cancel(struct throttle *t);
 
-/* Lets no call begin for `wait_ms`. If this is longer than the rest of the run, no more calls begin in this
+/* Prevents calls from beginning for the next `wait_ms`. If this is longer than the rest of the run, no more calls begin in this
  * run. */
 void throttle_pause(struct throttle *t, int64_t wait_ms);
 
@@ -75,7 +76,7 @@ MUST_USE bool throttle_spend_quota(struct throttle *t, int tier);
 /* Stops using request forms below `tier`: for a day if `remember`, otherwise for this run. */
 void throttle_raise_tier(struct throttle *t, int tier, bool remember);
 
-/* Records for a day whether one request may contain both kinds of metrics. COMBINED_UNKNOWN means that the
+/* Records for a day whether one request may contain both period and lifetime metrics. COMBINED_UNKNOWN means that the
  * call was inconclusive; after three such calls, no request of this run contains both. */
 void throttle_set_metrics_combined(struct throttle *t, enum combined result);
 

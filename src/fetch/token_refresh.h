@@ -41,10 +41,11 @@ struct token_refresh_result {
 
 struct token_refresher;
 
-/* Creates a refresher. All pointers must outlive it; `keys` and scope->store are used on this thread. The
- * scope must begin transactions even if the process is stopping: when new tokens arrive, the platform has
- * already revoked the old ones. If the scope's heartbeat fails, a request without a response is not repeated.
- */
+/* Creates a refresher. All pointers must outlive it. `keys` and scope->store are used on the calling thread.
+ *
+ * The scope must begin transactions even if the process is stopping: when new tokens arrive, the platform has
+ * already revoked the old ones. A refresh request that got no response is sent again only if the scope's
+ * heartbeat succeeds. */
 struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
                                             struct seal_keys *keys, const struct transaction_scope *scope);
 

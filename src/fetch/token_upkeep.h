@@ -17,7 +17,7 @@ struct token_upkeep {
     struct api_queue *apis; /* by enum platform_api */
     struct rejections *rejections;
     struct token_refresher *refresher;
-    void (*progressed)(void *ctx); /* called when a refresh has ended: call token_upkeep_continue() */
+    void (*progressed)(void *ctx); /* called when a refresh has ended; must call token_upkeep_continue() */
     void *ctx;
 
     int64_t last_row; /* the last account that was checked */

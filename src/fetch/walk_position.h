@@ -24,8 +24,8 @@ static inline int walk_position_cmp(const struct walk_position *a, const struct 
     return (a->author_row > b->author_row) - (a->author_row < b->author_row);
 }
 
-/* The position that the walks of all platforms have reached, by pass. Every walk that makes this pass has
- * loaded the authors up to and including this position. */
+/* For each pass, the position that the slowest walk has reached: every walk that makes this pass has loaded
+ * the authors up to and including this position. */
 struct walk_progress {
     struct walk_position reached[WALK_PASSES_MAX];
 };

@@ -1,5 +1,5 @@
 /* Removes tokens and personal data from a platform's response but preserves its shape, so that it can become
- * a test. Each id is replaced by another id of the same length, always by the same one. Texts that are not
+ * a test. Each id is replaced by a generated id of the same length; equal ids get equal replacements. Texts that are not
  * numbers, dates or names of the API become "x". Everything that is not recognized is removed. */
 #ifndef VT_PLATFORMS_ANONYMIZE_H
 #define VT_PLATFORMS_ANONYMIZE_H
@@ -25,8 +25,8 @@ void anonymizer_init(struct anonymizer *a, struct arena *arena, struct str reque
 
 /* Makes the anonymizer replace `from` with `to` from now on. */
 void anonymizer_set_id(struct anonymizer *a, struct str from, struct str to);
-/* Returns the replacement for the id, generated on the first call. Of a composite id (`page_post`), each part
- * is replaced. */
+/* Returns the replacement for the id, generated on the first call. In a composite id (`page_post`), each
+ * part is replaced separately. */
 struct str anonymize_id(struct anonymizer *a, struct str id);
 
 /* Returns the anonymized JSON body. `p` of the result is NULL if jsonr_parse() rejects the body. */

@@ -29,8 +29,8 @@ bool grant_has_scope(struct str scopes, struct str scope);
  * result is NULL if the name is empty. */
 struct str grant_display_name(struct arena *a, struct str name);
 
-/* Sets `out` to a POST of the fields as a form. */
 struct url_field;
+/* Sets `*out` to a POST request whose body contains the fields as a URL-encoded form. */
 void request_set_form(struct arena *a, const char *origin, struct str path, const struct url_field *fields,
                       size_t count, struct http_request *out);
 

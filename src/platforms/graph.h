@@ -75,8 +75,8 @@ struct graph_response {
     } usage;
 };
 
-/* Opens a response to `count` operations; 0 if the request was not a batch. `count` does not include the
- * operation for the account, whose result is read here. Returns false if there are no results; then call
+/* Opens a response. `count` is the number of operations in the batch, or 0 if the request was not a batch. It
+ * does not include the operation for the account, whose result this function reads. Returns false if there are no results; then call
  * graph_response_outcome(). */
 bool graph_response_open(struct graph_response *g, struct arena *a, const struct platform_call *call,
                          const struct http_response *response, bool refreshes, size_t count);
@@ -99,8 +99,8 @@ bool graph_contains(struct str s, struct str part);
 /* Returns the outcome of the call, after all results have been read. */
 struct outcome graph_response_outcome(struct graph_response *g);
 
-/* Makes graph_response_outcome() ignore denied operations. Call if a denial must not cost the author the
- * account. */
+/* Makes graph_response_outcome() ignore denied operations. Call it if a denial must not make the account
+ * "reconnect required". */
 void graph_ignore_denials(struct graph_response *g);
 
 /* Returns the metric among `requested` that the error message names as invalid. `p` of the result is NULL if

@@ -294,9 +294,10 @@ const struct platform_desc *platform_desc_by_name(struct str name);
  * then the scopes are unknown. */
 bool platform_permission_is_missing(const struct platform_permission *permission, struct str scopes);
 
-/* Returns true if a post id or account id consists of letters, digits, `_`, `-`, `.` and `~`, which need no
- * escaping in a URL. A post with any other id is never requested: it is ITEM_PERMANENT. */
+/* Maximum length of a post id or account id in bytes. */
 enum { PLATFORM_ID_MAX = 128 };
+/* Returns true if a post id or account id has at most PLATFORM_ID_MAX bytes, contains only letters, digits, `_`,
+ * `-`, `.` and `~` (which need no escaping in a URL), and does not consist of `.` and `~` alone. A post with any other id is never requested: its state is ITEM_PERMANENT. */
 bool platform_id_is_plain(struct str id);
 
 #define PLATFORM_API_DECLARATION(constant, desc) extern const struct platform_desc desc;

@@ -37,7 +37,7 @@ MUST_USE enum err run_begin(struct run *run);
 MUST_USE enum err run_commit(struct run *run);
 void run_rollback(struct run *run);
 
-/* Returns these three functions as a scope (store/transaction_scope.h). */
+/* Returns run_begin(), run_commit() and run_rollback() as a scope (store/transaction_scope.h). */
 struct transaction_scope run_transactions(struct run *run);
 
 /* Returns a scope whose transactions begin and commit even if the run is stopping or has lost its lease. Use
@@ -79,7 +79,7 @@ struct run_file {
     void (*on_bad_line)(void *ctx, int64_t line, struct str reason);
     /* May be NULL. Called in each transaction before its commit, to store how much of the file was applied.
      * `last` is the step applied last; it is NULL while only authors, books and videos have been applied.
-     * During finalizing it stays the last step. If this returns an error, the transaction is rolled back and
+     * During finalizing, `last` does not change. If on_commit() returns an error, the transaction is rolled back and
      * the import ends. */
     enum err (*on_commit)(void *ctx, struct store *store, const struct import_position *last);
 };

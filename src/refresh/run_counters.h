@@ -44,7 +44,8 @@ struct refresh_counts {
  */
 const char *run_counter_name(enum run_counter counter);
 
-/* Return the sum over all sources and platforms. refresh_count_rejected() adds all reasons. */
+/* Return the sum of a counter over all sources and platforms. refresh_count_rejected() returns the sum of the
+ * RUN_REJECTED counters of all reasons. */
 int64_t refresh_count(const struct refresh_counts *counts, enum run_counter counter);
 int64_t refresh_count_rejected(const struct refresh_counts *counts);
 

@@ -30,8 +30,8 @@ int64_t slot_due_at(const struct slot_rule *rule, int64_t slot);
 /* Returns true if a run is due at `now_ms`. `last_ms` is the start of the last complete run, or TIME_NONE. */
 bool slot_is_due(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms);
 
-/* Returns when the next run becomes due. If a run is already due, returns since when, or `now_ms` if unknown.
- */
+/* Returns when the next run becomes due. If a run is already due, returns the time since which it has
+ * been due, or `now_ms` if that time is unknown. */
 int64_t slot_next(const struct slot_rule *rule, int64_t now_ms, int64_t last_ms);
 
 #endif

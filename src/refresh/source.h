@@ -25,12 +25,12 @@ struct source_backlog {
 struct source {
     enum source_kind kind;
 
-    /* Returns true if there is input for a run. NULL if there always is. Must be cheap and thread-safe,
+    /* Returns true if there is input for a run. The pointer is NULL if there always is input. Must be cheap and thread-safe,
      * because the schedule, runs and commands call it concurrently. */
     bool (*has_work)(const struct config *config);
 
-    /* Sets `*out` to the backlog, for `viewtally status`. Returns false if it cannot be read. NULL if the
-     * source has no backlog. */
+    /* Sets `*out` to the backlog, for `viewtally status`. Returns false if the backlog cannot be read.
+     * The pointer is NULL if the source has no backlog. */
     bool (*backlog)(const struct config *config, struct source_backlog *out);
 
     /* Reads all input. Called once per run, on the run's thread, while no transaction is open. If a function

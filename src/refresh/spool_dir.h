@@ -20,7 +20,8 @@ struct spool_dir {
     int places[2]; /* directory descriptors, by enum spool_place */
 };
 
-/* Opens the directory and its two subdirectories. Creates those three that do not exist, but no parents. On
+/* Opens the directory and its two subdirectories. Creates any of the three that does not exist, but not the
+ * parents of `path`. On
  * an error, appends the cause to `why`. */
 MUST_USE enum err spool_dir_open(struct spool_dir *d, const char *path, struct buf *why);
 void spool_dir_close(struct spool_dir *d); /* does nothing if not open */
