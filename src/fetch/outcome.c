@@ -296,7 +296,7 @@ static enum call_next apply_to_batch(struct outcome_handler *h, struct api_call 
                                      const struct outcome *o)
 {
     switch (o->kind) {
-    case OUTCOME_OK: /* only items that must be retried are left */
+    case OUTCOME_OK: /* The items that have a result are already handled; the rest must be retried. */
     case OUTCOME_RETRY:
     case OUTCOME_MALFORMED: retry_later(h, call, o); break;
     case OUTCOME_QUOTA_SPENT: handle_quota(h, call, o); break;

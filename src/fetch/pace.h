@@ -67,7 +67,8 @@ struct pace {
     int64_t retries, retries_max;
 };
 
-/* Returns the time from which the next call may begin, or PACE_NEVER if not before another call has ended. */
+/* Returns the time from which the next call may begin. Returns PACE_NEVER if no call may begin before another
+ * call has ended. */
 int64_t pace_ready_at(const struct pace *p, int64_t now);
 void pace_begin(struct pace *p, int64_t now);
 void pace_end(struct pace *p);

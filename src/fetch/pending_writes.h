@@ -1,4 +1,4 @@
-/* What a run has found out about posts and accounts, until it is written to the database. */
+/* Updates of posts and accounts that a run has collected and not yet written to the database. */
 #ifndef VT_FETCH_PENDING_WRITES_H
 #define VT_FETCH_PENDING_WRITES_H
 
@@ -32,7 +32,7 @@ struct pending_writes {
 void pending_writes_init(struct pending_writes *w);
 void pending_writes_fini(struct pending_writes *w);
 
-/* Add an update. The texts are copied. */
+/* Add an update of a post or an account. Copy its texts. */
 void pending_writes_add_post(struct pending_writes *w, const struct platform_post *post);
 void pending_writes_add_account(struct pending_writes *w, const struct account_update *update);
 

@@ -31,7 +31,7 @@ bool platform_walk_is_done(const struct platform_walk *w);
  */
 struct walk_position platform_walk_open_position(const struct platform_walk *w);
 
-/* Returns the position that all walks have reached. */
+/* Returns, for each pass, the position that all walks have reached. */
 struct walk_progress platform_walks_progress(const struct platform_walk walks[PLATFORM_COUNT]);
 
 /* ---- the author with whom the next run begins, if this run does not finish ---- */

@@ -39,7 +39,7 @@ struct call_batch {
     char dropped[METRIC_LIST_MAX]; /* if `tier` is set: metrics to omit */
 };
 
-/* What the queues need of one API. */
+/* The part of an API's state that its queues use. */
 struct api_queue {
     struct throttle *throttle;
     struct list ready;         /* accounts with posts to send and no call in flight, used in turn */

@@ -1,9 +1,17 @@
-/* Answers of the platforms as files, for tests and for fuzzing. The first line: api, function (read resolve
- * refresh link), tier or step, status of HTTP. Then, in any order: where it is from, its mark, its date; what
- * the call asks for; words (key: YouTube's, young: posted an hour ago, batch, source=1: the chosen definition
- * of a view, dropped=a,b: metrics found dead,
- * account: the account is asked for beside the posts); headers of the answer; what has to come out of it, as
- * sample_print() has it. Behind the first empty line the body, byte by byte:
+/* Platform responses stored as files, for tests and fuzzing.
+ *
+ * The first line contains the API, the function (read, resolve, refresh or link), the tier or step, and the HTTP
+ * status. Then follow, in any order:
+ *
+ *   # TEXT      the source of the response, its mark (such as [V]) and its date
+ *   ids: IDS    the posts that the call requests
+ *   options:    words: key (YouTube's API key), young (posted an hour ago), batch, source=1 (the stored source of
+ *               views), dropped=a,b (metrics to omit), combined, account and
+ *               personal (the members combined, with_account and is_personal of the call)
+ *   NAME: VALUE a header of the response
+ *   > LINE      an expected line of sample_print()
+ *
+ * The body, byte by byte, follows the first empty line:
  *
  *     tiktok read 0 200
  *     # developers.tiktok.com … [V] 2026
@@ -15,7 +23,7 @@
  *
  *     {"data":…
  *
- * sample_play() holds what holds for any bytes whatever. */
+ * sample_play() checks only properties that hold for any body. */
 #ifndef VT_TEST_SAMPLE_H
 #define VT_TEST_SAMPLE_H
 
@@ -29,7 +37,7 @@ struct sample {
     enum platform_api api;
     enum sample_function function;
     int tier;
-    struct str expected; /* the lines with '>' as they stand */
+    struct str expected; /* the lines that begin with '>', unchanged */
     struct platform_options options;
     bool by_key;
     struct platform_item items[SAMPLE_ITEMS];
@@ -44,14 +52,14 @@ struct sample {
 
 #define SAMPLE_NOW INT64_C(1795262400000) /* 2026-11-21T12:00:00Z */
 
-/* False: no sample. `text` has to live as long. */
+/* Parses a sample. Returns false if `text` is not a valid sample. `text` must outlive `s`. */
 bool sample_parse(struct sample *s, struct str text);
 void sample_play(struct arena *a, struct sample *s);
 void sample_print(const struct sample *s, struct buf *out);
 void sample_fini(struct sample *s);
 
-/* Calls `fn` with each file of test/data/platforms, by name; `text` lives until it returns. Returns how many.
- */
+/* Calls `fn` for each file of test/data/platforms, in the order of names. `text` is valid until `fn` returns.
+ * Returns the number of files. */
 typedef void (*sample_fn)(void *ctx, const char *name, struct str text);
 int sample_for_each(sample_fn fn, void *ctx);
 

@@ -19,7 +19,7 @@ struct temp_db {
 
 /* Creates an empty directory; `path` is a file in it that does not exist. */
 void temp_dir_init(struct temp_db *t);
-/* The same, creates the database, and opens it twice. */
+/* Like temp_dir_init(), but also creates the database and opens two connections, `w` and `r`. */
 void temp_db_init(struct temp_db *t);
 /* Closes the connections and removes the directory. */
 void temp_db_fini(struct temp_db *t);
@@ -33,7 +33,7 @@ struct uuid test_uuid(uint8_t kind, uint64_t n);
 /* 2026-07-01T00:00:00.000Z, where the times of tests start. */
 #define TEST_DAY INT64_C(1782864000000)
 
-/* Each needs an open transaction on t->w. */
+/* Each of these functions needs an open transaction on t->w. */
 struct author add_author(struct temp_db *t, uint64_t n);
 struct book add_book(struct temp_db *t, const struct author *author, uint64_t n, int64_t created_at);
 /* With one YouTube post and its key (posted_at == TIME_NONE: none), and the viral threshold 10000. */
