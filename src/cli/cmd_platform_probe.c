@@ -218,7 +218,8 @@ static void show_request(struct probe *p, const char *what, const struct platfor
         return;
     struct str body = q->body;
     if (str_eq(q->content_type,
-               STR("application/x-www-form-urlencoded"))) /* the form contains a batch and the token: show only the batch */
+               STR("application/x-www-form-urlencoded"))) /* the form contains a batch and the token: show
+                                                             only the batch */
         body = form_parse(&p->session->call_arena, body, &form) ? STR("") : form_get(&form, STR("batch"));
     buf_append(&p->out, STR("   body      "));
     cli_append_text(&p->out, str_make(body.p, body.len < 3 * PATH_SHOWN ? body.len : 3 * PATH_SHOWN));

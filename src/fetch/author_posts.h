@@ -40,8 +40,8 @@ void author_posts_free(struct author_posts *group);
 void post_window_add(struct post_window *w, struct author_posts *group, const struct walk_position *at);
 
 /* Increment and decrement the number of calls that use an account of the group. Call author_posts_acquire()
- * when a call begins and author_posts_release() when it ends. author_posts_release() may free the group. If `group` is NULL (the API key has no
- * group), they do nothing. */
+ * when a call begins and author_posts_release() when it ends. author_posts_release() may free the group. If
+ * `group` is NULL (the API key has no group), they do nothing. */
 void author_posts_acquire(struct author_posts *group);
 void author_posts_release(struct author_posts *group);
 

@@ -37,8 +37,8 @@ struct spread {
 void spread_init(struct spread *s, int64_t now, int64_t length_ms, int64_t planned);
 
 /* Returns the time at which the next call is due. The remaining time is divided evenly among the remaining
- * calls. Calls beyond the plan are due immediately. If `half` is true (half the rate), the intervals are twice
- * as long. */
+ * calls. Calls beyond the plan are due immediately. If `half` is true (half the rate), the intervals are
+ * twice as long. */
 int64_t spread_ready_at(const struct spread *s, bool half);
 
 /* Counts a call. After a late call, the next calls catch up by at most a second. */

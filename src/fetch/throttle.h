@@ -65,8 +65,8 @@ void throttle_end(struct throttle *t, bool good);
 /* Ends a call that was not sent, or that we canceled. */
 void throttle_cancel(struct throttle *t);
 
-/* Prevents calls from beginning for the next `wait_ms`. If this is longer than the rest of the run, no more calls begin in this
- * run. */
+/* Prevents calls from beginning for the next `wait_ms`. If this is longer than the rest of the run, no more
+ * calls begin in this run. */
 void throttle_pause(struct throttle *t, int64_t wait_ms);
 
 /* Records that, according to the platform, the daily quota of the form is spent. Returns false if no other
@@ -76,8 +76,8 @@ MUST_USE bool throttle_spend_quota(struct throttle *t, int tier);
 /* Stops using request forms below `tier`: for a day if `remember`, otherwise for this run. */
 void throttle_raise_tier(struct throttle *t, int tier, bool remember);
 
-/* Records for a day whether one request may contain both period and lifetime metrics. COMBINED_UNKNOWN means that the
- * call was inconclusive; after three such calls, no request of this run contains both. */
+/* Records for a day whether one request may contain both period and lifetime metrics. COMBINED_UNKNOWN means
+ * that the call was inconclusive; after three such calls, no request of this run contains both. */
 void throttle_set_metrics_combined(struct throttle *t, enum combined result);
 
 /* Records an error code that no table contains. Returns true if it must be logged. */

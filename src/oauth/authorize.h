@@ -12,9 +12,9 @@ enum { AUTHORIZE_QUERY_MAX = 3500, AUTHORIZE_STATE_MAX = 2048 };
 struct authorize_request {
     struct fields fields;
     struct str client_id;
-    struct str
-        redirect_uri; /* after authorize_check_redirect() has succeeded: matches a URI that the app registered */
-    struct str state; /* any bytes; p is NULL if not given */
+    struct str redirect_uri; /* after authorize_check_redirect() has succeeded: matches a URI that the app
+                                registered */
+    struct str state;        /* any bytes; p is NULL if not given */
     struct str challenge;
 };
 

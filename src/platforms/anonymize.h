@@ -1,6 +1,7 @@
 /* Removes tokens and personal data from a platform's response but preserves its shape, so that it can become
- * a test. Each id is replaced by a generated id of the same length; equal ids get equal replacements. Texts that are not
- * numbers, dates or names of the API become "x". Everything that is not recognized is removed. */
+ * a test. Each id is replaced by a generated id of the same length; equal ids get equal replacements. Texts
+ * that are not numbers, dates or names of the API become "x". Everything that is not recognized is removed.
+ */
 #ifndef VT_PLATFORMS_ANONYMIZE_H
 #define VT_PLATFORMS_ANONYMIZE_H
 

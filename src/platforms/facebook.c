@@ -159,7 +159,8 @@ static int64_t views_by(enum views_source source, struct yyjson_val *node, struc
     return COUNT_NONE;
 }
 
-/* Reads the views. If `may_choose` is true, the insights were readable, so another source of views may be chosen.
+/* Reads the views. If `may_choose` is true, the insights were readable, so another source of views may be
+ * chosen.
  */
 static void read_views(struct platform_item *item, struct yyjson_val *node, struct yyjson_val *insights,
                        bool may_choose)

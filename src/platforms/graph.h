@@ -76,8 +76,8 @@ struct graph_response {
 };
 
 /* Opens a response. `count` is the number of operations in the batch, or 0 if the request was not a batch. It
- * does not include the operation for the account, whose result this function reads. Returns false if there are no results; then call
- * graph_response_outcome(). */
+ * does not include the operation for the account, whose result this function reads. Returns false if there
+ * are no results; then call graph_response_outcome(). */
 bool graph_response_open(struct graph_response *g, struct arena *a, const struct platform_call *call,
                          const struct http_response *response, bool refreshes, size_t count);
 

@@ -296,8 +296,10 @@ bool platform_permission_is_missing(const struct platform_permission *permission
 
 /* Maximum length of a post id or account id in bytes. */
 enum { PLATFORM_ID_MAX = 128 };
-/* Returns true if a post id or account id has at most PLATFORM_ID_MAX bytes, contains only letters, digits, `_`,
- * `-`, `.` and `~` (which need no escaping in a URL), and does not consist of `.` and `~` alone. A post with any other id is never requested: its state is ITEM_PERMANENT. */
+/* Returns true if a post id or account id has at most PLATFORM_ID_MAX bytes, contains only letters, digits,
+ * `_`,
+ * `-`, `.` and `~` (which need no escaping in a URL), and does not consist of `.` and `~` alone. A post with
+ * any other id is never requested: its state is ITEM_PERMANENT. */
 bool platform_id_is_plain(struct str id);
 
 #define PLATFORM_API_DECLARATION(constant, desc) extern const struct platform_desc desc;

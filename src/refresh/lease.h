@@ -6,8 +6,8 @@
  *   held --not renewed for 30 s, because the process died or was suspended--> expired
  *
  * Each acquisition increments a number, the fence. A run with an old fence has lost the lease, even if its
- * clock shows that the lease has not expired. It detects this in its next transaction before it writes anything, so a process that was
- * suspended cannot interfere with the run of another process. */
+ * clock shows that the lease has not expired. It detects this in its next transaction before it writes
+ * anything, so a process that was suspended cannot interfere with the run of another process. */
 #ifndef VT_REFRESH_LEASE_H
 #define VT_REFRESH_LEASE_H
 
@@ -38,8 +38,8 @@ MUST_USE enum err lease_renew(struct lease *l, struct store *store, int64_t now_
 /* Releases the lease. Call in a write transaction. */
 MUST_USE enum err lease_release(struct lease *l, struct store *store);
 
-/* Returns true if the lease is due for renewal. The caller must then renew it in a transaction, even if it has
- * nothing else to write. */
+/* Returns true if the lease is due for renewal. The caller must then renew it in a transaction, even if it
+ * has nothing else to write. */
 bool lease_renewal_is_due(const struct lease *l, int64_t now_ms);
 
 #endif

@@ -36,8 +36,8 @@ struct refresh_report {
  * database cannot be used. */
 MUST_USE enum err refresh_run(const struct refresh_options *options, struct refresh_report *report);
 
-/* Return the name of a state or cause as a static string. States: "succeeded", "partial" …; RUN_IN_PROGRESS is
- * "running". */
+/* Return the name of a state or cause as a static string. States: "succeeded", "partial" …; RUN_IN_PROGRESS
+ * is "running". */
 const char *run_state_name(enum run_state state);
 const char *run_cause_name(enum run_cause cause);
 

@@ -79,8 +79,8 @@ struct run_file {
     void (*on_bad_line)(void *ctx, int64_t line, struct str reason);
     /* May be NULL. Called in each transaction before its commit, to store how much of the file was applied.
      * `last` is the step applied last; it is NULL while only authors, books and videos have been applied.
-     * During finalizing, `last` does not change. If on_commit() returns an error, the transaction is rolled back and
-     * the import ends. */
+     * During finalizing, `last` does not change. If on_commit() returns an error, the transaction is rolled
+     * back and the import ends. */
     enum err (*on_commit)(void *ctx, struct store *store, const struct import_position *last);
 };
 

@@ -23,7 +23,7 @@ struct chart_day {
 struct chart {
     const char *id;   /* prefix of element ids; a literal, unique on the page */
     struct str title; /* plain text, for example "Views per day" */
-    bool one_video; /* the chart shows one video, so its text is "went viral", not "2 videos went viral" */
+    bool one_video;   /* the chart shows one video, so its text is "went viral", not "2 videos went viral" */
     const struct chart_day *days; /* consecutive dates in ascending order */
     size_t count;                 /* at most CHART_DAYS_MAX; if 0, a sentence is written instead of a chart */
 };

@@ -78,7 +78,7 @@ struct page_context {
     uint8_t session_hash[SECRET_HASH_LEN]; /* hash of the session cookie */
     struct secret link;                    /* the secret in the URL of an invitation link */
     struct secret new_session, new_device; /* see session_start.h */
-    struct secret secret;        /* secret of the session or the form cookie; form tokens are derived from it */
+    struct secret secret; /* secret of the session or the form cookie; form tokens are derived from it */
     bool has_secret, new_secret; /* new_secret: `secret` is new, so the form cookie must be set */
     bool has_script;             /* the page includes copy.js (but also works without it) */
     struct str

@@ -56,7 +56,8 @@ static void hash_is_sha_256_of_the_bytes(void **state)
     uint8_t hash[SECRET_HASH_BYTES];
     (void)state;
     secret_hash(&zero, hash);
-    assert_memory_equal(hash, "\x66\x68\x7a\xad\xf8\x62\xbd\x77", 8); /* the SHA-256 of 32 zero bytes begins with these bytes */
+    assert_memory_equal(hash, "\x66\x68\x7a\xad\xf8\x62\xbd\x77",
+                        8); /* the SHA-256 of 32 zero bytes begins with these bytes */
 }
 
 static void form_token_is_valid_for_its_secret_and_author_only(void **state)

@@ -412,7 +412,8 @@ static void missing_insights_are_reported(void **state)
         bool told;
     } rows[] = {
         {"10_20", "{'data':[]}", 200, 4, true},
-        {"10_20", "{'data':[]}", 200, 2, false}, /* empty insights of a new post, which are not available yet */
+        {"10_20", "{'data':[]}", 200, 2,
+         false}, /* empty insights of a new post, which are not available yet */
         {"3237", "{'error':{'message':'(#200) read_insights permission missing','code':200}}", 400, 0, true},
         {"3237", REEL_OF("3237", UPPER), 200, 4, false},
     };

@@ -26,7 +26,8 @@ static const char *error(struct graph_rig *r, int code, int subcode, const char 
 static const struct {
     int code, subcode;
     const char *text, *more;
-    enum outcome_kind single, refreshed; /* outcome for an API without token refresh, and for an API with it */
+    enum outcome_kind single,
+        refreshed; /* outcome for an API without token refresh, and for an API with it */
     enum outcome_scope scope;
     int64_t wait_ms;
     const char *name;

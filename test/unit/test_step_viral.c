@@ -190,9 +190,11 @@ static void only_the_newest_videos_are_compared(void **state)
     assert_int_equal(load(&v).viral.compared, 5);
     assert_int_equal(load(&v).viral.median, 6000); /* of 4,000 … 8,000 */
     apply_one(TEST_DAY, views_of(&videos[7], 8001));
-    assert_int_equal(load(&videos[7]).viral.median, 5000); /* of 3,000 … 7,000: a sixth video replaces the video itself */
+    assert_int_equal(load(&videos[7]).viral.median,
+                     5000); /* of 3,000 … 7,000: a sixth video replaces the video itself */
     apply_one(TEST_DAY, views_of(&videos[0], 1001));
-    assert_int_equal(load(&videos[0]).viral.median, 6000); /* the video is not among the newest: of 4,000 … 8,000 */
+    assert_int_equal(load(&videos[0]).viral.median,
+                     6000); /* the video is not among the newest: of 4,000 … 8,000 */
 }
 
 static void video_without_a_gain_does_not_go_viral(void **state)

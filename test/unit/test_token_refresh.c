@@ -220,7 +220,8 @@ static void failed_commit_is_retried(void **state)
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
     (void)state;
-    rig.commits_to_fail = 2; /* the commit of refresh_sent_at succeeds; the first commit of the tokens fails */
+    rig.commits_to_fail =
+        2; /* the commit of refresh_sent_at succeeds; the first commit of the tokens fails */
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }

@@ -21,8 +21,9 @@ static void burst_of_sixty_then_one_per_freed_slot(void **state)
     assert_int_equal(v.reset_ms, 1000 + 60000 - 1060);
     assert_false(windows_acquire(l, 1, 1000 + 59999).admitted);
     assert_true(windows_acquire(l, 1, 1000 + 60000).admitted);
-    assert_false(windows_acquire(l, 1, 1000 + 60000).admitted); /* the second request leaves the window 1 ms later */
-    assert_true(windows_acquire(l, 2, 1060).admitted);          /* another key has another window */
+    assert_false(
+        windows_acquire(l, 1, 1000 + 60000).admitted); /* the second request leaves the window 1 ms later */
+    assert_true(windows_acquire(l, 2, 1060).admitted); /* another key has another window */
     windows_free(l);
 }
 
@@ -173,7 +174,8 @@ static void limit_can_change(void **state)
     assert_int_equal(windows_acquire(l, 1, 10).remaining, 1);
     assert_true(windows_acquire(l, 1, 11).admitted);
     assert_false(windows_acquire(l, 1, 12).admitted);
-    windows_set_limit(l, 3); /* of the counted requests at 9, 10 and 11, the first leaves the window at 60009 */
+    windows_set_limit(l,
+                      3); /* of the counted requests at 9, 10 and 11, the first leaves the window at 60009 */
     struct limit_verdict v = windows_acquire(l, 1, 59999);
     assert_false(v.admitted);
     assert_int_equal(v.remaining, 0);

@@ -1,15 +1,14 @@
 /* Platform responses stored as files, for tests and fuzzing.
  *
- * The first line contains the API, the function (read, resolve, refresh or link), the tier or step, and the HTTP
- * status. Then follow, in any order:
+ * The first line contains the API, the function (read, resolve, refresh or link), the tier or step, and the
+ * HTTP status. Then follow, in any order:
  *
  *   # TEXT      the source of the response, its mark (such as [V]) and its date
  *   ids: IDS    the posts that the call requests
- *   options:    words: key (YouTube's API key), young (posted an hour ago), batch, source=1 (the stored source of
- *               views), dropped=a,b (metrics to omit), combined, account and
- *               personal (the members combined, with_account and is_personal of the call)
- *   NAME: VALUE a header of the response
- *   > LINE      an expected line of sample_print()
+ *   options:    words: key (YouTube's API key), young (posted an hour ago), batch, source=1 (the stored
+ * source of views), dropped=a,b (metrics to omit), combined, account and personal (the members combined,
+ * with_account and is_personal of the call) NAME: VALUE a header of the response > LINE      an expected line
+ * of sample_print()
  *
  * The body, byte by byte, follows the first empty line:
  *
