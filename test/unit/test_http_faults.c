@@ -248,6 +248,23 @@ static void streamed_response_is_cut_off_if_out_of_memory(void **state)
     rig_until(rig, http_server_get_counts(rig->server).requests_in_flight == 0);
 }
 
+/* A request that ran out of memory is rejected after the current step, not after its last one. */
+static void no_step_runs_after_memory_ran_out(void **state)
+{
+    struct rig *rig = *state;
+    struct peer p;
+    peer_open(&p, rig);
+    (void)peer_send_some(&p, STR(GET("/yield?50")));
+    rig_until(rig, rig->app.iterations > 0 && !list_is_empty(&rig->server->conns[CONN_HANDLING]));
+    struct conn *c = LIST_ENTRY(rig->server->conns[CONN_HANDLING].next, struct conn, link);
+    const int before = rig->app.iterations;
+    c->x->r.arena.lacks_memory = true; /* as if a step had run out of memory */
+    rig_until(rig, (peer_read(&p), p.ended));
+    peer_expect(&p, "503");
+    assert_true(rig->app.iterations <= before + 1);
+    peer_fini(&p);
+}
+
 /* ---- memory of an incomplete request ---- */
 
 static void incomplete_request_frees_its_large_buffer(void **state)
@@ -416,6 +433,7 @@ int main(void)
         CLOCK_TEST(deadlines_expire_although_a_timer_failed),
         CONN_TEST(out_of_memory_response_is_complete),
         CONN_TEST(head_without_memory_does_not_reach_the_handler),
+        CONN_TEST(no_step_runs_after_memory_ran_out),
         CONN_TEST(streamed_response_is_cut_off_if_out_of_memory),
         CONN_TEST(incomplete_request_frees_its_large_buffer),
         CONN_TEST(rejects_clients_without_free_descriptors),
