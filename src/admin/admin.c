@@ -140,7 +140,7 @@ static void on_server_closed(void *ctx)
     closed(closed_ctx);
 }
 
-void admin_announce(const struct admin *a)
+void admin_print_addresses(const struct admin *a)
 {
     http_server_print_addresses(a->server, "admin listening on");
 }

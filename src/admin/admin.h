@@ -14,7 +14,7 @@ MUST_USE enum err admin_open(struct admin **out, uv_loop_t *loop, const struct a
                              struct error *error);
 
 /* Prints a line `admin listening on ADDRESS` for each address. */
-void admin_announce(const struct admin *a);
+void admin_print_addresses(const struct admin *a);
 
 /* Closes the listener. Requests in flight have a short time to complete. Then calls `closed` on the loop. */
 void admin_close(struct admin *a, void (*closed)(void *ctx), void *ctx);

@@ -82,7 +82,7 @@ enum err monitor_set_access_log(struct monitor *m, const char *target, struct er
 void monitor_announce(const struct monitor *m)
 {
     if (m->admin)
-        admin_announce(m->admin);
+        admin_print_addresses(m->admin);
 }
 
 void monitor_record_request(void *ctx, const struct request *r, bool complete)

@@ -7,7 +7,7 @@
 struct reload {
     uv_signal_t signal;
     struct config *config; /* the configuration in use */
-    const char *path;      /* path of the configuration file; NULL if there is none */
+    const char *path;      /* path of the configuration file; NULL if none exists */
     struct monitor *monitor;
     /* Called after values of `config` have changed. When it returns, the strings of the old values are
      * freed. */

@@ -81,8 +81,8 @@ static int64_t expires_ms(const struct failure_limiter *l, const struct failure_
     return e->failures ? e->decay_from_ms + e->failures * l->rule.decay_ms : INT64_MIN;
 }
 
-/* Returns the entry of the name. If there is none, replaces the entry of the set that expires first. If
- * several entries expire at the same time, replaces the last of them, so that new names replace each other
+/* Returns the entry of the name. If the name has no entry, replaces the entry of the set that expires first.
+ * If several entries expire at the same time, replaces the last of them, so that new names replace each other
  * and older entries stay. */
 static struct failure_entry *find_or_replace(struct failure_limiter *l, struct str name)
 {

@@ -1,7 +1,8 @@
-/* A name may fail `burst` times without waiting, and one of its failures expires every `decay_ms`. The wait
- * after `burst` failures depends on `wait_ms`. If it is 0, the name waits until its next failure expires,
- * which allows one attempt every `decay_ms`. Otherwise the name waits `wait_ms`, doubled by each further
- * failure up to `wait_max_ms`. */
+/* Counts failures by name. A name may fail `burst` times without waiting. Every `decay_ms`, one failure of
+ * the name expires. After `burst` failures, the name has to wait:
+ *
+ *   wait_ms = 0   until its next failure expires: one attempt every `decay_ms`
+ *   wait_ms > 0   `wait_ms`, doubled by each further failure, at most `wait_max_ms` */
 #ifndef VT_AUTH_FAILURE_LIMITER_H
 #define VT_AUTH_FAILURE_LIMITER_H
 

@@ -156,7 +156,7 @@ static struct arena_block *borrow_reserve(struct arena *a, size_t need)
     return reserve->block;
 }
 
-bool arena_obtain_first(struct arena *a)
+bool arena_allocate_first_block(struct arena *a)
 {
     struct arena_block *b = a->first ? a->first : block_new(a->block_size);
     if (b && !a->first)

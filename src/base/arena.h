@@ -44,10 +44,11 @@ size_t arena_bytes(const struct arena *a);
 
 /* Allocates the first block, so that allocating the first `block_size` bytes cannot fail. Returns false if
  * out of memory. */
-MUST_USE bool arena_obtain_first(struct arena *a);
+MUST_USE bool arena_allocate_first_block(struct arena *a);
 
 /* Allocates a reserve of `size` bytes. Returns false if out of memory. To give the reserve to an arena, set
- * the arena's member `reserve` and call arena_obtain_first(); several arenas may have the same reserve.
+ * the arena's member `reserve` and call arena_allocate_first_block(); several arenas may have the same
+ * reserve.
  *
  * If malloc() fails, the arena allocates from the reserve and sets `lacks_memory`. So the code that
  * allocates from the arena need not handle the failure. When that code returns, the owner of the arena

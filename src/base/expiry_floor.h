@@ -44,9 +44,8 @@ struct expiry_state {
  * never longer than the time by which the wall clock has advanced. */
 void expiry_observe(struct expiry_state *s, int64_t wall_ms, int64_t running_ms, int64_t elapsed_ms);
 
-/* Raises the floor of this process. `floor_ms` is the value that the floor had at the monotonic time
- * `mono_ms`; the floor has advanced with the monotonic clock since then. Does nothing if the floor is
- * already higher. Thread-safe. */
+/* Raises the floor of this process to `floor_ms` plus the time since `mono_ms` (monotonic clock). Does
+ * nothing if the floor is already higher. Thread-safe. */
 void expiry_raise_floor(int64_t floor_ms, int64_t mono_ms);
 
 /* Returns the expiry clock. Use it for the time of issue and for the time of the check. Thread-safe. */

@@ -480,7 +480,7 @@ static enum cli_exit probe_account(struct probe *p)
     if (p->err)
         return cli_fail(CLI_COULD_NOT, "database error: %s", err_name(p->err));
     if (!platform_session_refresh_if_due(a))
-        return platform_session_explain_tokens(a);
+        return platform_session_print_token_error(a);
     call_everything(p);
     if (p->err)
         return platform_session_explain_error(p->err);

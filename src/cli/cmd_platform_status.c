@@ -35,7 +35,7 @@ struct platforms_status {
     struct account_errors errors[PLATFORM_APIS];
     int64_t runs[RUNS_SEARCHED], run_started_at[RUNS_SEARCHED];
     int run_count;
-    int64_t last_run_at; /* the newest run that called platforms; TIME_NONE if there is none */
+    int64_t last_run_at; /* the newest run that called platforms; TIME_NONE if none exists */
     int64_t counts[PLATFORM_COUNT][RUN_COUNTERS];
 };
 

@@ -92,7 +92,7 @@ static enum err send_call(struct account_test *t)
     return OK;
 }
 
-/* Selects the next form of the request for the next call. Returns false if there is none. */
+/* Selects the next form of the request for the next call. Returns false if none exists. */
 static bool next_tier(struct account_test *t)
 {
     if (t->outcome.with_account) {
@@ -209,7 +209,7 @@ static enum cli_exit explain(const struct account_test *t)
     char account[SESSION_NAME_MAX];
     platform_session_name(a, account);
     if (a->token_refresh_result.status != TOKEN_REFRESHED)
-        return platform_session_explain_tokens(a);
+        return platform_session_print_token_error(a);
     if (a->network)
         return cli_fail(CLI_COULD_NOT, "%s: %s could not be reached: %s", account, a->desc->title,
                         a->network);

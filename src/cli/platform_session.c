@@ -185,7 +185,7 @@ void platform_session_name(const struct platform_session *a, char name[SESSION_N
                    a->account.account_id.p);
 }
 
-enum cli_exit platform_session_explain_tokens(const struct platform_session *a)
+enum cli_exit platform_session_print_token_error(const struct platform_session *a)
 {
     const struct token_refresh_result *t = &a->token_refresh_result;
     char account[SESSION_NAME_MAX];

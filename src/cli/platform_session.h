@@ -51,7 +51,7 @@ enum { SESSION_NAME_MAX = 2 * ACCOUNT_ID_MAX };
 void platform_session_name(const struct platform_session *a, char name[SESSION_NAME_MAX]);
 
 /* Prints why the tokens could not be refreshed. Returns the exit status. */
-enum cli_exit platform_session_explain_tokens(const struct platform_session *a);
+enum cli_exit platform_session_print_token_error(const struct platform_session *a);
 /* Prints why platform_session_send() returned `err`. Returns the exit status. */
 enum cli_exit platform_session_explain_error(enum err err);
 

@@ -16,8 +16,8 @@
 /* The values of one platform's section. A platform has only some of these keys (see its connector); the
  * members without a key are NULL, 0 or false. */
 struct platform_settings {
-    char *client_id, *client_secret; /* the operator's app; client_id is "" if there is none */
-    char *api_key;                   /* reads public counts without an author's token; "" if there is none */
+    char *client_id, *client_secret; /* the operator's app; client_id is "" if none exists */
+    char *api_key;                   /* reads public counts without an author's token; "" if none exists */
     char *api_origin, *token_origin, *consent_origin;
     char *graph_version, *more_scopes, *config_id; /* see struct platform_options */
     char *bulk;                                    /* read many posts in one call: auto, on, off */

@@ -122,7 +122,7 @@ static struct author_posts *new_group(struct author_plan *p, struct post_window 
     return group;
 }
 
-/* Returns the account through which the post is read first, or NULL if there is none. */
+/* Returns the account through which the post is read first, or NULL if none exists. */
 static struct fetch_account *first_account(const struct author_plan *p, struct author_posts *group,
                                            struct platform_post *record)
 {

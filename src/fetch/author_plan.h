@@ -33,7 +33,7 @@ void author_plan_fini(struct author_plan *p);
  * run_fail() has been called. */
 MUST_USE enum err author_plan_read(struct author_plan *p, int64_t author_row);
 
-/* Returns the author's first connected account at the platform, or NULL if there is none. */
+/* Returns the author's first connected account at the platform, or NULL if none exists. */
 const struct credential *author_plan_account(const struct author_plan *p, enum platform platform);
 
 /* Returns true if posts of the platform can be read with an API key, without an account. */

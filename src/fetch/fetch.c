@@ -95,7 +95,7 @@ static void start_call(struct engine *e, struct fetch_account *account, struct c
         handle_result(e, result.call, &result);
 }
 
-/* Returns the first account that can send now. Returns NULL if there is none, and sets `*soonest` to the time
+/* Returns the first account that can send now. Returns NULL if none exists, and sets `*soonest` to the time
  * at which one may be able to. Abandons accounts that cannot send before the deadline. */
 static struct fetch_account *next_account(struct engine *e, struct api_queue *api, int64_t now,
                                           int64_t *soonest)

@@ -24,11 +24,11 @@ void platform_walk_init(struct platform_walk *w, int64_t first_author, bool acti
 /* Loads the posts of further authors while there is room in the window. */
 MUST_USE enum err platform_walk_fill(struct platform_walk *w, struct author_plan *plan);
 
-/* Returns true if all posts are loaded and none is open. */
+/* Returns true if all posts are loaded and the result of each is known. */
 bool platform_walk_is_done(const struct platform_walk *w);
 
-/* Returns the position of the first author with posts that are open or not loaded. The walk must not be done.
- */
+/* Returns the position of the first author with a post that is not loaded, or whose result is not known yet.
+ * The walk must not be done. */
 struct walk_position platform_walk_open_position(const struct platform_walk *w);
 
 /* Returns, for each pass, the position that all walks have reached. */

@@ -20,7 +20,7 @@ static void clear_misses(struct platform_post *record)
     record->missed_since = TIME_NONE;
 }
 
-/* Returns the next account to try for a post that `tried` cannot read, or NULL if there is none. */
+/* Returns the next account to try for a post that `tried` cannot read, or NULL if none exists. */
 static struct fetch_account *next_account(const struct fetch_account *tried, struct pending_post *post)
 {
     const struct author_posts *group = post->group;

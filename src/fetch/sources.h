@@ -5,7 +5,8 @@
 
 #include "refresh/source.h"
 
-/* Returns the sources that [refresh] source names, in the order in which a run reads them. */
+/* Returns the sources that the key `source` of section [refresh] lists, in the order in which a run reads
+ * them. */
 struct source_list sources_configured(const struct config *config);
 
 #endif

@@ -23,9 +23,9 @@ struct token_sender token_sender_of(struct http_client *client);
 enum token_refresh_status {
     TOKEN_REFRESHED,   /* the database has newer tokens: load them and try again */
     TOKEN_RETRY_LATER, /* no response, throttled, a 5xx status, or another process is refreshing the tokens */
-    TOKEN_RECONNECT,   /* The platform rejected the refresh token, or there is none. The account is not marked
-                          as "reconnect required": only the caller can tell whether one account or all accounts
-                          are affected. */
+    TOKEN_RECONNECT,   /* The platform rejected the refresh token, or the account has no refresh token. The
+                          account is not marked   as "reconnect required": only the caller can tell whether one
+                          account or all accounts   are affected. */
     TOKEN_APP_REJECTED, /* the platform rejects our app; the account is not at fault */
     TOKEN_ACCOUNT_REMOVED,
     TOKEN_STORE_FAILED, /* the database or the encryption keys failed; see `err` */
@@ -43,9 +43,9 @@ struct token_refresher;
 
 /* Creates a refresher. All pointers must outlive it. `keys` and scope->store are used on the calling thread.
  *
- * The scope must begin transactions even if the process is stopping: when new tokens arrive, the platform has
- * already revoked the old ones. A refresh request that got no response is sent again only if the scope's
- * heartbeat succeeds. */
+ * `scope` writes the new tokens. Its begin() must work even if the process is stopping, because the platform
+ * has revoked the old tokens by then. A refresh request without a response is sent again only if the scope's
+ * heartbeat() succeeds. */
 struct token_refresher *token_refresher_new(const struct config *config, const struct token_sender *sender,
                                             struct seal_keys *keys, const struct transaction_scope *scope);
 

@@ -49,7 +49,7 @@ struct request {
     enum http_method method;
     struct str target;             /* as sent, for the log */
     struct str path;               /* percent-encoded, without scheme and host; begins with '/', or is "*" */
-    struct str query;              /* after '?', percent-encoded; p == NULL if there is none */
+    struct str query;              /* after '?', percent-encoded; p == NULL if none exists */
     struct str field[FIELD_COUNT]; /* p == NULL if not sent */
     unsigned char field_count[FIELD_COUNT];
     struct str body;

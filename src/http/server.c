@@ -55,7 +55,7 @@ static struct exchange *exchange_new(struct http_server *s)
     x->r.arena.reserve = &s->reserve;
     buf_init_fallible(&x->r.res.body, BODY_MAX_BYTES);
     buf_init_fallible(&x->head, HEAD_MAX);
-    if (x->parser && arena_obtain_first(&x->r.arena) && buf_reserve(&x->head, HEAD_FIRST_BYTES))
+    if (x->parser && arena_allocate_first_block(&x->r.arena) && buf_reserve(&x->head, HEAD_FIRST_BYTES))
         return x;
     exchange_free(x);
     return NULL;

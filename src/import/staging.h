@@ -55,7 +55,8 @@ struct staging_reader {
 MUST_USE enum err staging_reader_open(struct staging_reader *r, struct staging *in, enum record_kind kind);
 void staging_reader_close(struct staging_reader *r);
 
-/* Reads the next line or reading. Sets `*has` to false at the end. `*line` is valid until the next call. */
+/* staging_next_line() reads the next line of a kind other than readings, and staging_next_reading() the next
+ * reading. Both set `*has` to false at the end. `*line` is valid until the next call. */
 MUST_USE enum err staging_next_line(struct staging_reader *r, uint64_t *input_line, struct str *line,
                                     bool *has);
 MUST_USE enum err staging_next_reading(struct staging_reader *r, struct staged_reading *out, bool *has);

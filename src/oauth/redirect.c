@@ -33,7 +33,7 @@ static const char *check_characters(struct str uri)
     return NULL;
 }
 
-/* Returns the scheme without the ':'; empty if there is none. */
+/* Returns the scheme without the ':'; empty if none exists. */
 static struct str scheme_of(struct str uri)
 {
     size_t n = 0;

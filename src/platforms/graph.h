@@ -104,7 +104,7 @@ struct outcome graph_response_outcome(struct graph_response *g);
 void graph_ignore_denials(struct graph_response *g);
 
 /* Returns the metric among `requested` that the error message names as invalid. `p` of the result is NULL if
- * there is none. */
+ * it names none of them. */
 struct str graph_find_rejected_metric(struct str message, struct str requested);
 
 /* ---- insights ---- */

@@ -10,7 +10,7 @@
 /* Returns the options of the API's connector. */
 struct platform_options platform_options_of(const struct config *config, enum platform_api api);
 
-/* Returns the operator's app at the platform. Its client_id is "" if there is none. */
+/* Returns the operator's app at the platform. Its client_id is "" if none exists. */
 struct platform_app platform_app_of(const struct config *config, enum platform_api api);
 
 /* Returns true if accounts can be connected and read: there are an app and a key file to seal tokens with. */

@@ -4,7 +4,7 @@
 
 #include "platforms/platform.h"
 
-/* Returns the first header with this name, ignoring case. `p` of the result is NULL if there is none. */
+/* Returns the first header with this name, ignoring case. `p` of the result is NULL if none exists. */
 struct str response_header(const struct http_response *r, struct str name);
 
 /* Returns the value of Retry-After (RFC 9110, 10.2.3), at most a day, or 0 if it is absent or invalid. The
@@ -26,7 +26,7 @@ const struct error_row *error_row_find(const struct error_row *rows, struct str 
 /* Returns an outcome with these members; all others are 0. */
 struct outcome outcome_make(enum outcome_kind kind, enum outcome_scope scope, struct str code);
 
-/* Returns the outcome of an error code: from its row in the table, or if there is none, from the HTTP status,
+/* Returns the outcome of an error code: from its row in the table, or without a row from the HTTP status,
  * with unknown_code set. */
 struct outcome outcome_from_error(struct arena *a, const struct error_row *rows, struct str code,
                                   const struct http_response *r, int64_t now_ms);

@@ -156,7 +156,7 @@ static bool apply_post_error(struct platform_call *call, struct str code, struct
     return false;
 }
 
-/* Returns the error code of a response. `p` of the result is NULL if there is none. */
+/* Returns the error code of a response. `p` of the result is NULL if none exists. */
 static struct str error_code(struct yyjson_val *root)
 {
     struct yyjson_val *error = jsonr_get(root, "error");

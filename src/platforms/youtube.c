@@ -57,7 +57,7 @@ static bool is_daily_limit(struct yyjson_val *error)
     return false;
 }
 
-/* Returns errors[0].reason; if it is unspecific, the first known reason in details[]; if there is none,
+/* Returns errors[0].reason; if it is unspecific, the first known reason in details[]; without one,
  * `status`. */
 static struct str error_reason(struct yyjson_val *error)
 {

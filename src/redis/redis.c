@@ -25,7 +25,7 @@ struct probe_command {
 };
 
 struct redis_hook {
-    void (*fn)(void *ctx); /* NULL if there is none */
+    void (*fn)(void *ctx); /* NULL if none exists */
     void *ctx;
 };
 

@@ -24,7 +24,7 @@ struct redis_connection {
     struct redis_connection_events events;
     struct name_lookup *lookup; /* NULL for a Unix socket */
     struct redis_tls *tls;      /* NULL without TLS, or if the files must be read (again) */
-    redisAsyncContext *context; /* NULL if there is none */
+    redisAsyncContext *context; /* NULL if none exists */
     struct ssl_st *session;     /* owned by the context; may be NULL */
     bool is_opening, has_replied;
     struct buf command; /* the command that is being formatted */

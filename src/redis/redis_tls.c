@@ -106,7 +106,7 @@ void redis_tls_session_free(struct ssl_st *s)
     ERR_clear_error();
 }
 
-/* Returns the TLS error, or NULL if there is none. With TLS 1.3, a server that rejects the client
+/* Returns the TLS error, or NULL if none exists. With TLS 1.3, a server that rejects the client
  * certificate sends its alert after the handshake, when the client may already write. If a write has
  * failed, the alert may still be unread, so this function tries to read it. */
 static const char *find_reason(SSL *s)

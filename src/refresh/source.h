@@ -45,7 +45,7 @@ struct source_list {
     const struct source *sources[SOURCE_KINDS + 1];
 };
 
-/* Returns a list with only the source of `list` that has this kind; an empty list if there is none. */
+/* Returns a list with only the source of `list` that has this kind; an empty list if none exists. */
 struct source_list source_list_only(const struct source_list *list, enum source_kind kind);
 
 #endif

@@ -63,7 +63,7 @@ MUST_USE enum err spool_file_identify(int fd, struct file_identity *out);
  * users if the process is not privileged. */
 bool spool_file_has_writer(int fd);
 
-/* Sets `*out` to the identity of the file `name`. Returns ERR_NOT_FOUND if there is none or it is not a
+/* Sets `*out` to the identity of the file `name`. Returns ERR_NOT_FOUND if no such file exists or it is not a
  * regular file. */
 MUST_USE enum err spool_dir_identify(const struct spool_dir *d, struct str name, struct file_identity *out);
 

@@ -40,7 +40,7 @@ enum { REJECTION_KINDS = 6 };
 /* Returns the reason as a text for people. Static. */
 struct str rejection_text(enum rejection rejection);
 
-/* Totals over all steps that were passed this struct. */
+/* Totals. Each step adds to the struct that it receives, so one struct can count several steps. */
 struct step_result {
     int64_t videos_changed;
     int64_t gained, baseline;               /* views */

@@ -20,7 +20,7 @@ struct platform_post {
     int64_t requested_at;   /* TIME_NONE: not recorded */
 };
 
-/* Reads the row of a post. Returns ERR_NOT_FOUND if there is none. */
+/* Reads the row of a post. Returns ERR_NOT_FOUND if none exists. */
 MUST_USE enum err store_get_platform_post(struct store *s, struct arena *a, enum platform platform,
                                           struct str post_id, struct platform_post *out);
 /* Inserts or replaces the row of a post. */

@@ -59,7 +59,7 @@ void replace_abort(const struct replacement *r);
 /* Returns true if a restore was interrupted between steps 1 and 3. */
 bool replace_was_interrupted(const char *path);
 
-/* Finds the newest file `<path>.before-TIME` and writes its path to `out`. Returns false if there is none. */
+/* Finds the newest file `<path>.before-TIME` and writes its path to `out`. Returns false if none exists. */
 bool replace_find_before(const char *path, char *out, size_t size);
 
 #endif

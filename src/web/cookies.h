@@ -11,7 +11,8 @@
 /* Sets a cookie. `name` is without the prefix. `value` must contain only characters that are valid in a
  * cookie. If `max_age_s` is negative, the cookie lasts until the browser is closed; if 0, it is deleted. */
 void web_cookie_set(struct request *r, struct str name, struct str value, int64_t max_age_s);
-/* Returns the value of the request's cookie `name` (without the prefix). If there is none, p is NULL. */
+/* Returns the value of the request's cookie `name` (without the prefix). p is NULL if the request has no such
+ * cookie. */
 struct str web_cookie_find(struct request *r, struct str name);
 
 /* Set, delete and return the session cookie. If the request has none, session_cookie_find() returns a string

@@ -2,7 +2,7 @@
  * in a file of its own. The viewer is the signed-in author who sent the request.
  *
  * Before the start step of a page runs, page_checks.c finds the viewer (page_context->viewer), or redirects
- * to the sign-in page if there is none. It then parses the query. For a POST it also checks the origin,
+ * to the sign-in page if none exists. It then parses the query. For a POST it also checks the origin,
  * parses the form and checks the form token (CSRF). See page.h for frame, errors and redirects. */
 #ifndef VT_WEB_WEB_H
 #define VT_WEB_WEB_H
@@ -69,7 +69,7 @@ enum {
 struct page_context {
     struct web *web;
     struct store_read read;  /* for the functions of store/read.h */
-    struct viewer viewer;    /* the signed-in author; author_row is 0 if there is none */
+    struct viewer viewer;    /* the signed-in author; author_row is 0 if none exists */
     struct form query, form; /* parsed from the URL, and from the body of a POST */
     void *state;             /* of the page */
 

@@ -152,7 +152,7 @@ def test_each_key_has_its_own_window(world):
 # --- which requests count ---
 
 
-def test_requests_with_a_live_key_count(world):
+def test_requests_with_a_live_key_use_up_the_limit(world):
     etag = world.client.get("/books").headers["ETag"]
     remaining = world.remaining()
     counted = [

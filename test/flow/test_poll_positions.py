@@ -249,7 +249,7 @@ def test_key_list_without_redis(viewtally):
     assert "LAG" not in out and "Redis" not in out
 
 
-def test_key_list_with_an_invalid_configuration(viewtally):
+def test_key_list_reports_the_redis_error_and_still_lists_keys(viewtally):
     viewtally.import_lines([author("Ada")])
     viewtally.create_key(uid("Ada"))
     viewtally.configure({"redis": {"url": "rediss://127.0.0.1", "ca_file": "/nonexistent"}})

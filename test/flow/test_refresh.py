@@ -193,7 +193,7 @@ def test_stopped_server_ends_its_run_and_the_next_continues(make, time, large_wo
     assert runs.outcomes == [STOPPED, SUCCEEDED]
 
 
-def test_backup_during_a_run_does_not_block_the_restored_database(make, make_viewtally, time, large_world):
+def test_backup_made_during_a_run_holds_no_lease_after_restore(make, make_viewtally, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
     with server:

@@ -174,19 +174,19 @@ def assert_lists_what_is_valid(world, printed):
     assert "  account  1  tiktok  stays\n" in printed and "  account  2  tiktok  goes\n" in printed
 
 
-def test_damaged_replaced_database_prints_revived_credentials(world):
+def test_restore_lists_revived_credentials_if_the_old_database_is_damaged(world):
     revoke_all(world)
     world.database.write_bytes(b"not a database " * 1000)
     printed = world.run("restore", "--force", "then.db").out
     assert_lists_what_is_valid(world, printed)
 
 
-def test_missing_replaced_database_prints_revived_credentials(world):
+def test_restore_lists_revived_credentials_if_the_old_database_is_missing(world):
     world.database.unlink()
     assert_lists_what_is_valid(world, world.run("restore", "then.db").out)
 
 
-def test_unrelated_replaced_database_prints_revived_credentials(world):
+def test_restore_lists_revived_credentials_if_the_old_database_is_unrelated(world):
     world.database.unlink()
     world.run("migrate")
     printed = world.run("restore", "then.db").out

@@ -190,7 +190,7 @@ def test_went_viral_is_ordered_among_milestones_by_its_threshold():
     assert [kind for kind, _, _ in kinds(alone)] == ["milestone_reached", "milestone_reached", "went_viral"]
 
 
-def test_no_gain_no_viral_even_if_the_threshold_falls_below():
+def test_video_without_gain_stays_not_viral_if_its_threshold_falls_below_its_views():
     model, one = viral_case(reading(1, "2026-07-02T10:00:00Z", 14000))
     five_small = [video(number, "2026-06-25T00:00:00Z") for number in range(30, 36)]
     small = [reading(number, "2026-06-25T01:00:00Z", 10, baseline=True) for number in range(30, 36)]

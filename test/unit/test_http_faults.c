@@ -380,7 +380,7 @@ static void arena_continues_in_its_reserve(void **state)
     assert_true(arena_reserve_init(&reserve, 64 << 10));
     arena_init(&a, BLOCK);
     a.reserve = &reserve;
-    assert_true(arena_obtain_first(&a));
+    assert_true(arena_allocate_first_block(&a));
     fault_arm(1, true);
     memset(arena_alloc(&a, BLOCK), 'x', BLOCK);
     assert_false(a.lacks_memory);
@@ -394,8 +394,8 @@ static void arena_continues_in_its_reserve(void **state)
     assert_false(a.lacks_memory || reserve.is_in_use);
     arena_init(&other, BLOCK);
     fault_arm(1, false);
-    assert_false(arena_obtain_first(&other));
-    assert_true(arena_obtain_first(&other));
+    assert_false(arena_allocate_first_block(&other));
+    assert_true(arena_allocate_first_block(&other));
     arena_fini(&other);
     arena_fini(&a);
     arena_reserve_fini(&reserve);

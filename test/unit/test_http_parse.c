@@ -18,8 +18,8 @@ static void describe_field(struct buf *out, const struct request *r, enum http_f
         buf_printf(out, " %s%d=%.*s", name, r->field_count[f], (int)r->field[f].len, r->field[f].p);
 }
 
-/* Appends one word for each request: method, path, query, fields, body, and whether the connection stays
- * open. */
+/* Appends a summary of the request, ended by '|': method, path, query, fields, body, and whether the
+ * connection stays open. */
 static void describe(struct buf *out, const struct parser *p, const struct request *r)
 {
     static const char *const methods[] = {"GET", "HEAD", "POST", "OPTIONS", "OTHER"};
