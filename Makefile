@@ -9,7 +9,15 @@ ifeq ($(filter $(MODE),$(MODES)),)
 $(error MODE=$(MODE) is not one of: $(MODES))
 endif
 
-B := build/$(MODE)
+# STATIC=1 links everything statically, with musl as libc; the program then runs on any Linux of the same processor.
+STATIC ?= 0
+ifneq ($(filter 1,$(STATIC)),)
+ifeq ($(filter release debug,$(MODE)),)
+$(error STATIC=1 needs MODE=release or MODE=debug)
+endif
+endif
+
+B := build/$(if $(filter 1,$(STATIC)),$(patsubst %-release,%,static-$(MODE)),$(MODE))
 BIN := $(B)/viewtally
 
 .PHONY: all
@@ -23,10 +31,11 @@ all: $(BIN)
 # build dependencies themselves.
 
 SYSTEM_LIBS ?= 0
-INSTALLING_GOALS := deps docs run check test test-long test-day lint tidy mutants fuzz soak bench%
+REPRODUCIBLE ?= 0
+INSTALLING_GOALS := deps deb test-deb docs run check test test-long test-day test-release test-image test-systemd test-upgrade lint tidy mutants fuzz soak bench%
 BOOTSTRAP ?= $(if $(filter 1,$(SYSTEM_LIBS)),0,$(if $(filter $(INSTALLING_GOALS),$(MAKECMDGOALS)),1,check))
-HAVE_BUILD := build/.have-build
-HAVE_GROUPS := $(patsubst %,build/.have-%,build run test fuzz bench)
+HAVE_BUILD := build/.have-build $(if $(filter 1,$(STATIC)),build/.have-static)
+HAVE_GROUPS := $(patsubst %,build/.have-%,build run test fuzz bench deb test-deb static image test-image release systemd)
 
 $(HAVE_GROUPS): build/.have-%: scripts/bootstrap
 	@mkdir -p $(@D)
@@ -58,7 +67,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-pr
 FATAL := $(if $(filter 1,$(WERROR)),-Werror)
 
 HARDENING := -fstack-protector-strong -fstack-clash-protection -fPIE -fno-common -fno-delete-null-pointer-checks \
-    -fno-strict-overflow $(if $(filter x86_64 i686,$(shell uname -m)),-fcf-protection=full)
+    -fno-strict-overflow $(if $(filter x86_64% i686%,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)),-fcf-protection=full)
 LINK_HARDENING := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed -Wl,--gc-sections
 SECTIONS := -ffunction-sections -fdata-sections
 
@@ -83,14 +92,14 @@ SEAMS := $(if $(filter-out release,$(MODE)),-DVT_TEST_SEAMS=1)
 
 CFLAGS ?=
 LDFLAGS ?=
-ALL_CPPFLAGS = -D_GNU_SOURCE $(SEAMS) -Isrc -I$(B)/gen $(LIB_CPPFLAGS) $(CPPFLAGS)
-ALL_CFLAGS = -std=gnu17 $(WARNINGS) $(MODE_CFLAGS_$(MODE)) $(CFLAGS)
-ALL_LDFLAGS = $(MODE_LDFLAGS_$(MODE)) $(LDFLAGS)
+ALL_CPPFLAGS = -D_GNU_SOURCE $(SEAMS) $(if $(M),-DVT_STATIC=1) -Isrc -I$(B)/gen $(LIB_CPPFLAGS) $(CPPFLAGS)
+ALL_CFLAGS = -std=gnu17 $(WARNINGS) $(MODE_CFLAGS_$(MODE)) $(MAP_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS = $(MODE_LDFLAGS_$(MODE)) $(STATIC_LDFLAGS) $(LDFLAGS)
 
 # --- libraries -------------------------------------------------------------------------------------------
 # Static archives built from the pinned sources of vendor/manifest, or with SYSTEM_LIBS=1 the libraries of pkg-config.
 
-LIB_NAMES := sqlite curl nghttp2 hiredis uv llhttp yyjson inih xxhash
+LIB_NAMES := sqlite curl nghttp2 hiredis pq uv llhttp yyjson inih xxhash utf8proc
 VENDOR_VERSIONS = $(V)/versions
 
 ifeq ($(origin VENDOR_DIR),undefined)
@@ -103,18 +112,32 @@ VENDOR_CACHE ?= $(VENDOR_DIR)/cache
 VENDOR_MODE_asan := asan$(if $(CLANG),-clang)
 VENDOR_MODE_fuzz := fuzz
 VENDOR_MODE := $(or $(VENDOR_MODE_$(MODE)),release)
-# The name contains a hash of the inputs, so that checkouts of different commits can share VENDOR_DIR.
+# The names contain a hash of the inputs, so that checkouts of different commits can share VENDOR_DIR.
 VENDOR_KEY := $(shell cat vendor/manifest vendor/build | sha256sum | cut -c 1-8)
-V := $(VENDOR_DIR)/$(VENDOR_MODE)-$(VENDOR_KEY)
+V := $(VENDOR_DIR)/$(if $(filter 1,$(STATIC)),static,$(VENDOR_MODE))-$(VENDOR_KEY)$(if $(filter 1,$(REPRODUCIBLE)),-r)
 VENDOR_CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDENING) $(SECTIONS)
 VENDOR_CFLAGS_asan := -O1 -g -fPIE $(SANITIZE_VENDOR)
 VENDOR_CFLAGS_asan-clang := $(VENDOR_CFLAGS_asan)
 VENDOR_CFLAGS_fuzz := $(VENDOR_CFLAGS_asan) -fsanitize=fuzzer-no-link
 
+ifeq ($(STATIC),1)
+# M holds musl, OpenSSL, zlib and libsodium, and the compiler that uses them.
+M := $(abspath $(VENDOR_DIR))/musl-$(shell cat vendor/manifest-static vendor/build-static | sha256sum | cut -c 1-8)
+V := $(V)-$(patsubst musl-%,%,$(notdir $(M)))
+BASE_CC := $(CC)
+override CC := $(M)/bin/musl-cc
+# musl's threads have 128 KiB of stack unless the program's header says otherwise. curl's resolver uses the default.
+STATIC_LDFLAGS := -Wl,-z,stack-size=1048576
+endif
+# REPRODUCIBLE=1: neither the binary nor its debugging symbols contain names of directories of this machine.
+ifneq ($(filter 1,$(REPRODUCIBLE) $(STATIC)),)
+MAP_CFLAGS := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(abspath $(V))/src=vendor -ffile-prefix-map=$(abspath $(V))/include=vendor
+endif
+
 ifeq ($(SYSTEM_LIBS),1)
 # The lowest versions that work correctly; vendor/manifest has the reasons.
-PKGS := libuv libllhttp hiredis hiredis_ssl openssl libcurl sqlite3 yyjson inih libxxhash libsodium
-PKG_MINIMUM := libuv >= 1.50 libllhttp >= 9.4.2 hiredis >= 1.2 libcurl >= 8.6 sqlite3 >= 3.51.3
+PKGS := libuv libllhttp hiredis hiredis_ssl libpq openssl libcurl sqlite3 yyjson inih libxxhash libutf8proc libsodium zlib
+PKG_MINIMUM := libuv >= 1.50 libllhttp >= 9.4.2 hiredis >= 1.2 libpq >= 17 libcurl >= 8.6 sqlite3 >= 3.51.3
 ifneq ($(shell pkg-config --print-errors --exists '$(PKG_MINIMUM)' >&2 && echo yes),yes)
 $(error SYSTEM_LIBS=1 needs $(PKG_MINIMUM))
 endif
@@ -125,7 +148,7 @@ VENDOR_STAMP :=
 else
 LIB_CPPFLAGS = -isystem $(V)/include
 # The dependencies of a static libcrypto besides zlib: none on Debian 12, zstd on Debian 13.
-CRYPTO_NEEDS = $(filter -lzstd,$(shell sed -n 's/^Libs.private://p' /usr/lib/*/pkgconfig/libcrypto.pc 2>/dev/null))
+CRYPTO_NEEDS = $(if $(M),,$(filter -lzstd,$(shell sed -n 's/^Libs.private://p' /usr/lib/*/pkgconfig/libcrypto.pc 2>/dev/null)))
 LIBS = $(LIB_NAMES:%=$(V)/lib/lib%.a) -l:libsodium.a -l:libssl.a -l:libcrypto.a -l:libz.a $(CRYPTO_NEEDS:-l%=-l:lib%.a) -lpthread -lm
 CMOCKA = $(V)/lib/libcmocka.a
 VENDOR_STAMP := $(V)/stamp
@@ -136,7 +159,8 @@ vendor: $(V)/stamp
 
 # Always run; the stamp's time changes only if something was rebuilt.
 $(V)/stamp: FORCE | $(HAVE_BUILD)
-	@CC='$(CC)' AR='$(AR)' VENDOR_CFLAGS='$(VENDOR_CFLAGS_$(VENDOR_MODE))' vendor/build $(VENDOR_CACHE) $(V)
+	$(if $(M),@CC='$(BASE_CC)' AR='$(AR)' VENDOR_CFLAGS='$(VENDOR_CFLAGS_release)' vendor/build-static $(VENDOR_CACHE) $(M))
+	@CC='$(CC)' AR='$(AR)' VENDOR_CFLAGS='$(VENDOR_CFLAGS_$(VENDOR_MODE))$(if $(MAP_CFLAGS), $(MAP_CFLAGS))' vendor/build $(VENDOR_CACHE) $(V)
 
 # --- generated sources -----------------------------------------------------------------------------------
 
@@ -153,16 +177,30 @@ $(B)/gen/flags: FORCE | $(HAVE_BUILD)
 
 $(B)/gen/build_info.c: FORCE | $(VENDOR_STAMP) $(HAVE_BUILD)
 	@mkdir -p $(@D)
-	@scripts/gen-build-info $(VERSION) $(MODE) $(if $(VENDOR_STAMP),$(VENDOR_VERSIONS),-) >$@.new
+	@scripts/gen-build-info $(VERSION) $(MODE) $(if $(VENDOR_STAMP),$(VENDOR_VERSIONS),-) $(M:%=%/versions) >$@.new
 	$(call keep,$@)
 
-$(B)/gen/schema.c: scripts/gen-embed $(wildcard schema/*.sql) schema
+# `make test-upgrade` builds a program with one more migration.
+SCHEMA := schema
+$(B)/gen/schema.c: scripts/gen-embed $(wildcard $(SCHEMA)/*.sql) $(SCHEMA)
 	@mkdir -p $(@D)
 	$(Q)scripts/gen-embed schema $(sort $(filter %.sql,$^)) >$@.new && mv $@.new $@
 
 $(B)/gen/style.c: scripts/gen-embed src/web/style.css
 	@mkdir -p $(@D)
 	$(Q)scripts/gen-embed text style_css src/web/style.css >$@.new && mv $@.new $@
+
+GUIDES := $(patsubst src/reference/guides/%.md,%,$(wildcard src/reference/guides/*.md))
+GEN += $(GUIDES:%=$(B)/gen/guide_%.c) $(B)/gen/docs_css.c $(B)/gen/docs_js.c
+$(B)/gen/guide_%.c: src/reference/guides/%.md scripts/gen-embed
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-embed text guide_$* $< >$@.new && mv $@.new $@
+$(B)/gen/docs_css.c: src/reference/docs.css scripts/gen-embed
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-embed text docs_css $< >$@.new && mv $@.new $@
+$(B)/gen/docs_js.c: src/reference/search.js scripts/gen-embed
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-embed text docs_js $< >$@.new && mv $@.new $@
 
 $(B)/gen/copy.c: scripts/gen-embed src/web/copy.js
 	@mkdir -p $(@D)
@@ -192,6 +230,9 @@ $(B)/obj/src/%.o: src/%.c $(B)/gen/flags $(VENDOR_STAMP)
 	@echo "  CC $<"
 	$(COMPILE)
 
+# Its loops must not become calls of memcpy(), which it implements in the static binary.
+$(B)/obj/src/base/copy_bytes.o: ALL_CFLAGS += $(if $(findstring clang,$(CC)),-fno-builtin,-fno-tree-loop-distribute-patterns)
+
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/flags $(VENDOR_STAMP)
 	@mkdir -p $(@D)
 	@echo "  CC $<"
@@ -211,7 +252,7 @@ $(ARCHIVE): $(OBJ) $(B)/gen/objects
 $(BIN): $(MAIN) $(ARCHIVE)
 	@echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
-	$(if $(filter release0,$(MODE)$(SYSTEM_LIBS)),$(Q)scripts/check-binary $@)
+	$(if $(filter release0,$(MODE)$(SYSTEM_LIBS)),$(Q)scripts/check-binary $(if $(M),--static) $@)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
@@ -235,10 +276,14 @@ docs: build/.have-test
 	@$(MAKE) --no-print-directory MODE=debug all reference
 	@scripts/gen-docs
 
-.PHONY: run
+.PHONY: run run-ports
 ## make run               creates ./data with real readings once and serves it on 127.0.0.1:8080
-run: $(BIN) build/.have-run
+run: run-ports $(BIN) build/.have-run
 	@scripts/run $(BIN)
+
+# Comes first, so that a busy port is reported before anything is built, installed or created.
+run-ports:
+	@scripts/run --check-ports
 
 # --- unit tests ------------------------------------------------------------------------------------------
 # Each test/unit/test_*.c is one cmocka program, linked with test/unit/lib/*.c.
@@ -261,6 +306,14 @@ $(B)/test/%: $(B)/obj/test/unit/%.o $(UNIT_LIB) $(ARCHIVE)
 	@echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(CMOCKA) $(LIBS)
 
+# Drives the PostgreSQL link for test/pg, see the head of the file.
+PG_DRIVER := $(B)/pg_driver
+$(PG_DRIVER): $(B)/obj/test/pg/pg_driver.o $(ARCHIVE)
+	@echo "  LD $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+.PHONY: pg-driver
+pg-driver: $(PG_DRIVER)
+
 .PRECIOUS: $(B)/obj/test/%.o
 .PHONY: unit unit-programs
 unit-programs: $(UNIT_BIN)
@@ -282,7 +335,7 @@ test: build/.have-test
 
 test-builds: $(TEST_BUILDS)
 $(TEST_BUILDS): test-build-%:
-	@$(MAKE) --no-print-directory MODE=$* WERROR=$(or $(WERROR),1) all $(if $(filter-out release,$*),unit-programs) $(if $(filter debug,$*),reference)
+	@$(MAKE) --no-print-directory MODE=$* WERROR=$(or $(WERROR),1) all $(if $(filter-out release,$*),unit-programs pg-driver) $(if $(filter debug,$*),reference)
 
 ## make vendor-facts      compares test/vendors with Google's and Meta's published descriptions (needs the network)
 .PHONY: vendor-facts
@@ -300,6 +353,21 @@ check: build/.have-test
 test-long: build/.have-test
 	@$(MAKE) --no-print-directory test-builds
 	@scripts/run-tests --long
+
+## make test-watch        dashboard and alerts: every query in a real Prometheus, Grafana's types (needs the npm registry)
+INSTALLING_GOALS += test-watch
+.PHONY: test-watch
+test-watch: $(BIN) build/.have-test
+	@/usr/bin/python3 -m pytest -q test/watch/dashboard.py
+
+## make test-clients      clients of six generators, linters and OAuth clients against the document and the server (npm registry)
+INSTALLING_GOALS += test-clients
+.PHONY: test-clients
+test-clients: build/.have-test
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory MODE=debug all
+	@VIEWTALLY_BIN='$(CURDIR)/build/release/viewtally' VIEWTALLY_SEAMS_BIN='$(CURDIR)/build/debug/viewtally' \
+		/usr/bin/python3 -m pytest -q test/clients/clients.py
 
 ## make compile-clang     checks src with clang as a second compiler: no warnings, no output files
 .PHONY: compile-clang
@@ -366,6 +434,11 @@ bench: $(BIN) build/.have-bench
 bench-refresh: $(BIN) build/.have-bench
 	@/usr/bin/python3 test/load/bench_refresh.py $(BENCH)
 
+.PHONY: bench-webhooks
+## make bench-webhooks    duration of delivering 15,000 events to 5,000 webhooks, beside an origin that never responds
+bench-webhooks: $(BIN) build/.have-bench
+	@/usr/bin/python3 test/load/bench_webhooks.py $(BENCH)
+
 .PHONY: bench-platforms
 ## make bench-platforms   duration and memory of reading 50,000 posts from stand-ins of the platforms
 bench-platforms: $(BIN) build/.have-test
@@ -377,20 +450,79 @@ test-day: build/.have-test
 	@$(MAKE) --no-print-directory MODE=debug all
 	@/usr/bin/python3 test/platforms/day.py $(DAY)
 
+.PHONY: test-systemd
+## make test-systemd      restarts and upgrades under load in booted Debian 12 and 13 (root; SYSTEMD="--suite trixie --restarts 5")
+test-systemd: $(BIN) build/.have-systemd
+	@/usr/bin/python3 test/systemd/restarts.py $(SYSTEMD)
+
+.PHONY: test-upgrade
+## make test-upgrade      upgrades and downgrades with programs of several releases; builds version 0.1.0 from the git history
+test-upgrade: $(BIN) build/.have-test
+	@VENDOR_DIR='$(abspath $(VENDOR_DIR))' VENDOR_CACHE='$(abspath $(VENDOR_CACHE))' \
+		/usr/bin/python3 -m pytest -q test/upgrade/releases.py
+
 .PHONY: soak
 ## make soak              30 minutes (SOAK_MINUTES) of mixed traffic on two processes behind nginx; memory must stay flat
 soak: $(BIN) build/.have-test
 	@/usr/bin/python3 test/load/soak.py
 
+# --- releases --------------------------------------------------------------------------------------------
+
+.PHONY: static test-release
+## make static            builds build/static/viewtally, one file that depends on nothing (musl; MODE=debug for the tests)
+static:
+	@$(MAKE) --no-print-directory STATIC=1 MODE=$(MODE) all
+
+## make test-release      unit, flow and contract tests of the static binary (by hand, before a release)
+test-release: build/.have-test build/.have-static
+	@$(MAKE) --no-print-directory STATIC=1 MODE=release all
+	@$(MAKE) --no-print-directory STATIC=1 MODE=debug all unit-programs
+	@$(if $(STRICT),STRICT=$(STRICT) )scripts/run-tests --static
+
+.PHONY: release release-compare
+## make release           source, static binary, image, package, SBOM and checksums in build/release-VERSION (see docs/releasing.md)
+release: build/.have-release
+	+@scripts/release $(VERSION) build/release-$(VERSION)
+## make release-compare   builds the release twice in different directories; the artifacts must be equal (by hand)
+release-compare: build/.have-release
+	@scripts/release-compare $(VERSION)
+
+IMAGE := build/image/viewtally-$(VERSION)-image.tar
+.PHONY: image test-image
+## make image             builds the container image from the static binary (needs buildah)
+image: build/.have-image
+	@$(MAKE) --no-print-directory STATIC=1 MODE=release all
+	@mkdir -p $(dir $(IMAGE))
+	@scripts/build-image build/static/viewtally $(VERSION) $(IMAGE)
+
+## make test-image        runs the image and compose.yaml with podman, Redis and nginx (by hand, as root, 5 minutes)
+test-image: build/.have-test-image
+	@$(MAKE) --no-print-directory image
+	@/usr/bin/python3 test/image/containers.py $(IMAGE)
+
 # --- installing and cleaning ------------------------------------------------------------------------------------------------
 
 PREFIX ?= /usr/local
-.PHONY: install
-## make install           installs the release binary and the man pages below DESTDIR and PREFIX (/usr/local)
+sysconfdir ?= /etc
+unitdir ?= $(PREFIX)/lib/systemd/system
+INSTALL_ENV = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' sysconfdir='$(sysconfdir)' unitdir='$(unitdir)' ZSH_FUNCTIONS='$(ZSH_FUNCTIONS)'
+.PHONY: install uninstall
+## make install           installs everything below DESTDIR, PREFIX (/usr/local), sysconfdir (/etc) and unitdir
 install: $(BIN)
-	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/viewtally
-	install -D -m 644 docs/man/viewtally.1 $(DESTDIR)$(PREFIX)/share/man/man1/viewtally.1
-	install -D -m 644 docs/man/viewtally.ini.5 $(DESTDIR)$(PREFIX)/share/man/man5/viewtally.ini.5
+	@$(INSTALL_ENV) scripts/install $(BIN)
+## make uninstall         removes what `make install` installed; keeps the configuration and the database
+uninstall:
+	@$(INSTALL_ENV) scripts/install --remove $(BIN)
+
+.PHONY: deb
+## make deb               the Debian package in build/deb (DEB_ARCH=arm64 cross-builds, DEB_REVISION=2)
+deb: build/.have-deb
+	@VENDOR_DIR='$(abspath $(VENDOR_DIR))' VENDOR_CACHE='$(abspath $(VENDOR_CACHE))' scripts/build-deb $(VERSION)
+
+.PHONY: test-deb
+## make test-deb          builds, installs, upgrades, removes and purges the package in bare systems, as root (DEB="--suite bookworm")
+test-deb: build/.have-test-deb
+	@VENDOR_CACHE='$(abspath $(VENDOR_CACHE))' /usr/bin/python3 test/deb/packages.py $(or $(DEB),--arm64)
 
 ## make compile_commands.json   for editors and analyzers
 COMPILED := src/main.c $(SRC) $(wildcard tools/*.c) $(UNIT_SRC) $(wildcard test/unit/lib/*.c) $(FUZZ_SRC)

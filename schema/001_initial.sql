@@ -1,7 +1,9 @@
 -- The first schema. Times are ms since 1970 UTC, days are days since 1970-01-01, UUIDs are 16-byte blobs.
--- Rows refer to each other by small integers; UUIDs are what clients see.
+-- Rows refer to each other by integer ids. The API shows only UUIDs.
+-- additive: no
+-- cost: constant
 
--- "VwTl": tells our databases from others. The version is set by each migration, inside its transaction.
+-- "VwTl" marks a database of viewtally. Each migration sets user_version in its own transaction.
 PRAGMA application_id = 0x5677546c;
 PRAGMA user_version = 1;
 
@@ -10,8 +12,8 @@ CREATE TABLE meta (
     value ANY NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- last_event_id: the newest id of the global event sequence that was ever given out. store_id: random, new after a restore;
--- it goes into ETags so that two databases never share one.
+-- last_event_id: the last id that was assigned from the global sequence of event ids. store_id: a random number, replaced by a
+-- restore. It is part of every ETag, so two databases never have the same ETag.
 INSERT INTO meta (key, value) VALUES ('last_event_id', 0), ('store_id', randomblob(16));
 
 CREATE TABLE authors (
@@ -20,10 +22,10 @@ CREATE TABLE authors (
     name          TEXT    NOT NULL,
     plan_active   INTEGER NOT NULL DEFAULT 1 CHECK (plan_active IN (0, 1)),
     created_at    INTEGER NOT NULL,
-    rev           INTEGER NOT NULL DEFAULT 1, -- grows with every change that an answer could show, other than to its keys
-    last_event_id INTEGER NOT NULL DEFAULT 0, -- the author's newest event; 0: none
-    books_count   INTEGER NOT NULL DEFAULT 0, -- kept by the triggers below
-    videos_count  INTEGER NOT NULL DEFAULT 0, -- posted videos; kept by the triggers below
+    rev           INTEGER NOT NULL DEFAULT 1, -- grows with every change that can be visible in a response, except changes of keys
+    last_event_id INTEGER NOT NULL DEFAULT 0, -- id of the author's newest event; 0: no event yet
+    books_count   INTEGER NOT NULL DEFAULT 0, -- maintained by the triggers below
+    videos_count  INTEGER NOT NULL DEFAULT 0, -- posted videos; maintained by the triggers below
     views_refreshed_at INTEGER               -- the newest views_updated_at of the author's videos
 ) STRICT;
 CREATE INDEX authors_by_age ON authors (created_at, uuid);
@@ -34,7 +36,7 @@ CREATE TABLE api_keys (
     author_id    INTEGER NOT NULL REFERENCES authors (id),
     hash         BLOB    NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256 of the whole key
     name         TEXT    NOT NULL,
-    suffix       TEXT    NOT NULL CHECK (length(suffix) = 4),       -- the key's last 4 characters, to recognise it by
+    suffix       TEXT    NOT NULL CHECK (length(suffix) = 4),       -- the last 4 characters of the key, for display
     created_at   INTEGER NOT NULL,
     last_used_at INTEGER,
     revoked_at   INTEGER
@@ -48,29 +50,29 @@ CREATE TABLE books (
     title         TEXT    NOT NULL,
     subtitle      TEXT    NOT NULL DEFAULT '',
     created_at    INTEGER NOT NULL,
-    videos_posted INTEGER NOT NULL DEFAULT 0 -- kept by the triggers below
+    videos_posted INTEGER NOT NULL DEFAULT 0 -- maintained by the triggers below
 ) STRICT;
 CREATE INDEX books_by_author ON books (author_id, created_at DESC, uuid DESC);
 
--- One row holds all that a video's JSON needs: posts and milestones are packed (src/store/pack.h), so a page of videos is one
--- range scan. The packed posts are the truth for the counts; post_keys only finds a video by a platform's own id.
+-- A row contains everything that the JSON of a video shows. Posts and milestones are packed (src/store/pack.h), so a page of
+-- videos is one range scan. The counts are in the packed posts; post_keys only maps the id of a post to its video.
 CREATE TABLE videos (
     id                   INTEGER PRIMARY KEY,
     uuid                 BLOB    NOT NULL UNIQUE CHECK (length(uuid) = 16),
     author_id            INTEGER NOT NULL REFERENCES authors (id),
     book_id              INTEGER REFERENCES books (id),
-    posted_at            INTEGER,                     -- earliest of its posts; NULL: not posted, not listed
-    views                INTEGER NOT NULL DEFAULT 0,  -- sum over its posts
-    baseline             INTEGER NOT NULL DEFAULT 0,  -- part of views that was there when it was imported
-    first_reading_at     INTEGER,                     -- smallest observed_at of its readings; NULL: none yet
-    views_updated_at     INTEGER,                     -- largest
-    went_viral_at        INTEGER,                     -- NULL: not viral. Frozen with the four below at the crossing
+    posted_at            INTEGER,                     -- when its first post was published; NULL: not posted yet, so not listed
+    views                INTEGER NOT NULL DEFAULT 0,  -- sum of the views of its posts
+    baseline             INTEGER NOT NULL DEFAULT 0,  -- part of views that existed before the first reading; no day has gained it
+    first_reading_at     INTEGER,                     -- smallest observed_at of its readings; NULL: no reading yet
+    views_updated_at     INTEGER,                     -- largest observed_at
+    went_viral_at        INTEGER,                     -- NULL: not viral. Once set, this and the next four stored columns never change
     is_viral             INTEGER GENERATED ALWAYS AS (went_viral_at IS NOT NULL) VIRTUAL,
     views_when_viral     INTEGER,
     threshold            INTEGER NOT NULL,
     author_median_views  INTEGER,
     compared_videos      INTEGER NOT NULL,
-    baseline_pending     INTEGER NOT NULL DEFAULT 0,  -- 1: a baseline awaits the closing pass of its import
+    baseline_pending     INTEGER NOT NULL DEFAULT 0,  -- 1: the import that set the baseline has not finalized it yet
     title                TEXT,
     thumbnail_url        TEXT,
     posts                BLOB NOT NULL DEFAULT x'',
@@ -80,7 +82,7 @@ CREATE INDEX videos_by_author ON videos (author_id, posted_at DESC, uuid DESC) W
 CREATE INDEX videos_by_viral ON videos (author_id, is_viral, posted_at DESC, uuid DESC) WHERE posted_at IS NOT NULL;
 CREATE INDEX videos_by_book ON videos (book_id, posted_at DESC, uuid DESC) WHERE posted_at IS NOT NULL;
 CREATE INDEX videos_by_book_viral ON videos (book_id, is_viral, posted_at DESC, uuid DESC) WHERE posted_at IS NOT NULL;
--- What a median is taken from: one range. Without it an author's unread videos would be looked at each time.
+-- The videos whose views count for the author's median are one range of this index. Videos without a reading are not in it.
 CREATE INDEX videos_comparable ON videos (author_id, posted_at DESC, uuid DESC)
     WHERE posted_at IS NOT NULL AND first_reading_at IS NOT NULL;
 CREATE INDEX videos_pending ON videos (author_id) WHERE baseline_pending = 1;
@@ -92,8 +94,8 @@ CREATE TABLE post_keys (
     PRIMARY KEY (platform, post_id)
 ) STRICT, WITHOUT ROWID;
 
--- Views gained on a UTC day. gained_total is the sum of the video's gains up to and including that day, so a running total needs one
--- row and no sum: views_total = baseline + gained_total.
+-- Views gained on a UTC day. gained_total is the sum of the video's gains up to and including that day, so a running total needs only
+-- one row: views_total = baseline + gained_total.
 CREATE TABLE daily (
     video_id     INTEGER NOT NULL REFERENCES videos (id),
     day          INTEGER NOT NULL,
@@ -102,15 +104,15 @@ CREATE TABLE daily (
     PRIMARY KEY (video_id, day)
 ) STRICT, WITHOUT ROWID;
 
--- Ids come from meta.last_event_id. Clustered by author: a page is one range scan.
+-- Ids are assigned from meta.last_event_id. The primary key begins with the author, so a page of events is one range scan.
 CREATE TABLE events (
     author_id   INTEGER NOT NULL REFERENCES authors (id),
     id          INTEGER NOT NULL,
     video_id    INTEGER NOT NULL REFERENCES videos (id),
     type        INTEGER NOT NULL,  -- 0 video.went_viral, 1 video.milestone_reached
     occurred_at INTEGER NOT NULL,
-    value       INTEGER NOT NULL,  -- views at that moment, or the milestone
-    threshold           INTEGER,   -- of video.went_viral
+    value       INTEGER NOT NULL,  -- went_viral: views at that time; milestone_reached: the milestone
+    threshold           INTEGER,   -- only for video.went_viral
     author_median_views INTEGER,
     PRIMARY KEY (author_id, id)
 ) STRICT, WITHOUT ROWID;

@@ -1,4 +1,6 @@
--- Apps that authors connect with one click (OAuth 2.0).
+-- Apps that authors connect through OAuth 2.0.
+-- additive: yes
+-- cost: constant
 PRAGMA user_version = 4;
 
 CREATE TABLE apps (
@@ -17,7 +19,7 @@ CREATE TABLE app_redirects (
     PRIMARY KEY (app_id, uri)
 ) STRICT, WITHOUT ROWID;
 
--- NULL: made by hand.
+-- The app that the key belongs to. NULL: created on the author's pages or by the operator.
 ALTER TABLE api_keys ADD COLUMN app_id INTEGER REFERENCES apps (id);
 CREATE INDEX api_keys_by_app ON api_keys (app_id, author_id) WHERE app_id IS NOT NULL;
 
@@ -28,9 +30,9 @@ CREATE TABLE oauth_codes (
     redirect_uri TEXT    NOT NULL,
     challenge    TEXT    NOT NULL,  -- S256
     created_at   INTEGER NOT NULL,
-    used_at      INTEGER,           -- a code is used by its first try, also one that gives no key
-    key_id       INTEGER REFERENCES api_keys (id)  -- the key that it gave: a replay revokes it
+    used_at      INTEGER,           -- time of the first exchange, even if it failed; a code can be used once
+    key_id       INTEGER REFERENCES api_keys (id)  -- the key that the exchange created; using the code again revokes it
 ) STRICT, WITHOUT ROWID;
--- For clearing out: those that gave a key are kept longer, so that a late replay still revokes it.
+-- For purging. Codes that created a key are kept longer, so that a late second use still revokes the key.
 CREATE INDEX oauth_codes_idle ON oauth_codes (created_at) WHERE key_id IS NULL;
 CREATE INDEX oauth_codes_spent ON oauth_codes (created_at) WHERE key_id IS NOT NULL;

@@ -1,11 +1,13 @@
--- Answers of the feed hang on what the feed shows, so that they outlive the readings of every hour.
+-- A revision of the event feed, so that cached responses of /events stay valid when a reading changes only counts.
+-- additive: no
+-- cost: constant
 PRAGMA user_version = 6;
 
--- Grows with every change that an answer of /events could show: a new event (the statement that sets last_event_id), and what
--- the triggers below see. Events themselves never change, and no row that an event shows is ever deleted.
+-- Grows with every change that can be visible in a response of /events: a new event (the statement that sets last_event_id), and
+-- the changes that the triggers below detect. Events never change, and the rows they refer to are never deleted.
 ALTER TABLE authors ADD COLUMN feed_rev INTEGER NOT NULL DEFAULT 1;
 
--- Of a video an event shows these columns. A reading names none of them, so it does not pay for this.
+-- The columns of a video that an event shows. A reading updates none of them, so it does not fire this trigger.
 CREATE TRIGGER videos_shown_by_events AFTER UPDATE OF title, thumbnail_url, posted_at, book_id ON videos
 WHEN OLD.title IS NOT NEW.title OR OLD.thumbnail_url IS NOT NEW.thumbnail_url OR OLD.posted_at IS NOT NEW.posted_at
     OR OLD.book_id IS NOT NEW.book_id BEGIN

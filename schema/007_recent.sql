@@ -1,5 +1,7 @@
--- The last days of a video in its own row, so that statistics of the last week read no other table.
+-- The recent days of a video in its row, so that statistics of the last week read no other table.
+-- additive: no
+-- cost: 8000 ms and 0 MB per million videos
 PRAGMA user_version = 7;
 
--- Packed (src/store/pack.h) from `daily`, which stays the truth, and written with it. NULL: not made yet; the next gain does.
+-- A packed copy (src/store/pack.h) of the newest rows of `daily`, written in the same transaction. NULL: the next gain creates it.
 ALTER TABLE videos ADD COLUMN recent BLOB;

@@ -1,4 +1,6 @@
--- Browsers that have signed in before: failed sign-ins from elsewhere do not slow them down.
+-- Browsers that have signed in before. The limit of failed sign-ins per account does not apply to them.
+-- additive: yes
+-- cost: constant
 PRAGMA user_version = 10;
 
 CREATE TABLE devices (

@@ -1,4 +1,6 @@
--- Names that were misleading: a run has an error and may be complete, a post is requested, an API has a backlog.
+-- Renames columns and values whose names were misleading.
+-- additive: no
+-- cost: constant
 PRAGMA user_version = 12;
 
 ALTER TABLE refresh_runs RENAME COLUMN why TO error;
@@ -11,3 +13,4 @@ CREATE INDEX refresh_runs_unfinished ON refresh_runs (outcome) WHERE outcome IS 
 ALTER TABLE platform_posts RENAME COLUMN asked_at TO requested_at;
 
 UPDATE OR REPLACE platform_limits SET name = 'backlog' WHERE name = 'behind';
+UPDATE OR REPLACE platform_limits SET name = 'last_success' WHERE name = 'answered';

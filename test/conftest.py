@@ -1,6 +1,7 @@
 """Fixtures for every Python test. Run with: /usr/bin/python3 -m pytest test/…"""
 import contextlib
 import itertools
+import tempfile
 
 import pytest
 
@@ -77,3 +78,10 @@ def make_nginx(tmp_path):
     yield make
     for service in made:
         service.stop()
+
+
+@pytest.fixture
+def short_path():
+    """A directory whose path is short enough for a socket path (107 bytes)."""
+    with tempfile.TemporaryDirectory(prefix="vt-") as directory:
+        yield directory

@@ -1,5 +1,5 @@
 /* Prints the parts of the documentation that are tables of the program: reference cli | configuration |
- * example. scripts/gen-docs calls it. */
+ * example | commands. scripts/gen-docs calls it. */
 #include "app/serve.h"
 
 #include <stdio.h>
@@ -14,7 +14,9 @@ int main(int argc, char **argv)
         ok = config_write_reference(stdout);
     else if (argc == 2 && strcmp(argv[1], "example") == 0)
         ok = config_write_example(stdout);
+    else if (argc == 2 && strcmp(argv[1], "commands") == 0)
+        ok = cli_write_list(stdout, &serve_command);
     else
-        (void)fprintf(stderr, "usage: reference cli | configuration | example\n");
+        (void)fprintf(stderr, "usage: reference cli | configuration | example | commands\n");
     return ok && fflush(stdout) == 0 ? 0 : 1;
 }

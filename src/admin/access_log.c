@@ -25,10 +25,10 @@ enum {
     FLUSH_MS = 100,
     RETRY_MS = 1000,
     FLUSH_BYTES = 64 << 10,
-    LINES_MAX_BYTES = 4 << 20, /* enough for a disk that blocks for some seconds */
+    LINES_MAX_BYTES = 4 << 20, /* buffer that is enough for a disk that blocks for some seconds */
     LINES_RETAINED = 1 << 20,  /* capacity that a buffer retains when it is emptied */
     LINE_MAX_BYTES = 2 << 10,
-    PIPE_BYTES = 4096, /* PIPE_BUF: what a writable pipe accepts without blocking */
+    PIPE_BYTES = 4096, /* PIPE_BUF: number of bytes that a writable pipe accepts without blocking */
     WRITABLE_TIMEOUT_MS = 100,
     MODE = 0640,
 };
@@ -215,6 +215,8 @@ static void build_line(struct buf *b, const struct request *r, bool complete, in
     json_open(b, '{');
     JSON_TIME(b, "time", clock_wall_ms());
     JSON_STR(b, "request_id", r->id);
+    JSON_STR(b, "trace_id", r->trace_id);
+    JSON_STR(b, "parent_id", r->parent_id);
     JSON_STR(b, "method", str_from_cstr(request_method_name(r->method)));
     JSON_STR(b, "route", str_from_cstr(route_name(r)));
     if (r->res.status)

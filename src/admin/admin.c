@@ -12,9 +12,10 @@ enum {
     HEAD_BYTES = 8 << 10,
     TARGET_BYTES = 1 << 10,
     FIELD_LINES = 50,
-    CONNECTIONS = 32, /* fits into the file descriptors that the API's HTTP server reserves for other uses */
+    CONNECTIONS = 32, /* so few that they fit into the file descriptors that the API's HTTP server reserves
+                         for other uses */
     REQUEST_MS = 10000,
-    IDLE_MS = 150000, /* longer than a scrape interval, so that Prometheus reuses its connection */
+    IDLE_MS = 150000, /* idle time that exceeds a scrape interval, so that Prometheus reuses its connection */
     DRAIN_MS = 200,
 };
 
@@ -95,7 +96,8 @@ static void reject(struct request *r, const char *message)
 
 /* ---- the listener ---- */
 
-enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view, struct error *error)
+enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view, const int *passed,
+                    size_t passed_count, struct error *error)
 {
     struct config_list listen;
     struct admin *a = xcalloc(1, sizeof *a);
@@ -104,7 +106,7 @@ enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view
         .ctx = a, .start = start_step, .no_route = no_route_step, .reject = reject, .finish = finish};
     a->router.fallback = &a->app;
     router_mount(&a->router, &(struct mount){.prefix = STR(""), .routes = routes, .app = &a->app});
-    config_list_init(&listen, view->config->admin.listen);
+    config_list_init(&listen, passed_count ? "" : view->config->admin.listen);
     const struct http_options options = {
         .limits = {.head_bytes = HEAD_BYTES,
                    .target_bytes = TARGET_BYTES,
@@ -118,6 +120,8 @@ enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view
                    .drain_ms = DRAIN_MS},
         .listen = (const char *const *)listen.texts.items,
         .listen_count = listen.texts.count,
+        .passed = passed,
+        .passed_count = passed_count,
         .key = "[admin] listen",
         .router = &a->router,
     };

@@ -1,6 +1,6 @@
 /* The admin listener, which serves /metrics, /livez and /readyz. It is a second HTTP server on the same loop,
- * so that it does not respond if the loop hangs. It has its own connection limit, so that API clients cannot
- * lock the operator out. */
+ * so a probe of /livez fails if the loop hangs. The listener has its own connection limit, so that API
+ * clients cannot lock the operator out. */
 #ifndef VT_ADMIN_ADMIN_H
 #define VT_ADMIN_ADMIN_H
 
@@ -8,10 +8,11 @@
 
 struct admin;
 
-/* Opens the listener on the addresses of [admin] listen. `view` must outlive the listener. Returns ERR_BUSY
- * if an address is in use, or another error of http_server_open(). */
+/* Opens the listener on the addresses of [admin] listen, or on the `passed_count` sockets in `passed`
+ * instead, if there are any. `view` must outlive the listener. Returns ERR_BUSY if an address is in use, or
+ * another error of http_server_open(). */
 MUST_USE enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view,
-                             struct error *error);
+                             const int *passed, size_t passed_count, struct error *error);
 
 /* Prints a line `admin listening on ADDRESS` for each address. */
 void admin_print_addresses(const struct admin *a);

@@ -13,7 +13,8 @@ static void start(struct loop_lag *lag)
     CHECK(uv_timer_start(&lag->timer, on_timer, INTERVAL_MS, 0) == 0);
 }
 
-/* libuv timers use a cached time with a resolution of one millisecond. Delays up to that are not lag. */
+/* Measures the delay of the timer. libuv timers use a cached time with a resolution of one millisecond, so a
+ * delay up to that is not lag. */
 static void on_timer(uv_timer_t *timer)
 {
     struct loop_lag *lag = timer->data;

@@ -10,7 +10,7 @@
 struct loop_lag {
     uv_timer_t timer;
     uint64_t due_ns;
-    struct metrics_times times;
+    struct metrics_duration_histogram times;
 };
 
 /* Starts to measure. The timer does not keep the loop alive. */

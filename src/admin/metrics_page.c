@@ -2,9 +2,11 @@
  * the documentation. */
 #include "admin/metrics_page.h"
 
+#include "admin/backup_metrics.h"
 #include "admin/platform_metrics.h"
 #include "admin/process_metrics.h"
 #include "admin/refresh_metrics.h"
+#include "admin/webhook_metrics.h"
 #include "base/build_info.h"
 #include "base/log_writer.h"
 
@@ -90,7 +92,7 @@ static void write_poll_positions(const struct poll_positions *cursors, struct bu
     metrics_write_family(
         b, "viewtally_poll_lag_events", METRICS_HISTOGRAM,
         "Events that an API key had not read yet when it polled; 1001 means more than 1000.");
-    metrics_write_sizes(b, "viewtally_poll_lag_events", NULL, &c.lag);
+    metrics_write_size_histogram(b, "viewtally_poll_lag_events", NULL, &c.lag);
     metrics_write_counter(b, "viewtally_poll_positions_recorded_total",
                           "Poll positions recorded, to be written to Redis.", c.recorded);
     metrics_write_counter(b, "viewtally_poll_positions_dropped_total",
@@ -105,6 +107,15 @@ static void write_redis(const struct redis *redis, struct buf *b)
     metrics_write_gauge(b, "viewtally_redis_configured", "1 if [redis] url is configured.", redis != NULL);
     metrics_write_gauge(b, "viewtally_redis_up", "1 if connected to Redis and commands succeed.",
                         redis && redis_is_up(redis));
+    metrics_write_family(
+        b, "viewtally_redis_unavailable", METRICS_GAUGE,
+        "1 for the reason why Redis is unavailable: connection, auth (Redis rejects user and "
+        "password), select (it rejects the database), call (a command fails).");
+    for (int i = 0; i < REDIS_FAILURES; i++)
+        metrics_write_value(
+            b, "viewtally_redis_unavailable",
+            METRICS_LABELS({"reason", str_from_cstr(redis_failure_name((enum redis_failure)i))}),
+            redis && redis_is_unavailable(redis) && redis_get_last_failure(redis) == (enum redis_failure)i);
     metrics_write_counter(b, "viewtally_redis_calls_total", "Calls to Redis that a request waits for.",
                           c.calls);
     metrics_write_counter(b, "viewtally_redis_calls_failed_total",
@@ -113,7 +124,7 @@ static void write_redis(const struct redis *redis, struct buf *b)
                           "Calls to Redis without a reply within 50 ms.", c.late);
     metrics_write_family(b, "viewtally_redis_call_duration_seconds", METRICS_HISTOGRAM,
                          "Time from sending a call to its reply, including late replies.");
-    metrics_write_times(b, "viewtally_redis_call_duration_seconds", NULL, &c.times);
+    metrics_write_duration_histogram(b, "viewtally_redis_call_duration_seconds", NULL, &c.times);
 }
 
 static void write_size(struct buf *b, const char *name, const char *help, const char *path,
@@ -142,7 +153,20 @@ static void write_checkpoints(const struct checkpoint_counts *c, struct buf *b)
     metrics_write_family(
         b, "viewtally_store_checkpoint_duration_seconds", METRICS_HISTOGRAM,
         "Duration of checkpoints, including the wait for other writers. They run off the event loop.");
-    metrics_write_times(b, "viewtally_store_checkpoint_duration_seconds", NULL, &c->times);
+    metrics_write_duration_histogram(b, "viewtally_store_checkpoint_duration_seconds", NULL, &c->times);
+}
+
+static void write_disk(const struct disk_space *disk, struct buf *b)
+{
+    if (!disk->is_known)
+        return;
+    metrics_write_gauge(
+        b, "viewtally_store_disk_free_bytes",
+        "Free bytes of the file system that contains the database, read every 5 seconds; missing "
+        "if they cannot be read.",
+        disk->free_bytes);
+    metrics_write_gauge(b, "viewtally_store_disk_size_bytes",
+                        "Size of the file system that contains the database, in bytes.", disk->size_bytes);
 }
 
 static void write_store(const struct admin_view *v, struct buf *b)
@@ -150,10 +174,11 @@ static void write_store(const struct admin_view *v, struct buf *b)
     const struct writer_counts *w = writer_counts(v->writer);
     metrics_write_family(b, "viewtally_store_read_duration_seconds", METRICS_HISTOGRAM,
                          "Database reads on the event loop, including the rendering of their rows.");
-    metrics_write_times(b, "viewtally_store_read_duration_seconds", NULL, store_read_times(v->store));
+    metrics_write_duration_histogram(b, "viewtally_store_read_duration_seconds", NULL,
+                                     store_get_read_times(v->store));
     metrics_write_family(b, "viewtally_store_write_duration_seconds", METRICS_HISTOGRAM,
                          "Write transactions, from their start to the durable commit.");
-    metrics_write_times(b, "viewtally_store_write_duration_seconds", NULL, &w->times);
+    metrics_write_duration_histogram(b, "viewtally_store_write_duration_seconds", NULL, &w->times);
     metrics_write_counter(b, "viewtally_store_writes_failed_total", "Write transactions that failed.",
                           w->failed);
     metrics_write_gauge(b, "viewtally_store_write_queue_length", "Write transactions waiting or in progress.",
@@ -162,17 +187,18 @@ static void write_store(const struct admin_view *v, struct buf *b)
                v->config->store.path, "");
     write_size(b, "viewtally_store_wal_bytes", "Size of the write-ahead log file in bytes.",
                v->config->store.path, "-wal");
+    write_disk(v->disk, b);
     if (v->checkpointer)
-        write_checkpoints(checkpointer_counts(v->checkpointer), b);
+        write_checkpoints(checkpointer_get_counts(v->checkpointer), b);
 }
 
 static void write_loop_lag(const struct loop_lag *lag, struct buf *b)
 {
     metrics_write_family(b, "viewtally_loop_lag_seconds", METRICS_HISTOGRAM,
                          "Delay of a 100 ms timer: how long the event loop was blocked.");
-    metrics_write_times(b, "viewtally_loop_lag_seconds", NULL, &lag->times);
+    metrics_write_duration_histogram(b, "viewtally_loop_lag_seconds", NULL, &lag->times);
     metrics_write_family(b, "viewtally_loop_lag_max_seconds", METRICS_GAUGE,
-                         "Longest delay of that timer since the process started.");
+                         "Longest delay of the 100 ms timer since the process started.");
     metrics_write_seconds(b, "viewtally_loop_lag_max_seconds", NULL, (int64_t)lag->times.max_us);
 }
 
@@ -204,6 +230,11 @@ void metrics_page_write(const struct admin_view *v, struct buf *b)
         refresh_metrics_write(schedule_state(v->schedule), b);
     if (v->schedule && v->store)
         platform_metrics_write(v, b);
+    if (v->backups)
+        backup_metrics_write(backup_schedule_status(v->backups), b);
+    if (v->webhooks)
+        webhook_metrics_write(v->webhooks, v->store, b);
+    ping_metrics_write(v, b);
     if (v->write_more)
         v->write_more(b, v->write_more_ctx);
     write_loop_lag(v->loop_lag, b);

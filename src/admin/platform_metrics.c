@@ -109,7 +109,8 @@ static void write_flags(const struct platform_health *states, struct buf *b)
                             states[api].has_backlog);
 }
 
-/* If the database cannot be read, omit these metrics, but still serve the rest of the page. */
+/* Writes the state of each API. If the database cannot be read, omits these metrics, so that the rest of the
+ * page is still served. */
 static void write_states(const struct admin_view *v, struct buf *b)
 {
     struct platform_health states[PLATFORM_APIS];

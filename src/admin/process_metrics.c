@@ -1,6 +1,7 @@
 /* Process metrics, read from /proc and getrusage(). */
 #include "admin/process_metrics.h"
 
+#include "base/clock.h"
 #include "base/metrics.h"
 
 #include <dirent.h>
@@ -37,7 +38,7 @@ static void write_files(struct buf *b)
     struct rlimit limit;
     DIR *dir = opendir("/proc/self/fd");
     if (dir) {
-        int64_t count = -3; /* do not count ".", "..", and the descriptor of the directory itself */
+        int64_t count = -3; /* ".", "..", and the descriptor of the directory itself are not counted */
         while (readdir(dir))
             count++;
         (void)closedir(dir);
@@ -70,19 +71,31 @@ static bool read_start_ticks(unsigned long long *ticks)
     return str_to_u64(field, INT64_MAX, ticks);
 }
 
-/* The start time is in ticks since boot. The time of boot is CLOCK_REALTIME minus CLOCK_BOOTTIME. */
-static void write_start(struct buf *b)
+/* Returns the start time in us since 1970, or 0 if it is unknown. The kernel reports it in ticks since boot.
+ * The time of boot is CLOCK_REALTIME minus CLOCK_BOOTTIME. */
+static int64_t compute_start_us(void)
 {
     unsigned long long ticks;
-    struct timespec now, up;
+    struct timespec up;
     long hertz = sysconf(_SC_CLK_TCK);
-    if (hertz <= 0 || !read_start_ticks(&ticks) || clock_gettime(CLOCK_REALTIME, &now) != 0 ||
-        clock_gettime(CLOCK_BOOTTIME, &up) != 0)
+    if (hertz <= 0 || !read_start_ticks(&ticks) || clock_gettime(CLOCK_BOOTTIME, &up) != 0)
+        return 0;
+    int64_t boot_us = clock_wall_ms() * 1000 - up.tv_sec * INT64_C(1000000) - up.tv_nsec / 1000;
+    return boot_us + (int64_t)ticks * 1000000 / hertz;
+}
+
+/* Computes the time only once: the difference of the clocks varies, and Prometheus counts each change as a
+ * restart. */
+static void write_start(struct buf *b)
+{
+    static int64_t start_us;
+    if (!start_us)
+        start_us = compute_start_us();
+    if (!start_us)
         return;
-    int64_t boot_us = (now.tv_sec - up.tv_sec) * INT64_C(1000000) + (now.tv_nsec - up.tv_nsec) / 1000;
     metrics_write_family(b, "process_start_time_seconds", METRICS_GAUGE,
                          "Unix time at which the process started.");
-    metrics_write_seconds(b, "process_start_time_seconds", NULL, boot_us + (int64_t)ticks * 1000000 / hertz);
+    metrics_write_seconds(b, "process_start_time_seconds", NULL, start_us);
 }
 
 void process_metrics_write(struct buf *b)

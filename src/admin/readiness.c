@@ -1,6 +1,7 @@
-/* The checks behind /readyz. */
+/* The checks of /readyz. */
 #include "admin/readiness.h"
 
+#include "admin/backup_metrics.h"
 #include "admin/refresh_metrics.h"
 #include "base/clock.h"
 #include "store/read.h"
@@ -13,9 +14,9 @@ static bool store_is_readable(struct store *store)
 {
     static const uint8_t unused_hash[KEY_HASH_LEN];
     struct waiter wait = {0};
-    struct key_owner owner;
+    struct key_owner owner = {.version = 0};
     struct store_read read = {.store = store, .wait = &wait};
-    (void)store_find_key(&read, unused_hash, &owner);
+    (void)store_resolve_key(&read, unused_hash, &owner);
     return read.err == OK || read.err == ERR_NOT_FOUND;
 }
 
@@ -24,10 +25,29 @@ static void add_reason(struct buf *line, const char *reason)
     buf_printf(line, "%s%s", line->len ? ", " : "degraded: ", reason);
 }
 
+/* Appends the reason. It may be a text of Redis or of the network, so control characters are replaced. */
+static void add_redis_reason(struct buf *line, const struct redis *redis)
+{
+    add_reason(line, "Redis is unavailable");
+    const char *reason = redis_failure_reason(redis);
+    if (!*reason)
+        return;
+    buf_append(line, STR(" ("));
+    for (; *reason; reason++)
+        buf_append_char(line, *reason >= ' ' && *reason != 0x7F ? *reason : ' ');
+    buf_append_char(line, ')');
+}
+
+static void add_disk_reason(struct buf *line, const struct disk_space *disk)
+{
+    add_reason(line, "the disk of the database is full (");
+    buf_printf(line, "%lld MiB free)", (long long)(disk->free_bytes >> 20));
+}
+
 static bool write_failed(const struct writer *writer)
 {
     const struct writer_counts *c = writer_counts(writer);
-    return c->failed && c->failed_ms > c->succeeded_ms && clock_mono_ms() - c->failed_ms < WRITE_FAILED_MS;
+    return c->is_failing && clock_mono_ms() - c->failed_ms < WRITE_FAILED_MS;
 }
 
 enum readiness readiness_check(const struct admin_view *v, struct buf *line)
@@ -41,13 +61,17 @@ enum readiness readiness_check(const struct admin_view *v, struct buf *line)
         return READINESS_NOT_READY;
     }
     if (v->redis && !redis_is_up(v->redis))
-        add_reason(line, "Redis is unavailable");
+        add_redis_reason(line, v->redis);
     if (write_failed(v->writer))
         add_reason(line, "the database cannot be written");
-    if (v->checkpointer && checkpointer_counts(v->checkpointer)->too_long)
+    if (disk_space_is_low(v->disk, v->config->store.min_free_bytes))
+        add_disk_reason(line, v->disk);
+    if (v->checkpointer && checkpointer_get_counts(v->checkpointer)->too_long)
         add_reason(line, "a long-running reader blocks the checkpoint");
     if (v->schedule && refresh_is_overdue(schedule_state(v->schedule)))
         add_reason(line, "the refresh is overdue");
+    if (v->backups && backup_is_overdue(backup_schedule_status(v->backups)))
+        add_reason(line, "the backup is overdue");
     if (line->len)
         return READINESS_DEGRADED;
     buf_append(line, STR("ready"));

@@ -75,6 +75,10 @@ void refresh_metrics_write(const struct schedule_state *s, struct buf *b)
     metrics_write_counter(b, "viewtally_refresh_spool_lines_rejected_total",
                           "Lines of spool files that could not be applied.",
                           (uint64_t)refresh_count(&s->counts, RUN_BAD_LINES));
+    metrics_write_counter(b, "viewtally_refresh_spool_unknown_field_lines_total",
+                          "Lines of spool files that were applied without a field that the format does not "
+                          "have.",
+                          (uint64_t)refresh_count(&s->counts, RUN_UNKNOWN_FIELDS));
     metrics_write_counter(b, "viewtally_refresh_videos_updated_total",
                           "Videos updated by runs of this process.",
                           (uint64_t)refresh_count(&s->counts, RUN_VIDEOS));

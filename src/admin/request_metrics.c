@@ -17,7 +17,7 @@ static const char NO_ROUTE[] = "none", OTHER_ROUTE[] = "other";
 
 struct route_row {
     const char *route;
-    struct metrics_times times;
+    struct metrics_duration_histogram times;
     uint64_t codes[CODES + 1];
 };
 
@@ -52,8 +52,9 @@ void request_metrics_free(struct request_metrics *m)
     free(m);
 }
 
-/* Comparing addresses is enough for nearly every request. The text is compared too, because two literals with
- * the same text may have different addresses. */
+/* Returns the row of the route; adds a row for a new route. Nearly every request is found by the address
+ * of the name. The text is compared too, because two literals with the same text may have different
+ * addresses. */
 static struct route_row *find_row(struct request_metrics *m, const char *route)
 {
     if (!route)
@@ -112,9 +113,9 @@ void request_metrics_write(const struct request_metrics *m, struct buf *b)
                          "Time from the complete request to the end of its response, by route.");
     for (size_t i = 0; i < m->count; i++)
         if (row_is_used(m->rows[i]))
-            metrics_write_times(b, "viewtally_http_request_duration_seconds",
-                                METRICS_LABELS({"route", str_from_cstr(m->rows[i]->route)}),
-                                &m->rows[i]->times);
+            metrics_write_duration_histogram(b, "viewtally_http_request_duration_seconds",
+                                             METRICS_LABELS({"route", str_from_cstr(m->rows[i]->route)}),
+                                             &m->rows[i]->times);
     metrics_write_counter(b, "viewtally_http_response_body_bytes_total", "Bytes of response bodies sent.",
                           m->bytes);
     metrics_write_counter(b, "viewtally_http_responses_incomplete_total",

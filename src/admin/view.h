@@ -4,16 +4,20 @@
 #define VT_ADMIN_VIEW_H
 
 #include "admin/access_log.h"
+#include "admin/disk_space.h"
 #include "admin/loop_lag.h"
 #include "admin/request_metrics.h"
+#include "backup/backup_schedule.h"
 #include "config/config.h"
 #include "http/server.h"
 #include "limit/poll_positions.h"
 #include "limit/limiter.h"
+#include "net/ping.h"
 #include "refresh/schedule.h"
 #include "store/checkpoint.h"
 #include "store/store.h"
 #include "store/writer.h"
+#include "webhook/webhook_service.h"
 
 struct admin_view {
     const struct config *config;
@@ -25,9 +29,13 @@ struct admin_view {
     const struct writer *writer;
     const struct checkpointer *checkpointer; /* NULL if not open */
     const struct schedule *schedule;         /* NULL if not open */
+    const struct backup_schedule *backups;   /* NULL if not open */
+    const struct webhook_service *webhooks;  /* NULL if not open */
+    const struct ping *refresh_ping, *backup_ping;
     const struct request_metrics *requests;
     const struct loop_lag *loop_lag;
     const struct access_log *access_log;
+    const struct disk_space *disk;
     void (*write_more)(struct buf *b, const void *ctx); /* appends further metrics; may be NULL */
     const void *write_more_ctx;
     bool draining;

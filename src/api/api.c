@@ -6,14 +6,28 @@
  */
 #include "api/api.h"
 
+#include "api/compressor.h"
+#include "api/description.h"
 #include "api/params.h"
 #include "auth/api_key.h"
+#include "auth/failure_log.h"
 #include "auth/key_usage.h"
 #include "base/clock.h"
+#include "base/plural.h"
+#include "http/grammar.h"
 
 const struct route *const api_routes[] = {
-    &account_endpoint.route, &books_endpoint.route,  &videos_endpoint.route,  &video_endpoint.route,
-    &stats_endpoint.route,   &events_endpoint.route, &openapi_endpoint.route, NULL,
+    &account_endpoint.route,
+    &books_endpoint.route,
+    &videos_endpoint.route,
+    &video_endpoint.route,
+    &stats_endpoint.route,
+    &stats_csv_endpoint.route,
+    &events_endpoint.route,
+    &openapi_endpoint.route,
+    &index_endpoint.route,
+    &index_slash_endpoint.route,
+    NULL,
 };
 
 static enum next start_endpoint(struct request *r)
@@ -38,6 +52,7 @@ static struct response_key response_key_of(const struct request *r)
         .scope = flags & ENDPOINT_BY_KEY ? call->owner.key_row : call->owner.author_row,
         .path = r->path_parameter,
         .query = r->query,
+        .incarnation = call->owner.incarnation,
         .revision = flags & ENDPOINT_BY_FEED ? call->owner.feed_rev : call->owner.author_rev,
     };
     /* /account shows one property of a key that can change: the time of its last use. */
@@ -56,8 +71,11 @@ static bool serve_from_cache(struct request *r)
     if (!cached)
         return false;
     r->res.status = 200;
+    r->from_cache = true;
     r->res.content_type = cached->content_type;
     r->res.etag = arena_copy(&r->arena, cached->etag);
+    if (cached->lines.len)
+        endpoint_call_of(r)->lines = arena_copy(&r->arena, cached->lines);
     if (endpoint_of(r)->on_cache_hit)
         endpoint_of(r)->on_cache_hit(r, cached->facts);
     response_set_shared_body(r, cached->shared_body);
@@ -76,10 +94,41 @@ static void offer_to_cache(struct request *r)
     if (!call->counted || !complete || res->field_count || !call->valid_until_ms)
         return;
     const struct response_key key = response_key_of(r);
-    struct cached_response response = {
-        .body = buf_str(&res->body), .etag = res->etag, .content_type = res->content_type};
+    struct cached_response response = {.body = buf_str(&res->body),
+                                       .etag = res->etag,
+                                       .content_type = res->content_type,
+                                       .lines = call->lines};
     memcpy(response.facts, call->facts, sizeof response.facts);
     response_cache_store(call->api->cache, &key, &response, clock_wall_ms(), call->valid_until_ms);
+}
+
+/* ---- gzip ---- */
+
+/* The ETag of the compressed form, which must differ (RFC 9110, 8.8.3): "abc" becomes "abc-gzip". */
+static struct str gzip_etag_of(struct request *r, struct str etag)
+{
+    return arena_printf(&r->arena, "%.*s-gzip\"", (int)etag.len - 1, etag.p);
+}
+
+/* Sends the compressed form of a cached body if there is one. A client that has the compressed form receives
+ * a 304 even if the cache does not have it any more, because the content is equal. */
+static void select_coding(struct request *r)
+{
+    struct compressor *compressor = endpoint_call_of(r)->api->compressor;
+    struct response *res = &r->res;
+    if (!compressor || res->status != 200 || !res->etag.p || res->streaming ||
+        !grammar_accepts_gzip(r->field[FIELD_ACCEPT_ENCODING]))
+        return;
+    const struct str etag = gzip_etag_of(r, res->etag);
+    struct shared_body *compressed = res->shared_body ? compressor_get(compressor, res->shared_body) : NULL;
+    if (response_is_not_modified(r, etag)) {
+        res->status = 304;
+        res->etag = etag;
+    } else if (compressed) {
+        res->etag = etag;
+        response_replace_shared_body(r, compressed);
+        response_add_field(r, STR("Content-Encoding"), STR("gzip"));
+    }
 }
 
 /* ---- rate limit and plan ---- */
@@ -114,7 +163,7 @@ static enum next reject_rate(struct request *r, const struct limit_verdict *v)
         envelope_error(r, API_RATE_LIMITED,
                        "This API key has sent more than %d requests within 60 seconds. Retry in %lld "
                        "second%s.",
-                       v->limit, wait_s, wait_s == 1 ? "" : "s");
+                       v->limit, wait_s, plural(wait_s, "", "s"));
     response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
     return next;
 }
@@ -140,7 +189,7 @@ static enum next verdict_step(struct request *r)
 
 /* ---- authentication ---- */
 
-/* The response has no rate limit fields, because the limiter is not called for an invalid key. */
+/* Rejects the request without rate limit fields, because the limiter is not called for an invalid key. */
 static enum next reject_key(struct request *r, enum api_error error, const char *message)
 {
     struct endpoint_call *call = endpoint_call_of(r);
@@ -168,23 +217,41 @@ static enum next check_owner(struct request *r)
                            &r->wait, &call->limit);
 }
 
+static void record_failure(const struct request *r)
+{
+    failure_log_record(endpoint_call_of(r)->api->failures, FAILURE_API_KEY, r->client_address,
+                       clock_mono_ms());
+}
+
+static void store_in_key_cache(const struct endpoint_call *call)
+{
+    struct known_key known = {.owner = call->owner};
+    if (call->owner.version == call->cached_version)
+        return;
+    memcpy(known.hash, call->key_hash, sizeof known.hash);
+    key_cache_store(call->api->key_cache, call->key_tag, &known);
+}
+
 static enum next owner_step(struct request *r)
 {
     const struct endpoint_call *call = endpoint_call_of(r);
-    if (call->read.err == ERR_NOT_FOUND)
+    if (call->read.err == ERR_NOT_FOUND) {
+        record_failure(r);
         return reject_key(
             r, API_INVALID_KEY,
             "This API key does not exist here. Copy the complete key from where it was created, or "
             "create a new one in the account settings.");
+    }
     if (call->read.err)
         return envelope_store_error(r, call->read.err);
-    key_cache_store(call->api->key_cache, call->key_tag, call->store_version, &call->owner);
+    store_in_key_cache(call);
     return check_owner(r);
 }
 
 static enum next reject_malformed_key(struct request *r)
 {
     const struct str prefix = endpoint_call_of(r)->api->envelope.key_prefix;
+    record_failure(r);
     return envelope_error(r, API_INVALID_KEY,
                           "The API key is malformed. Copy the complete key, which begins with %.*s.",
                           (int)prefix.len, prefix.p);
@@ -193,15 +260,17 @@ static enum next reject_malformed_key(struct request *r)
 static enum next find_owner(struct request *r, struct str key)
 {
     struct endpoint_call *call = endpoint_call_of(r);
-    uint8_t hash[KEY_HASH_LEN];
-    call->store_version = store_get_version(call->api->store);
-    if (key_cache_lookup(call->api->key_cache, call->key_tag, call->store_version, &call->owner))
-        return check_owner(r);
-    if (!key_is_well_formed(call->api->envelope.key_prefix, key))
+    struct known_key known = {.owner = {.version = 0}};
+    if (key_cache_lookup(call->api->key_cache, call->key_tag, &known))
+        memcpy(call->key_hash, known.hash, sizeof call->key_hash);
+    else if (!key_is_well_formed(call->api->envelope.key_prefix, key))
         return reject_malformed_key(r);
-    key_hash(key, hash);
+    else
+        key_hash(key, call->key_hash);
+    call->owner = known.owner;
+    call->cached_version = known.owner.version;
     r->step = owner_step;
-    return store_find_key(&call->read, hash, &call->owner);
+    return store_resolve_key(&call->read, call->key_hash, &call->owner);
 }
 
 static enum next authenticate(struct request *r)
@@ -217,7 +286,7 @@ static enum next authenticate(struct request *r)
             "The API key is missing. Send it in the header Authorization: Bearer <API_KEY>.");
     if (key.len > KEY_TEXT_MAX)
         return reject_malformed_key(r);
-    key_cache_tag(call->api->key_cache, key, endpoint_call_of(r)->key_tag);
+    key_cache_compute_tag(call->api->key_cache, key, endpoint_call_of(r)->key_tag);
     return find_owner(r, key);
 }
 
@@ -252,19 +321,27 @@ static void finish(struct request *r)
 {
     const struct api *api = r->app->ctx;
     const struct endpoint_call *call = endpoint_call_of(r);
-    if (call)
+    if (call) {
+        r->times.database_us = call->read.total_us;
         offer_to_cache(r);
+        select_coding(r);
+    }
+    if (call && call->lines.len && (r->res.status == 200 || r->res.status == 304))
+        response_add_lines(r, call->lines);
     if (call && call->limit.verdict.limit && api->limit_headers)
         add_limit_fields(r, &call->limit.verdict);
     /* Called after the response was written, so that /account never shows its own request as the last use. */
     if (call && call->counted)
-        key_usage_record(api->usage, &call->owner);
-    envelope_finish(r, &api->envelope, call && r->route->flags & ENDPOINT_BY_ACCEPT);
+        key_usage_record(api->usage, &call->owner, r->client_address);
+    envelope_finish(r, &api->envelope,
+                    (call && r->route->flags & ENDPOINT_BY_ACCEPT ? VARY_ACCEPT : 0) |
+                        (api->compressor ? VARY_ACCEPT_ENCODING : 0));
 }
 
 void api_init(struct api *api)
 {
     api->http = (struct http_app){.ctx = api,
+                                  .docs_url = api->description->docs,
                                   .start = start_step,
                                   .no_route = envelope_no_route,
                                   .preflight = preflight,

@@ -1,9 +1,9 @@
 /* The API application: its context, its endpoints, and the state of one request.
  *
- * Before an endpoint's first step runs, a request has passed these checks in this order (decision 2): the
- * route exists and supports the method, the key is valid (else 401), the rate limit admits the request (else
- * 429), the plan is active (else 403), and the query parameters can be decoded (else 400). A keyless endpoint
- * skips the checks of key, rate limit and plan. */
+ * Before an endpoint's first step runs, a request has passed these checks in this order: the route exists and
+ * supports the method, the key is valid (else 401), the rate limit admits the request (else 429), the plan is
+ * active (else 403), and the query parameters can be decoded (else 400). A keyless endpoint skips the checks
+ * of key, rate limit and plan. */
 #ifndef VT_API_API_H
 #define VT_API_API_H
 
@@ -15,20 +15,26 @@
 #include "limit/poll_positions.h"
 #include "store/read.h"
 
+struct compressor;
+struct description;
+struct failure_log;
 struct key_usage;
 struct longpoll;
 
 /* Owned by the program (struct app); lives as long as the server. */
 struct api {
-    struct http_app http; /* for the router; its ctx is this struct */
+    struct http_app http; /* the application for the router; its ctx is this struct */
     struct envelope_settings envelope;
     struct store *store; /* the loop's read connection */
     struct limiter *limiter;
     struct poll_positions *positions;
     struct key_cache *key_cache;
     struct response_cache *cache;
+    struct compressor *compressor; /* NULL if [server] gzip is off */
     struct longpoll *longpoll;
     struct key_usage *usage;
+    struct failure_log *failures;
+    const struct description *description;
     bool limit_headers;
 };
 
@@ -47,7 +53,7 @@ enum {
     ENDPOINT_BY_FEED = 8,
 };
 
-enum { PARAMS_MAX = 8 };
+enum { PARAMS_MAX = 12 };
 
 struct endpoint {
     struct route route; /* first: a request's route is its endpoint */
@@ -59,7 +65,8 @@ struct endpoint {
 };
 
 extern const struct endpoint account_endpoint, books_endpoint, videos_endpoint, video_endpoint,
-    stats_endpoint, events_endpoint, openapi_endpoint;
+    stats_endpoint, stats_csv_endpoint, events_endpoint, openapi_endpoint, index_endpoint,
+    index_slash_endpoint;
 
 /* All endpoints. Mount them at each base path ("/v1"). */
 extern const struct route *const api_routes[];
@@ -70,19 +77,21 @@ extern const struct route *const api_routes[];
 struct endpoint_call {
     struct api *api;
     struct store_read read;
-    uint64_t store_version; /* store_get_version() before the key was looked up */
-    uint8_t key_tag[KEY_TAG_LEN];
+    uint8_t key_tag[KEY_TAG_LEN], key_hash[KEY_HASH_LEN];
     struct key_owner owner;
-    request_step *resume; /* the step `then` of api_authorize_again(); NULL before that call */
-    bool counted;         /* the rate limit has admitted and counted the request */
+    uint64_t cached_version; /* the owner.version that the key cache contained; 0: none */
+    request_step *resume;    /* the step `then` of api_authorize_again(); NULL before that call */
+    bool counted;            /* the rate limit has admitted and counted the request */
     struct limiter_call
         limit; /* verdict.limit is 0 until the limiter has been called, and if there is no limit */
-    struct str params[PARAMS_MAX]; /* decoded, by index in endpoint.params; p is NULL if not given */
+    struct str params[PARAMS_MAX]; /* decoded, in the order of endpoint.params; p is NULL if not given */
     void *endpoint;                /* the endpoint's own struct */
     /* Wall clock time in ms at which the response expires even if the data does not change. INT64_MAX: it
      * never expires; 0: it must not be cached. */
     int64_t valid_until_ms;
-    int64_t facts[RESPONSE_FACTS]; /* stored with the response, for on_cache_hit() */
+    struct str
+        lines; /* whole header lines of a 200 or 304: Link, X-Unknown-Parameters; stored with the response */
+    int64_t facts[RESPONSE_FACTS]; /* facts that are stored with the response for on_cache_hit() */
 };
 
 static inline struct endpoint_call *endpoint_call_of(const struct request *r)

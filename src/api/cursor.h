@@ -8,8 +8,8 @@
 /* A cursor is the base64url form of a version byte, the position, and a 64-bit hash of author and filters. */
 enum { CURSOR_TEXT_LEN = 44 };
 
-/* Formats a cursor for `position`. It is bound to all members of `q` except `after` and `limit`. The output
- * is not NUL-terminated. */
+/* Formats a cursor for `position`. The cursor is bound to all members of `q` except `after`, `limit` and
+ * `today`. The output is not NUL-terminated. */
 void cursor_format(const struct videos_query *q, const struct uuid *author,
                    const struct video_position *position, char out[CURSOR_TEXT_LEN]);
 

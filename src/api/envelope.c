@@ -24,7 +24,15 @@ static const struct {
 static const struct str JSON_TYPE = {"application/json; charset=utf-8", 31};
 static const struct str RETRY_AFTER_S = {"5", 1};
 
-static void write_error(struct request *r, const char *code, struct str message)
+/* The section of the guide "Errors" about a code. */
+static struct str doc_url_of(struct request *r, const char *code)
+{
+    const struct str docs = r->app->docs_url;
+    return arena_printf(&r->arena, "%.*s/errors#%s", (int)docs.len, docs.p ? docs.p : "", code);
+}
+
+/* `param` is NULL if the error is not about a parameter. */
+static void write_error(struct request *r, const char *code, struct str message, const char *param)
 {
     struct buf *b = &r->res.body;
     r->res.content_type = JSON_TYPE;
@@ -34,9 +42,24 @@ static void write_error(struct request *r, const char *code, struct str message)
     json_open(b, '{');
     JSON_STR(b, "code", str_from_cstr(code));
     JSON_STR(b, "message", message);
+    if (param)
+        JSON_STR(b, "param", str_from_cstr(param));
+    JSON_STR(b, "doc_url", doc_url_of(r, code));
     JSON_STR(b, "request_id", r->id);
     json_close(b, '}');
     json_close(b, '}');
+}
+
+static enum next reject(struct request *r, enum api_error error, const char *param, struct str message)
+{
+    response_reset(r);
+    r->res.status = errors[error].status;
+    if (r->res.status == 401)
+        response_add_field(r, STR("WWW-Authenticate"), STR("Bearer"));
+    if (r->res.status == 503)
+        response_add_field(r, STR("Retry-After"), RETRY_AFTER_S);
+    write_error(r, errors[error].code, message, param);
+    return NEXT_DONE;
 }
 
 enum next envelope_error(struct request *r, enum api_error error, const char *fmt, ...)
@@ -45,14 +68,17 @@ enum next envelope_error(struct request *r, enum api_error error, const char *fm
     va_start(ap, fmt);
     struct str message = arena_vprintf(&r->arena, fmt, ap);
     va_end(ap);
-    response_reset(r);
-    r->res.status = errors[error].status;
-    if (r->res.status == 401)
-        response_add_field(r, STR("WWW-Authenticate"), STR("Bearer"));
-    if (r->res.status == 503)
-        response_add_field(r, STR("Retry-After"), RETRY_AFTER_S);
-    write_error(r, errors[error].code, message);
-    return NEXT_DONE;
+    return reject(r, error, NULL, message);
+}
+
+enum next envelope_param_error(struct request *r, enum api_error error, const char *param, const char *fmt,
+                               ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    struct str message = arena_vprintf(&r->arena, fmt, ap);
+    va_end(ap);
+    return reject(r, error, param, message);
 }
 
 enum next envelope_store_error(struct request *r, enum err err)
@@ -83,7 +109,7 @@ void envelope_reject(struct request *r, const char *message)
     bool is_server_error = r->res.status >= 500 && r->res.status != 505;
     if (r->res.status == 503)
         response_add_field(r, STR("Retry-After"), RETRY_AFTER_S);
-    write_error(r, is_server_error ? "internal_error" : "invalid_parameter", str_from_cstr(message));
+    write_error(r, is_server_error ? "internal_error" : "invalid_parameter", str_from_cstr(message), NULL);
 }
 
 struct buf *envelope_begin(struct request *r)
@@ -143,9 +169,11 @@ static void add_cors(struct request *r, const struct envelope_settings *settings
     if (!search.found)
         return;
     response_add_field(r, STR("Access-Control-Allow-Origin"), search.origin);
-    response_add_field(r, STR("Access-Control-Expose-Headers"),
-                       STR("ETag, Retry-After, X-Request-Id, RateLimit, RateLimit-Policy, X-RateLimit-Limit, "
-                           "X-RateLimit-Remaining, X-RateLimit-Reset"));
+    response_add_field(
+        r, STR("Access-Control-Expose-Headers"),
+        STR("ETag, Link, Retry-After, Content-Disposition, X-Request-Id, X-Unknown-Parameters, "
+            "Deprecation, Sunset, RateLimit, RateLimit-Policy, X-RateLimit-Limit, "
+            "X-RateLimit-Remaining, X-RateLimit-Reset"));
 }
 
 /* ---- fields of every response ---- */
@@ -165,17 +193,30 @@ static void log_response(const struct request *r, const struct envelope_settings
               shown < r->target.len ? "…" : "", r->res.status, (int)r->id.len, r->id.p);
 }
 
-void envelope_finish(struct request *r, const struct envelope_settings *settings, bool varies_by_accept)
+/* Whole lines, so that the frequent combinations cost no formatting. The index consists of the flags of
+ * envelope_finish() and VARY_ORIGIN. */
+enum { VARY_ORIGIN = 4 };
+static const char *const vary_lines[] = {
+    "Vary: Authorization\r\n",
+    "Vary: Authorization, Accept\r\n",
+    "Vary: Authorization, Accept-Encoding\r\n",
+    "Vary: Authorization, Accept, Accept-Encoding\r\n",
+    "Vary: Authorization, Origin\r\n",
+    "Vary: Authorization, Accept, Origin\r\n",
+    "Vary: Authorization, Accept-Encoding, Origin\r\n",
+    "Vary: Authorization, Accept, Accept-Encoding, Origin\r\n",
+};
+
+void envelope_finish(struct request *r, const struct envelope_settings *settings, unsigned vary)
 {
-    static const struct str vary[2][2] = {
-        {{"Vary: Authorization\r\n", 21}, {"Vary: Authorization, Origin\r\n", 29}},
-        {{"Vary: Authorization, Accept\r\n", 29}, {"Vary: Authorization, Accept, Origin\r\n", 37}}};
     log_response(r, settings);
     response_add_field(r, STR("X-Request-Id"), r->id);
     if (response_has_field(r, STR("Cache-Control")))
         response_add_lines(r, STR("X-Content-Type-Options: nosniff\r\n"));
     else
         response_add_lines(r, STR("X-Content-Type-Options: nosniff\r\nCache-Control: private, no-cache\r\n"));
-    response_add_lines(r, vary[varies_by_accept][*settings->cors_origins != '\0']);
+    if (*settings->cors_origins)
+        vary |= VARY_ORIGIN;
+    response_add_lines(r, str_from_cstr(vary_lines[vary]));
     add_cors(r, settings);
 }

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "http/request.h"
 
-/* Strings live as long as the server. */
+/* The configuration that responses depend on. The strings live as long as the server. */
 struct envelope_settings {
     const char *cors_origins; /* comma-separated; empty if CORS is disabled */
     struct str key_prefix;    /* the prefix of API keys, to remove keys from URLs in the debug log */
@@ -31,6 +31,11 @@ enum api_error {
 enum next envelope_error(struct request *r, enum api_error error, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Like envelope_error(), for an invalid query parameter: the error body names it as `param`. The message
+ * must name it too. `error` is API_INVALID_PARAMETER or API_RANGE_TOO_LONG. */
+enum next envelope_param_error(struct request *r, enum api_error error, const char *param, const char *fmt,
+                               ...) __attribute__((format(printf, 4, 5)));
+
 /* Responds to a failed database read with 503 and Retry-After. If part of the response was already sent,
  * closes the connection instead. Returns NEXT_DONE. */
 enum next envelope_store_error(struct request *r, enum err err);
@@ -39,9 +44,9 @@ enum next envelope_store_error(struct request *r, enum err err);
  * (STREAM_ABORT). */
 enum next envelope_data_changed(struct request *r);
 
-/* Responds with 404, or with 405 if the path exists but not for this method. For http_app.no_route. */
+/* Responds with 404, or with 405 if the path exists but not for this method. Use it as http_app.no_route. */
 enum next envelope_no_route(struct request *r);
-/* Responds to a request that was rejected before routing, with `message`. For http_app.reject. */
+/* Responds to a request that was rejected before routing, with `message`. Use it as http_app.reject. */
 void envelope_reject(struct request *r, const char *message);
 
 /* Sets status 200 and writes the envelope up to and including `"success":true`. Returns the response body, to
@@ -51,12 +56,15 @@ struct buf *envelope_begin(struct request *r);
  */
 enum next envelope_end(struct request *r);
 
-/* Returns true, after writing the response, if CORS is enabled and the request is a preflight. For
+/* Returns true, after writing the response, if CORS is enabled and the request is a preflight. Use it as
  * http_app.preflight. */
 bool envelope_preflight(struct request *r, const struct envelope_settings *settings);
 
-/* Adds the header fields for request id, caching and CORS. If `varies_by_accept` is true, the Vary field also
- * names Accept. For http_app.finish. */
-void envelope_finish(struct request *r, const struct envelope_settings *settings, bool varies_by_accept);
+/* Request fields on which a response may depend besides Authorization. */
+enum { VARY_ACCEPT = 1, VARY_ACCEPT_ENCODING = 2 };
+
+/* Adds the header fields for request id, caching and CORS. `vary` is a set of the flags above. Use it as
+ * http_app.finish. */
+void envelope_finish(struct request *r, const struct envelope_settings *settings, unsigned vary);
 
 #endif

@@ -1,4 +1,4 @@
-/* GET /events: the feed of events (decision 6), also as a long poll. */
+/* GET /events: the feed of events, also as a long poll. */
 #include "api/api.h"
 #include "api/longpoll.h"
 #include "api/params.h"
@@ -6,31 +6,32 @@
 #include "base/clock.h"
 
 enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 50, WAIT_MAX_S = 55, SCAN_PER_SLICE = 2000 };
-enum { FACT_AFTER, FACT_SENT, FACT_LAG }; /* stored with a response; FACT_LAG is -1 if the lag is unknown */
+enum {
+    FACT_AFTER,
+    FACT_SENT,
+    FACT_LAG
+}; /* indexes of the facts stored with a response; FACT_LAG is -1 if the lag is unknown */
 enum { P_AFTER, P_LIMIT, P_TYPE, P_OCCURRED_AFTER, P_ORDER, P_BEFORE, P_WAIT };
-
-static const char *const type_words[] = {
-    [EVENT_WENT_VIRAL] = "video.went_viral", [EVENT_MILESTONE_REACHED] = "video.milestone_reached", NULL};
 
 struct feed {
     struct events_query query;
     struct events_progress progress;
     struct longpoll_wait poll;
-    int64_t wait_until_ms; /* monotonic time; 0 if the request is not a long poll */
+    int64_t wait_until_ms; /* deadline of a long poll, monotonic time; 0 if the request is not a long poll */
     int64_t slice_start_us;
     int limit, rendered;
     bool latest, has_more;
     int64_t after; /* the position in the request; only for ascending order */
     int64_t last_id, newest_id;
-    int lag;         /* events after the position when the request arrived */
-    int lag_of_page; /* number of these events that the page contains */
+    int lag;         /* number of events after the position when the request arrived */
+    int lag_of_page; /* number of events of the lag that the page contains */
 };
 
 /* ---- parameters ---- */
 
-static bool reject(struct request *r, const char *message)
+static bool reject(struct request *r, int param, const char *message)
 {
-    (void)envelope_error(r, API_INVALID_PARAMETER, "%s", message);
+    (void)envelope_param_error(r, API_INVALID_PARAMETER, endpoint_of(r)->params[param], "%s", message);
     return false;
 }
 
@@ -55,7 +56,8 @@ static bool read_after(struct request *r, struct feed *feed)
     if (feed->latest)
         feed->query.bound = endpoint_call_of(r)->owner.last_event_id;
     else if (param_is_given(r, P_AFTER) && !parse_event_id(after, &feed->query.bound))
-        return reject(r, "\"after\" must be the next_cursor of a page (evt_<number>) or \"latest\".");
+        return reject(r, P_AFTER,
+                      "\"after\" must be the next_cursor of a page (evt_<number>) or \"latest\".");
     return true;
 }
 
@@ -70,29 +72,26 @@ static bool read_order(struct request *r, struct feed *feed)
         feed->query.bound = INT64_MAX;
     if (param_is_given(r, P_BEFORE) &&
         !parse_event_id(endpoint_call_of(r)->params[P_BEFORE], &feed->query.bound))
-        return reject(r, "\"before\" must be the next_cursor of a page (evt_<number>).");
+        return reject(r, P_BEFORE, "\"before\" must be the next_cursor of a page (evt_<number>).");
     if (param_is_given(r, P_BEFORE) && !feed->query.descending)
-        return reject(r, "\"before\" is allowed only with order=desc.");
+        return reject(r, P_BEFORE, "\"before\" is allowed only with order=desc.");
     if (feed->query.descending && param_is_given(r, P_AFTER))
-        return reject(r, "\"after\" is not allowed with order=desc; use \"before\" instead.");
+        return reject(r, P_AFTER, "\"after\" is not allowed with order=desc; use \"before\" instead.");
     return true;
 }
 
 static bool read_query(struct request *r, struct feed *feed)
 {
     int64_t limit = LIMIT_DEFAULT, wait_s = 0;
-    int type = -1;
     feed->query.author_row = endpoint_call_of(r)->owner.author_row;
     feed->query.occurred_after = INT64_MIN;
     if (!read_after(r, feed) || !param_integer(r, P_LIMIT, 1, LIMIT_MAX, &limit) ||
-        !param_word(r, P_TYPE, type_words, &type) ||
+        !param_words(r, P_TYPE, render_event_types, &feed->query.types) ||
         !param_time(r, P_OCCURRED_AFTER, &feed->query.occurred_after) || !read_order(r, feed) ||
         !param_integer(r, P_WAIT, 1, WAIT_MAX_S, &wait_s))
         return false;
     if (wait_s && feed->query.descending)
-        return reject(r, "\"wait\" is not allowed with order=desc.");
-    feed->query.has_type = type >= 0;
-    feed->query.type = type >= 0 ? (enum event_type)type : EVENT_WENT_VIRAL;
+        return reject(r, P_WAIT, "\"wait\" is not allowed with order=desc.");
     feed->query.scan_limit = SCAN_PER_SLICE;
     feed->limit = (int)limit;
     feed->wait_until_ms = wait_s ? r->started_ms + wait_s * SECOND_MS : 0;
@@ -100,26 +99,6 @@ static bool read_query(struct request *r, struct feed *feed)
 }
 
 /* ---- the page ---- */
-
-static void write_event(struct buf *b, const struct event *event, const struct video_ref *video,
-                        const struct book_ref *book)
-{
-    json_open(b, '{');
-    JSON_KEY(b, "id");
-    render_event_id(b, event->id);
-    JSON_STR(b, "type", str_from_cstr(type_words[event->type]));
-    JSON_TIME(b, "occurred_at", event->occurred_at);
-    JSON_KEY(b, "video");
-    render_event_video(b, video, book);
-    if (event->type == EVENT_WENT_VIRAL) {
-        JSON_I64(b, "views", event->value);
-        JSON_I64(b, "threshold", event->threshold);
-        JSON_I64_OR_NULL(b, "author_median_views", event->median != COUNT_NONE, event->median);
-    } else {
-        JSON_I64(b, "milestone", event->value);
-    }
-    json_close(b, '}');
-}
 
 static bool on_event(void *ctx, const struct event *event, const struct video_ref *video,
                      const struct book_ref *book)
@@ -130,7 +109,7 @@ static bool on_event(void *ctx, const struct event *event, const struct video_re
         feed->has_more = true;
         return false;
     }
-    write_event(&r->res.body, event, video, book);
+    render_event(&r->res.body, event, video, book);
     feed->last_id = event->id;
     feed->newest_id = event->id > feed->newest_id ? event->id : feed->newest_id;
     feed->rendered++;
@@ -193,6 +172,9 @@ static enum next finish_step(struct request *r)
     const struct feed *feed = endpoint_call_of(r)->endpoint;
     struct buf *b = &r->res.body;
     record_page(r, feed);
+    if (feed->has_more)
+        params_link_next_page(r, feed->query.descending ? P_BEFORE : P_AFTER,
+                              arena_printf(&r->arena, "evt_%lld", (long long)feed->last_id));
     json_close(b, ']');
     JSON_BOOL(b, "has_more", feed->has_more);
     JSON_KEY(b, "next_cursor");
@@ -221,7 +203,7 @@ static enum next finish(struct request *r, struct feed *feed)
     feed->lag = has_waited ? 0 : feed->rendered;
     if (!feed->has_more || has_waited || feed->query.descending)
         return finish_step(r);
-    bool filtered = feed->query.has_type || feed->query.occurred_after != INT64_MIN;
+    bool filtered = feed->query.types || feed->query.occurred_after != INT64_MIN;
     feed->lag_of_page = filtered ? 0 : feed->rendered;
     r->step = add_lag_step;
     return store_count_events(&call->read, call->owner.author_row, filtered ? feed->after : feed->last_id,
@@ -230,7 +212,8 @@ static enum next finish(struct request *r, struct feed *feed)
 
 static enum next feed_slice_step(struct request *r);
 
-/* The key may have been revoked and the plan may have ended while the request waited. */
+/* Checks the key and the plan again: the key may have been revoked and the plan may have ended while the
+ * request waited. */
 static enum next woken_step(struct request *r)
 {
     return api_authorize_again(r, feed_slice_step);
@@ -245,7 +228,7 @@ static enum next finish_or_wait(struct request *r, struct feed *feed)
         longpoll_is_draining(longpoll) || r->client_ended)
         return finish(r, feed);
     r->step = woken_step;
-    return longpoll_wait(longpoll, &feed->poll, r, feed->wait_until_ms);
+    return longpoll_wait(longpoll, &feed->poll, &endpoint_call_of(r)->owner, r, feed->wait_until_ms);
 }
 
 static enum next feed_slice_done_step(struct request *r)

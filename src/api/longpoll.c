@@ -1,4 +1,4 @@
-/* The list of waiting requests and the timer that detects commits. */
+/* The list of waiting requests and the timer that detects changes. */
 #include "api/longpoll.h"
 
 #include "base/check.h"
@@ -9,20 +9,22 @@ enum { POLL_MS = 100, WAKES_PER_ITERATION = 128 };
 
 struct longpoll {
     uv_timer_t timer;
-    struct store *store;
-    struct list waiting, due; /* `due`: requests to be woken after a commit */
-    uint64_t seen_version;
+    struct store_read read;
+    struct waiter wait;       /* of `read`; armed during store_find_changes() */
+    struct list waiting, due; /* `due`: requests to be woken after a change */
     bool draining;
 };
 
 static void on_timer(uv_timer_t *timer);
+static void on_found(struct waiter *wait);
 
 struct longpoll *longpoll_new(uv_loop_t *loop, struct store *store)
 {
     struct longpoll *l = xcalloc(1, sizeof *l);
     CHECK(uv_timer_init(loop, &l->timer) == 0);
     l->timer.data = l;
-    l->store = store;
+    l->wait.wake = on_found;
+    l->read = (struct store_read){.store = store, .wait = &l->wait};
     list_init(&l->waiting);
     list_init(&l->due);
     return l;
@@ -38,6 +40,7 @@ void longpoll_close(struct longpoll *l)
     if (!l)
         return;
     CHECK(list_is_empty(&l->waiting) && list_is_empty(&l->due));
+    waiter_cancel(&l->wait);
     uv_close((uv_handle_t *)&l->timer, on_closed);
 }
 
@@ -50,14 +53,6 @@ static void make_all_due(struct longpoll *l)
     }
 }
 
-static bool has_changed(struct longpoll *l)
-{
-    uint64_t version = store_get_version(l->store);
-    bool changed = version != l->seen_version;
-    l->seen_version = version;
-    return changed;
-}
-
 static void schedule(struct longpoll *l)
 {
     uint64_t delay = !list_is_empty(&l->due) ? 0 : POLL_MS;
@@ -67,41 +62,50 @@ static void schedule(struct longpoll *l)
         CHECK(uv_timer_start(&l->timer, on_timer, delay, 0) == 0);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void wake_due(struct longpoll *l)
 {
-    struct longpoll *l = timer->data;
-    if (list_is_empty(&l->due) && has_changed(l))
-        make_all_due(l);
     for (int i = 0; i < WAKES_PER_ITERATION && !list_is_empty(&l->due); i++) {
-        struct longpoll_wait *w = LIST_ENTRY(l->due.next, struct longpoll_wait, link);
-        list_remove(&w->link);
+        struct longpoll_wait *w = LIST_ENTRY(l->due.next, struct longpoll_wait, watch.link);
+        list_remove(&w->watch.link);
         request_wake(w->request);
     }
     schedule(l);
 }
 
+static void on_found(struct waiter *wait)
+{
+    wake_due(LIST_ENTRY(wait, struct longpoll, wait));
+}
+
+/* If the check fails, no request is moved, and the next tick repeats it. */
+static void on_timer(uv_timer_t *timer)
+{
+    struct longpoll *l = timer->data;
+    if (list_is_empty(&l->due) && store_find_changes(&l->read, &l->waiting, &l->due) == NEXT_WAIT)
+        return;
+    wake_due(l);
+}
+
 static void on_free(struct request *r)
 {
     struct longpoll_wait *w = r->on_free_ctx;
-    list_remove(&w->link);
+    list_remove(&w->watch.link);
 }
 
-enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms)
+enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, const struct key_owner *owner,
+                        struct request *r, int64_t deadline_ms)
 {
-    bool first = list_is_empty(&l->waiting) && list_is_empty(&l->due);
-    /* While no request waited, the timer did not poll store_get_version(). A commit between this request's
-     * read and now would therefore be missed, so wake the request to read once more. */
-    bool reads_again = first && !w->request;
-    if (reads_again)
-        (void)has_changed(l);
+    const bool first = list_is_empty(&l->waiting) && list_is_empty(&l->due);
     if (w->request)
-        list_remove(&w->link); /* still linked, because the last wait ended at its deadline */
+        list_remove(&w->watch.link); /* still linked, because the last wait ended at its deadline */
     w->request = r;
-    list_init(&w->link);
-    list_add_last(reads_again ? &l->due : &l->waiting, &w->link);
+    w->watch.author_row = owner->author_row;
+    w->watch.version = owner->version;
+    list_init(&w->watch.link);
+    list_add_last(&l->waiting, &w->watch.link);
     r->on_free = on_free;
     r->on_free_ctx = w;
-    if (first)
+    if (first && !waiter_is_armed(&l->wait))
         schedule(l);
     return request_sleep(r, deadline_ms);
 }

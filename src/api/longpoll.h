@@ -1,12 +1,12 @@
-/* Long polls: requests that wait until any process commits to the database. While at least one request waits,
- * a timer polls store_get_version(). After a commit, the timer wakes the waiting requests in batches, so that
- * a thousand waiting requests do not delay other requests. */
+/* Long polls: requests that wait for a change of their author. While at least one request waits, a timer
+ * calls store_find_changes(). The requests whose author may have changed are woken in batches, so that a
+ * thousand of them do not delay other requests. */
 #ifndef VT_API_LONGPOLL_H
 #define VT_API_LONGPOLL_H
 
 #include "base/list.h"
 #include "http/request.h"
-#include "store/store.h"
+#include "store/read.h"
 
 #include <uv.h>
 
@@ -14,7 +14,7 @@ struct longpoll;
 
 /* One waiting request. Allocate the struct in the request's arena, and zero it before its first use. */
 struct longpoll_wait {
-    struct list link;
+    struct author_watch watch;
     struct request *request;
 };
 
@@ -25,10 +25,13 @@ struct longpoll *longpoll_new(uv_loop_t *loop, struct store *store);
  * ignored. */
 void longpoll_close(struct longpoll *l);
 
-/* Makes the request wait for a commit, at most until `deadline_ms` (monotonic time). Return the value of
- * this function from the current step. The next step must check whether there is new data, and may wait
- * again. Sets r->on_free. */
-enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, struct request *r, int64_t deadline_ms);
+/* Makes the request wait for a change of the author, at most until `deadline_ms` (monotonic time). `owner` is
+ * the result of the request's last store_resolve_key(), which must precede the read of the author's data;
+ * otherwise a change in between would be missed. Return the value of this function from the current step. The
+ * next step must resolve the key again and check whether there is new data, and may wait again. Sets
+ * r->on_free. */
+enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, const struct key_owner *owner,
+                        struct request *r, int64_t deadline_ms);
 
 /* Wakes all waiting requests. Call before the server stops. Afterwards longpoll_is_draining() returns true;
  * requests must then respond at once instead of waiting. */

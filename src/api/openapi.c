@@ -1,14 +1,12 @@
-/* GET /openapi.json: the OpenAPI document that is embedded in the binary. Needs no key. */
+/* GET /openapi.json: the OpenAPI document (description.h). Needs no key. */
 #include "api/api.h"
-
-extern const char openapi_json[];
-extern const size_t openapi_json_len;
+#include "api/description.h"
 
 static enum next openapi_step(struct request *r)
 {
     r->res.status = 200;
     r->res.content_type = STR("application/json; charset=utf-8");
-    response_set_constant_body(r, str_make(openapi_json, openapi_json_len));
+    response_set_constant_body(r, endpoint_call_of(r)->api->description->openapi);
     return NEXT_DONE;
 }
 

@@ -7,7 +7,7 @@ struct str render_title(struct str title, const struct book_ref *book)
 {
     if (title.p)
         return title;
-    return book->title.p ? book->title : STR("Untitled");
+    return book->title.p ? book->title : UNTITLED;
 }
 
 static void render_book_ref(struct buf *b, const struct book_ref *book)
@@ -45,6 +45,15 @@ void render_event_video(struct buf *b, const struct video_ref *video, const stru
 {
     json_open(b, '{');
     render_identity(b, video, book, true);
+    JSON_KEY(b, "posts");
+    json_open(b, '[');
+    for (size_t i = 0; i < video->post_count; i++) {
+        json_open(b, '{');
+        JSON_STR(b, "platform", platform_name(video->posts[i].platform));
+        JSON_STR(b, "url", video->posts[i].url);
+        json_close(b, '}');
+    }
+    json_close(b, ']');
     json_close(b, '}');
 }
 
@@ -89,7 +98,7 @@ static void render_milestone(struct buf *b, const struct milestone *milestone)
     json_close(b, '}');
 }
 
-/* Returns the last wall clock time in ms at which the video is not final yet (decision 1). */
+/* Returns the last wall clock time in ms at which the video is not final yet. */
 static int64_t last_open_ms(const struct video *video)
 {
     return video->posted_at + VIDEO_LIFE_DAYS * (int64_t)DAY_MS;
@@ -139,4 +148,27 @@ void render_event_id(struct buf *b, int64_t id)
 {
     char text[4 + 20] = "evt_";
     json_str(b, str_make(text, 4 + i64_format(id, text + 4)));
+}
+
+const char *const render_event_types[] = {
+    [EVENT_WENT_VIRAL] = "video.went_viral", [EVENT_MILESTONE_REACHED] = "video.milestone_reached", NULL};
+
+void render_event(struct buf *b, const struct event *event, const struct video_ref *video,
+                  const struct book_ref *book)
+{
+    json_open(b, '{');
+    JSON_KEY(b, "id");
+    render_event_id(b, event->id);
+    JSON_STR(b, "type", str_from_cstr(render_event_types[event->type]));
+    JSON_TIME(b, "occurred_at", event->occurred_at);
+    JSON_KEY(b, "video");
+    render_event_video(b, video, book);
+    if (event->type == EVENT_WENT_VIRAL) {
+        JSON_I64(b, "views", event->value);
+        JSON_I64(b, "threshold", event->threshold);
+        JSON_I64_OR_NULL(b, "author_median_views", event->median != COUNT_NONE, event->median);
+    } else {
+        JSON_I64(b, "milestone", event->value);
+    }
+    json_close(b, '}');
 }

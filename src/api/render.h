@@ -12,7 +12,8 @@ struct str render_title(struct str title, const struct book_ref *book);
 /* Appends the object "video" of a row of statistics: id, title, book, posted_at. */
 void render_stats_video(struct buf *b, const struct video_ref *video, const struct book_ref *book);
 
-/* Appends the object "video" of an event: id, title, book, posted_at and thumbnail_url. */
+/* Appends the object "video" of an event: id, title, book, posted_at, thumbnail_url, and the platform and URL
+ * of each post. */
 void render_event_video(struct buf *b, const struct video_ref *video, const struct book_ref *book);
 
 /* Appends a Video object. `views_final` is computed for the time `now_ms`. */
@@ -24,5 +25,12 @@ int64_t render_valid_until(const struct video *video, int64_t now_ms);
 
 /* Appends `evt_<id>` as a JSON string. */
 void render_event_id(struct buf *b, int64_t id);
+
+/* The names of the event types, by enum event_type; the last one is NULL. */
+extern const char *const render_event_types[];
+
+/* Appends an Event object. */
+void render_event(struct buf *b, const struct event *event, const struct video_ref *video,
+                  const struct book_ref *book);
 
 #endif

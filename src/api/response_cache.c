@@ -19,9 +19,10 @@ struct cache_entry {
     struct cached_response response;
     struct list by_use;
     struct response_key key;
+    bool counts_compressed; /* `bytes` includes the compressed form of the body */
     int64_t stored_ms, valid_until_ms;
     size_t bytes;
-    char text[]; /* path, query, accept, etag */
+    char text[]; /* path, query, accept, etag, lines */
 };
 
 struct response_cache {
@@ -37,7 +38,7 @@ struct response_cache {
     int seen_count;
 };
 
-/* Compares all members except the revision. */
+/* Compares all members except the incarnation and the revision. */
 static bool is_same_request(const struct hash_link *link, const void *key)
 {
     const struct response_key *a = &((const struct cache_entry *)(const void *)link)->key, *b = key;
@@ -50,7 +51,7 @@ struct response_cache *response_cache_new(size_t max_bytes)
     struct response_cache *c = xcalloc(1, sizeof *c);
     c->max_bytes = max_bytes;
     c->seed = (uint64_t)(uintptr_t)
-        c; /* hard to guess; a hash collision costs only time, because full keys are compared */
+        c; /* an address is hard to guess; a hash collision costs only time, because full keys are compared */
     hash_table_init(&c->by_key, is_same_request);
     list_init(&c->by_use);
     return c;
@@ -91,21 +92,48 @@ void response_cache_free(struct response_cache *c)
 }
 
 /* An entry is also invalid if the clock was set back to before the response was stored. */
-static bool is_valid(const struct cache_entry *e, int64_t revision, int64_t now_ms)
+static bool is_valid(const struct cache_entry *e, const struct response_key *key, int64_t now_ms)
 {
-    return e->key.revision == revision && now_ms >= e->stored_ms && now_ms < e->valid_until_ms;
+    return e->key.revision == key->revision && e->key.incarnation == key->incarnation &&
+           now_ms >= e->stored_ms && now_ms < e->valid_until_ms;
+}
+
+/* Evicts entries until the cache is within its limit, but never `used`, the entry used last, which may be
+ * NULL. */
+static void evict_to_limit(struct response_cache *c, const struct cache_entry *used)
+{
+    while (c->counts.bytes > c->max_bytes) {
+        struct cache_entry *oldest = LIST_ENTRY(c->by_use.next, struct cache_entry, by_use);
+        if (oldest == used)
+            return;
+        remove_entry(c, oldest);
+        c->counts.evicted++;
+    }
+}
+
+/* The compressed form of a body is added some time after the entry. */
+static void count_compressed(struct response_cache *c, struct cache_entry *e)
+{
+    const struct shared_body *compressed = shared_body_compressed(e->response.shared_body);
+    if (!compressed || e->counts_compressed)
+        return;
+    e->counts_compressed = true;
+    e->bytes += shared_body_text(compressed).len;
+    c->counts.bytes += shared_body_text(compressed).len;
+    evict_to_limit(c, e);
 }
 
 const struct cached_response *response_cache_look_up(struct response_cache *c, const struct response_key *key,
                                                      int64_t now_ms)
 {
     struct cache_entry *e = find_entry(c, hash_of(c, key), key);
-    if (!e || !is_valid(e, key->revision, now_ms)) {
+    if (!e || !is_valid(e, key, now_ms)) {
         c->counts.misses++;
         return NULL;
     }
     list_remove(&e->by_use);
     list_add_last(&c->by_use, &e->by_use);
+    count_compressed(c, e);
     c->counts.hits++;
     return &e->response;
 }
@@ -121,8 +149,8 @@ static struct str copy_text(char **to, struct str s)
 
 static struct cache_entry *new_entry(const struct response_key *key, const struct cached_response *response)
 {
-    const size_t bytes =
-        sizeof(struct cache_entry) + key->path.len + key->query.len + key->accept.len + response->etag.len;
+    const size_t bytes = sizeof(struct cache_entry) + key->path.len + key->query.len + key->accept.len +
+                         response->etag.len + response->lines.len;
     struct cache_entry *e = xmalloc(bytes);
     char *to = e->text;
     *e = (struct cache_entry){.response = *response, .key = *key, .bytes = bytes + response->body.len};
@@ -130,6 +158,7 @@ static struct cache_entry *new_entry(const struct response_key *key, const struc
     e->key.query = copy_text(&to, key->query);
     e->key.accept = copy_text(&to, key->accept);
     e->response.etag = copy_text(&to, response->etag);
+    e->response.lines = copy_text(&to, response->lines);
     e->response.shared_body = shared_body_new(response->body);
     e->response.body = shared_body_text(e->response.shared_body);
     list_init(&e->by_use);
@@ -174,10 +203,7 @@ void response_cache_store(struct response_cache *c, const struct response_key *k
     e->stored_ms = now_ms;
     e->valid_until_ms = valid_until_ms;
     add_entry(c, e, hash);
-    while (c->counts.bytes > c->max_bytes) {
-        remove_entry(c, LIST_ENTRY(c->by_use.next, struct cache_entry, by_use));
-        c->counts.evicted++;
-    }
+    evict_to_limit(c, NULL);
 }
 
 struct response_cache_counters response_cache_get_counters(const struct response_cache *c)

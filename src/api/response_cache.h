@@ -10,23 +10,27 @@
 
 struct response_cache;
 
-/* Everything that a response depends on. A lookup compares all members except `revision`; an entry found with
- * another revision is a miss. Strings may be empty. */
+/* Everything that a response depends on. A lookup compares all members except the last two; an entry found
+ * with another incarnation or revision is a miss. Strings may be empty. */
 struct response_key {
     const void *route;
     int64_t scope; /* row id of the author or of the API key */
     struct str path, query, accept;
-    int64_t revision;
+    uint64_t incarnation; /* of the database (key_owner.incarnation) */
+    int64_t revision;     /* of the data, within the incarnation */
 };
 
 enum { RESPONSE_FACTS = 3 };
 struct cached_response {
     struct str body, etag, content_type;
-    int64_t facts[RESPONSE_FACTS];   /* set by the endpoint; passed to its on_cache_hit() on a hit (api.h) */
+    struct str lines;                /* header lines of the endpoint, each ending with CR LF; may be empty */
+    int64_t facts[RESPONSE_FACTS];   /* facts set by the endpoint, which a hit passes to its on_cache_hit()
+                                        (api.h) */
     struct shared_body *shared_body; /* set on a hit: owns `body`; a reference to it keeps `body` valid */
 };
 
-/* Creates a cache of at most `max_bytes`. If 0, it never stores a response. Never returns NULL. */
+/* Creates a cache of at most `max_bytes`. If `max_bytes` is 0, the cache never stores a response. Never
+ * returns NULL. */
 struct response_cache *response_cache_new(size_t max_bytes);
 /* NULL is ignored. */
 void response_cache_free(struct response_cache *c);

@@ -8,31 +8,40 @@
 #include "api/render.h"
 #include "base/clock.h"
 
-enum { P_START_DATE, P_END_DATE, P_GROUP_BY, P_FORMAT };
-enum { RANGE_DEFAULT_DAYS = 7 };
+enum { P_START_DATE, P_END_DATE, P_GROUP_BY, P_GRANULARITY, P_FORMAT };
+
+static const char *const group_words[] = {
+    [STATS_BY_VIDEO] = "video",
+    [STATS_BY_BOOK] = "book",
+    [STATS_BY_ACCOUNT] = "account",
+    [STATS_BY_PLATFORM] = "platform",
+    NULL,
+};
+static const char *const granularity_words[] = {
+    [GRANULARITY_DAY] = "day", [GRANULARITY_WEEK] = "week", [GRANULARITY_MONTH] = "month", NULL};
 
 /* ---- parameters ---- */
 
-static bool read_range(struct request *r, struct stats *s)
+/* Sets the start and the end of the range to their defaults if the request does not contain them. */
+static void complete_range(const struct request *r, struct stats *s, enum granularity granularity)
 {
-    if (!param_date(r, P_START_DATE, &s->from) || !param_date(r, P_END_DATE, &s->to))
-        return false;
     bool start = param_is_given(r, P_START_DATE), end = param_is_given(r, P_END_DATE);
     if (!end)
         s->to = start && s->from > s->today ? s->from : s->today;
     if (!start)
-        s->from = s->to - (RANGE_DEFAULT_DAYS - 1);
-    return true;
+        s->from = periods_default_start(granularity, s->to);
 }
 
-static bool check_range(struct request *r, const struct stats *s)
+static bool split_range(struct request *r, struct stats *s, enum granularity granularity)
 {
     if (s->from > s->to)
-        (void)envelope_error(r, API_INVALID_PARAMETER, "\"end_date\" must not be before \"start_date\".");
-    else if (s->to - s->from >= STATS_DAYS_MAX)
-        (void)envelope_error(r, API_RANGE_TOO_LONG,
-                             "The range from start_date to end_date must be at most %d days.",
-                             STATS_DAYS_MAX);
+        (void)envelope_param_error(r, API_INVALID_PARAMETER, "end_date",
+                                   "\"end_date\" must not be before \"start_date\".");
+    else if (!periods_init(&s->periods, granularity, s->from, s->to))
+        (void)envelope_param_error(r, API_RANGE_TOO_LONG,
+                                   param_is_given(r, P_END_DATE) ? "end_date" : "start_date",
+                                   "The range from start_date to end_date must be at most %d %ss.",
+                                   periods_max(granularity), granularity_words[granularity]);
     else
         return true;
     return false;
@@ -56,19 +65,30 @@ static bool accepts_csv(struct str accept)
 
 static bool read_query(struct request *r, struct stats *s)
 {
-    static const char *const groups[] = {"video", "book", NULL}, *const formats[] = {"json", "csv", NULL};
-    int group = 0, format = accepts_csv(r->field[FIELD_ACCEPT]);
-    if (!read_range(r, s) || !param_word(r, P_GROUP_BY, groups, &group) ||
-        !param_word(r, P_FORMAT, formats, &format) || !check_range(r, s))
+    static const char *const formats[] = {"json", "csv", NULL};
+    const bool is_csv_route = endpoint_of(r) == &stats_csv_endpoint;
+    int group = STATS_BY_VIDEO, granularity = GRANULARITY_DAY;
+    int format = is_csv_route || accepts_csv(r->field[FIELD_ACCEPT]);
+    if (!param_date(r, P_START_DATE, &s->from) || !param_date(r, P_END_DATE, &s->to) ||
+        !param_word(r, P_GROUP_BY, group_words, &group) ||
+        !param_word(r, P_GRANULARITY, granularity_words, &granularity) ||
+        !param_word(r, P_FORMAT, formats, &format))
+        return false;
+    complete_range(r, s, (enum granularity)granularity);
+    if (!split_range(r, s, (enum granularity)granularity))
         return false;
     s->csv = format == 1;
+    s->group = (enum stats_group)group;
     s->query = (struct stats_query){.author_row = endpoint_call_of(r)->owner.author_row,
                                     .from = s->from,
                                     .to = s->to,
                                     .limit = STATS_VIDEOS_PER_SLICE};
-    s->variant = arena_printf(&r->arena, "stats %d %d %d %d %d", s->from, s->to, s->today, group, format);
-    if (group == 1)
+    s->variant = arena_printf(&r->arena, "stats %d %d %d %d %d %d", s->from, s->to, s->today, group,
+                              granularity, format);
+    if (s->group == STATS_BY_BOOK)
         s->by_book = by_book_new(r);
+    else if (s->group != STATS_BY_VIDEO)
+        s->totals = totals_new(r);
     return true;
 }
 
@@ -137,12 +157,14 @@ static bool on_video(void *ctx, const struct stats_video *row)
 
 static void json_head(struct request *r, const struct stats *s)
 {
+    static const char *const breakdowns[] = {
+        [GRANULARITY_DAY] = "daily", [GRANULARITY_WEEK] = "weekly", [GRANULARITY_MONTH] = "monthly"};
     struct buf *b = envelope_begin(r);
     JSON_DATE(b, "start_date", s->from);
     JSON_DATE(b, "end_date", s->to);
-    JSON_STR(b, "breakdown", STR("daily"));
+    JSON_STR(b, "breakdown", str_from_cstr(breakdowns[s->periods.granularity]));
     JSON_STR(b, "timezone", STR("UTC"));
-    JSON_STR(b, "group_by", s->by_book ? STR("book") : STR("video"));
+    JSON_STR(b, "group_by", str_from_cstr(group_words[s->group]));
     JSON_KEY(b, "data");
     json_open(b, '[');
 }
@@ -159,6 +181,8 @@ static void csv_head(struct request *r, const struct stats *s)
                                     from, DATE_TEXT_LEN, to));
     if (s->by_book)
         by_book_append_csv_head(&r->res.body);
+    else if (s->totals)
+        totals_append_csv_head(&r->res.body, s->group);
     else
         buf_append(&r->res.body,
                    STR("date,video_id,title,book_id,book_title,views,views_total,is_viral,went_viral\r\n"));
@@ -174,7 +198,9 @@ static enum next start_body(struct request *r)
     else
         json_head(r, s);
     s->query.has_after = false;
-    return s->by_book ? by_book_start(r) : video_slice_step(r);
+    if (s->by_book)
+        return by_book_start(r);
+    return s->totals ? totals_start(r) : video_slice_step(r);
 }
 
 bool stats_slice_interrupted(struct request *r, enum next *next)
@@ -242,5 +268,13 @@ const struct endpoint stats_endpoint = {
               .methods = ROUTE_GET,
               .flags = ENDPOINT_BY_ACCEPT,
               .start = stats_step},
-    .params = {"start_date", "end_date", "group_by", "format"},
+    .params = {"start_date", "end_date", "group_by", "granularity", "format"},
+};
+
+/* GET /stats.csv returns the same body as GET /stats with format=csv. Its content type never varies, which
+ * generated clients need. Both endpoints share the indexes of their parameters. /stats.csv has no `format`,
+ * so `format` must be the last parameter of /stats. */
+const struct endpoint stats_csv_endpoint = {
+    .route = {.path = "/stats.csv", .name = "/v1/stats.csv", .methods = ROUTE_GET, .start = stats_step},
+    .params = {"start_date", "end_date", "group_by", "granularity"},
 };

@@ -1,5 +1,5 @@
-/* Statistics by book: reads the books page by page and adds up the days of each book's videos. The memory
- * holds one page of books and the days of one book, whatever the size of the account. */
+/* Statistics by book: reads the books page by page and adds up the days of each book's videos. Only one page
+ * of books and the days of one book are in memory at a time, regardless of the size of the account. */
 #include "api/api.h"
 #include "api/csv.h"
 #include "api/stats.h"
@@ -11,7 +11,7 @@
 enum { BOOKS_PER_PAGE = 64, TITLES_MAX = 1 << 20, VIRAL_MAX = 1 << 22 };
 
 struct viral_video {
-    int32_t date;
+    int period;
     struct uuid id;
 };
 
@@ -23,14 +23,14 @@ struct listed_book {
 
 struct by_book {
     struct listed_book books[BOOKS_PER_PAGE];
-    int count, index, seen; /* seen: rows of the page, including books without videos */
+    int count, index, seen; /* `seen` counts the rows of the page, including books without videos */
     bool has_last;
     struct book_position last;
     struct buf titles;
-    /* Sums of the current book, one for each date of the range. */
+    /* Sums of the current book, one for each period of the range. */
     bool has_rows;
-    bool listed[STATS_DAYS_MAX];
-    int64_t gained[STATS_DAYS_MAX];
+    bool listed[PERIODS_MAX];
+    int64_t gained[PERIODS_MAX];
     struct buf viral; /* array of struct viral_video */
 };
 
@@ -80,24 +80,24 @@ static bool on_video(void *ctx, const struct stats_video *row)
         return true;
     g->has_rows = true;
     while (stats_days_next(&days, &day)) {
-        g->listed[day.date - s->from] = true;
-        g->gained[day.date - s->from] += day.gained;
+        g->listed[day.index] = true;
+        g->gained[day.index] += day.gained;
         if (day.went_viral) {
-            struct viral_video v = {.date = day.date, .id = row->video.id};
+            struct viral_video v = {.period = day.index, .id = row->video.id};
             buf_append(&g->viral, str_make((const char *)&v, sizeof v));
         }
     }
     return true;
 }
 
-/* Calls fn for each video of the book that went viral on the date. */
-static void each_viral(const struct by_book *g, int32_t date,
-                       void (*fn)(struct buf *b, const struct uuid *id), struct buf *b)
+/* Calls fn for each video of the book that went viral in the period. */
+static void each_viral(const struct by_book *g, int period, void (*fn)(struct buf *b, const struct uuid *id),
+                       struct buf *b)
 {
     struct viral_video v;
     for (size_t at = 0; at < g->viral.len; at += sizeof v) {
         memcpy(&v, g->viral.p + at, sizeof v);
-        if (v.date == date)
+        if (v.period == period)
             fn(b, &v.id);
     }
 }
@@ -119,15 +119,15 @@ static void json_row(struct buf *b, const struct stats *s)
     json_close(b, '}');
     JSON_KEY(b, "days");
     json_open(b, '[');
-    for (int32_t date = s->from; date <= s->to; date++) {
-        if (!g->listed[date - s->from])
+    for (int i = 0; i < s->periods.count; i++) {
+        if (!g->listed[i])
             continue;
         json_open(b, '{');
-        JSON_DATE(b, "date", date);
-        JSON_I64(b, "views", g->gained[date - s->from]);
+        JSON_DATE(b, "date", s->periods.starts[i]);
+        JSON_I64(b, "views", g->gained[i]);
         JSON_KEY(b, "videos_went_viral");
         json_open(b, '[');
-        each_viral(g, date, json_uuid, b);
+        each_viral(g, i, json_uuid, b);
         json_close(b, ']');
         json_close(b, '}');
     }
@@ -135,7 +135,7 @@ static void json_row(struct buf *b, const struct stats *s)
     json_close(b, '}');
 }
 
-/* Writes the ids into one cell, separated by spaces. */
+/* Appends an id to a CSV cell that lists ids separated by spaces. */
 static void append_id(struct buf *b, const struct uuid *id)
 {
     char text[UUID_TEXT_LEN];
@@ -148,15 +148,15 @@ static void append_id(struct buf *b, const struct uuid *id)
 static void csv_rows(struct buf *b, const struct stats *s)
 {
     const struct by_book *g = s->by_book;
-    for (int32_t date = s->from; date <= s->to; date++) {
-        if (!g->listed[date - s->from])
+    for (int i = 0; i < s->periods.count; i++) {
+        if (!g->listed[i])
             continue;
-        csv_append_date(b, date);
+        csv_append_date(b, s->periods.starts[i]);
         csv_append_uuid(b, &g->books[g->index].id);
         csv_append_text(b, title_of(g));
-        csv_append_i64(b, g->gained[date - s->from]);
+        csv_append_i64(b, g->gained[i]);
         buf_append_char(b, ',');
-        each_viral(g, date, append_id, b);
+        each_viral(g, i, append_id, b);
         csv_end_line(b);
     }
 }

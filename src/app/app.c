@@ -1,7 +1,8 @@
 /* Starts and stops the server.
  *
- *   STARTING --all subsystems are open--> RUNNING --SIGTERM, SIGINT--> DRAINING --requests and run are
- * done--> STOPPED
+ *   STARTING --all subsystems are open-->     RUNNING
+ *   RUNNING  --SIGTERM, SIGINT-->             DRAINING
+ *   DRAINING --requests and run have ended--> STOPPED
  *
  * Subsystems are opened in the order of the table `subsystems` and closed in reverse. The HTTP server and the
  * refresh drain first (on_stop_signal()); when both are closed, stop_if_drained() closes the rest, and the
@@ -12,18 +13,24 @@
 #include "app/applications.h"
 #include "app/server_database.h"
 #include "app/monitor.h"
+#include "app/notifier.h"
+#include "app/passed_sockets.h"
 #include "app/reload.h"
 #include "auth/api_key.h"
 #include "auth/expiry_observer.h"
+#include "backup/backup_schedule.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "config/config_list.h"
+#include "config/socket_access.h"
 #include "fetch/sources.h"
 #include "http/server.h"
 #include "limit/scripts.h"
 #include "net/http_client.h"
+#include "net/ping.h"
 #include "refresh/schedule.h"
 #include "refresh/spool_watch.h"
+#include "webhook/webhook_service.h"
 
 #include <signal.h>
 
@@ -46,10 +53,17 @@ struct app {
     struct monitor *monitor;
     uv_signal_t sigterm, sigint;
     struct reload reload;
-    struct http_server *server;      /* NULL if closed */
-    struct schedule *schedule;       /* NULL if closed */
+    struct http_server *server;       /* NULL if closed */
+    struct schedule *schedule;        /* NULL if closed */
+    struct backup_schedule *backups;  /* NULL if closed */
+    struct webhook_service *webhooks; /* NULL if closed */
+    struct ping *refresh_ping, *backup_ping;
     struct spool_watch *spool_watch; /* NULL if there is no spool */
-    bool draining;
+    struct passed_sockets passed;
+    struct notifier notifier;
+    bool draining;   /* a signal to stop has arrived */
+    bool gives_time; /* the signal was SIGTERM */
+    bool server_drains;
 };
 
 /* ---- database, Redis, applications ---- */
@@ -112,16 +126,16 @@ static void free_applications(struct app *app)
 static enum err open_monitor(struct app *app, struct error *error)
 {
     app->monitor = monitor_new(&app->loop, app->config);
-    struct admin_view *view = monitor_view(app->monitor);
+    struct admin_view *view = monitor_get_view(app->monitor);
     view->store = app->database.store;
     view->writer = app->database.writer;
     view->checkpointer = app->database.checkpointer;
     view->redis = app->redis;
     view->limiter = app->applications.api.limiter;
     view->positions = app->applications.api.positions;
-    monitor_set_response_cache(app->monitor, app->applications.api.cache);
+    monitor_set_applications(app->monitor, &app->applications);
     enum err err = monitor_set_access_log(app->monitor, app->config->log.access, error);
-    return err ? err : monitor_open(app->monitor, error);
+    return err ? err : monitor_open(app->monitor, &app->passed, error);
 }
 
 static void close_monitor(struct app *app)
@@ -142,11 +156,35 @@ static bool holds_key(void *ctx, struct str text)
     return key_locate_secret(app->applications.api.envelope.key_prefix, text) < text.len;
 }
 
+static void find_reachable(void *ctx, struct str address)
+{
+    bool *found = ctx;
+    if (!str_starts_with(address, STR("127.")) && !str_starts_with(address, STR("[::1]")) &&
+        !str_starts_with(address, STR("localhost:")))
+        *found = true;
+}
+
+/* Warns if the responses contain addresses that clients cannot use. */
+static void check_base_url(const struct config *c)
+{
+    bool found = false;
+    if (config_is_set(c, "server", "base_url"))
+        return;
+    config_each_item(c->server.listen, find_reachable, &found);
+    if (found)
+        log_warn("[server] base_url is not set, so links and the API description name no host. Set it to the "
+                 "URL that clients use, such as https://stats.example.com/v1");
+}
+
 static enum err open_server(struct app *app, struct error *error)
 {
     const struct config *c = app->config;
     struct config_list listen, proxies;
-    config_list_init(&listen, c->server.listen);
+    struct socket_access access;
+    enum err err = socket_access_from_config(c, &access, error);
+    if (err)
+        return err;
+    config_list_init(&listen, app->passed.server_count ? "" : c->server.listen);
     config_list_init(&proxies, c->server.trusted_proxies);
     const struct http_options options = {
         .limits = {.head_bytes = HEAD_BYTES,
@@ -162,19 +200,27 @@ static enum err open_server(struct app *app, struct error *error)
                    .drain_ms = (int)c->server.drain_ms},
         .listen = (const char *const *)listen.texts.items,
         .listen_count = listen.texts.count,
+        .passed = app->passed.server,
+        .passed_count = app->passed.server_count,
+        .socket_mode = access.mode,
+        .has_socket_group = access.has_group,
+        .socket_group = access.group,
         .reuse_port = c->server.reuse_port,
         .trusted_proxies = (const char *const *)proxies.texts.items,
         .trusted_proxy_count = proxies.texts.count,
         .extra_field = c->account.auth_header,
+        .timing = c->server.timing,
         .router = &app->applications.router,
         .holds_secret = holds_key,
         .holds_secret_ctx = app,
         .ended = monitor_record_request,
         .ended_ctx = app->monitor,
     };
-    enum err err = http_server_open(&app->server, &app->loop, &options, error);
+    err = http_server_open(&app->server, &app->loop, &options, error);
     config_list_fini(&listen);
     config_list_fini(&proxies);
+    if (!err)
+        check_base_url(c);
     return err;
 }
 
@@ -189,7 +235,7 @@ static void on_spool_changed(void *ctx)
 static enum err open_refresh(struct app *app, struct error *error)
 {
     const struct config *c = app->config;
-    const struct source_list sources = sources_configured(c);
+    const struct source_list sources = sources_from_config(c);
     (void)error;
     app->schedule =
         schedule_open(&app->loop, c, app->database.store, writer_lock(app->database.writer), &sources);
@@ -198,13 +244,54 @@ static enum err open_refresh(struct app *app, struct error *error)
     return OK;
 }
 
+/* ---- backups and dead man's switches ---- */
+
+static void on_refresh_complete(void *ctx)
+{
+    struct app *app = ctx;
+    ping_send(app->refresh_ping, app->config->refresh.ping_url);
+}
+
+static void on_backup_complete(void *ctx)
+{
+    struct app *app = ctx;
+    ping_send(app->backup_ping, app->config->backup.ping_url);
+}
+
+static enum err open_backups(struct app *app, struct error *error)
+{
+    (void)error;
+    app->refresh_ping = ping_new(&app->loop, "refresh");
+    app->backup_ping = ping_new(&app->loop, "backup");
+    schedule_on_complete(app->schedule, on_refresh_complete, app);
+    app->backups = backup_schedule_open(&app->loop, app->config, app->database.store,
+                                        writer_lock(app->database.writer), on_backup_complete, app);
+    return OK;
+}
+
+static enum err open_webhooks(struct app *app, struct error *error)
+{
+    (void)error;
+    app->webhooks = webhook_service_open(&app->loop, app->config, writer_lock(app->database.writer));
+    return OK;
+}
+
+static void close_pings(struct app *app)
+{
+    if (app->refresh_ping) {
+        ping_close(app->refresh_ping);
+        ping_close(app->backup_ping);
+    }
+    app->refresh_ping = app->backup_ping = NULL;
+}
+
 /* ---- signals ---- */
 
 static void close_all(struct app *app);
 
 static void stop_if_drained(struct app *app)
 {
-    if (!app->server && !app->schedule)
+    if (!app->server && !app->schedule && !app->backups && !app->webhooks)
         close_all(app);
 }
 
@@ -212,15 +299,44 @@ static void on_server_closed(void *ctx)
 {
     struct app *app = ctx;
     app->server = NULL;
-    monitor_view(app->monitor)->server = NULL;
+    monitor_get_view(app->monitor)->server = NULL;
     stop_if_drained(app);
+}
+
+/* After SIGINT, which a person sends, idle connections close at once. */
+static void drain_server(struct app *app)
+{
+    app->server_drains = true;
+    longpoll_drain(app->applications.api.longpoll);
+    if (app->gives_time)
+        http_server_drain(app->server, on_server_closed, app);
+    else
+        http_server_close(app->server, on_server_closed, app);
 }
 
 static void on_schedule_closed(void *ctx)
 {
     struct app *app = ctx;
     app->schedule = NULL;
-    monitor_view(app->monitor)->schedule = NULL;
+    monitor_get_view(app->monitor)->schedule = NULL;
+    if (app->server && !app->server_drains)
+        drain_server(app);
+    stop_if_drained(app);
+}
+
+static void on_backups_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->backups = NULL;
+    monitor_get_view(app->monitor)->backups = NULL;
+    stop_if_drained(app);
+}
+
+static void on_webhooks_closed(void *ctx)
+{
+    struct app *app = ctx;
+    app->webhooks = NULL;
+    monitor_get_view(app->monitor)->webhooks = NULL;
     stop_if_drained(app);
 }
 
@@ -230,6 +346,21 @@ static void drain_refresh(struct app *app)
         spool_watch_close(app->spool_watch);
     app->spool_watch = NULL;
     schedule_close(app->schedule, on_schedule_closed, app);
+    backup_schedule_close(app->backups, on_backups_closed, app);
+    webhook_service_close(app->webhooks, on_webhooks_closed, app);
+}
+
+/* After SIGTERM, the server continues to serve until the refresh has stopped, because that may take a minute
+ * while tokens are being refreshed (on_schedule_closed()). */
+static void begin_stop(struct app *app, int number)
+{
+    log_info("signal %d: finishing the requests in flight", number);
+    notifier_send(&app->notifier, "STOPPING=1\nSTATUS=Finishing the requests in flight");
+    app->draining = monitor_get_view(app->monitor)->draining = true;
+    app->gives_time = number == SIGTERM;
+    drain_refresh(app);
+    if (!app->gives_time && !app->server_drains)
+        drain_server(app);
 }
 
 static void on_stop_signal(uv_signal_t *signal, int number)
@@ -237,12 +368,13 @@ static void on_stop_signal(uv_signal_t *signal, int number)
     struct app *app = signal->data;
     if (!app->server)
         return;
-    log_info("signal %d: %s", number,
-             app->draining ? "aborting the requests in flight" : "finishing the requests in flight");
-    if (!app->draining)
-        drain_refresh(app);
-    app->draining = monitor_view(app->monitor)->draining = true;
-    longpoll_drain(app->applications.api.longpoll);
+    if (!app->draining) {
+        begin_stop(app, number);
+        return;
+    }
+    log_info("signal %d: aborting the requests in flight", number);
+    if (!app->server_drains)
+        drain_server(app);
     http_server_close(app->server, on_server_closed, app);
 }
 
@@ -252,6 +384,9 @@ static void on_config_changed(void *ctx)
     struct app *app = ctx;
     log_set(app->config->log.level, app->config->log.format);
     applications_reconfigure(&app->applications, app->config);
+    monitor_reconfigure(app->monitor);
+    if (app->server)
+        http_server_set_timing(app->server, app->config->server.timing);
     if (app->schedule)
         schedule_reconfigure(app->schedule);
 }
@@ -264,7 +399,9 @@ static enum err open_signals(struct app *app, struct error *error)
     CHECK(uv_signal_start(&app->sigterm, on_stop_signal, SIGTERM) == 0);
     CHECK(uv_signal_start(&app->sigint, on_stop_signal, SIGINT) == 0);
     app->reload.monitor = app->monitor;
+    app->reload.notifier = &app->notifier;
     reload_open(&app->reload, &app->loop);
+    notifier_start_watchdog(&app->notifier, &app->loop);
     return OK;
 }
 
@@ -273,6 +410,7 @@ static void close_signals(struct app *app)
     uv_close((uv_handle_t *)&app->sigterm, NULL);
     uv_close((uv_handle_t *)&app->sigint, NULL);
     reload_close(&app->reload);
+    notifier_stop_watchdog(&app->notifier);
 }
 
 /* ---- start and stop ---- */
@@ -292,12 +430,14 @@ static const struct subsystem {
     {open_signals, close_signals, NULL},
     {open_server, NULL, NULL},
     {open_refresh, NULL, NULL},
+    {open_backups, close_pings, NULL},
+    {open_webhooks, NULL, NULL},
 };
 enum { SUBSYSTEMS = sizeof subsystems / sizeof subsystems[0] };
 
 static enum err open_all(struct app *app, struct error *error)
 {
-    if (http_client_check(error))
+    if (http_client_check(error) || passed_sockets_take(&app->passed, error))
         return ERR_INVALID;
     while (app->opened < SUBSYSTEMS) {
         const enum err err = subsystems[app->opened++].open(app, error);
@@ -325,11 +465,16 @@ static void free_all(struct app *app)
  * only when all subsystems are open. */
 static void announce(struct app *app)
 {
-    struct admin_view *view = monitor_view(app->monitor);
+    struct admin_view *view = monitor_get_view(app->monitor);
     view->schedule = app->schedule;
+    view->backups = app->backups;
+    view->webhooks = app->webhooks;
+    view->refresh_ping = app->refresh_ping;
+    view->backup_ping = app->backup_ping;
     http_server_print_addresses(app->server, "listening on");
-    monitor_announce(app->monitor);
+    monitor_print_addresses(app->monitor);
     view->server = app->server;
+    notifier_send(&app->notifier, "READY=1\nSTATUS=Serving requests");
 }
 
 enum err app_run(struct config *config, const char *config_path, struct error *error)
@@ -341,7 +486,10 @@ enum err app_run(struct config *config, const char *config_path, struct error *e
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN); /* a SIGHUP before open_signals() must not end the process */
+    notifier_open(&app.notifier);
+    notifier_begin_start(&app.notifier);
     enum err err = open_all(&app, error);
+    notifier_end_start(&app.notifier);
     if (err)
         close_all(&app);
     else
@@ -351,6 +499,7 @@ enum err app_run(struct config *config, const char *config_path, struct error *e
         log_info("stopped");
     free_all(&app);
     CHECK(uv_loop_close(&app.loop) == 0);
+    notifier_close(&app.notifier);
     log_stop();
     return err;
 }

@@ -1,7 +1,10 @@
 /* Creates the applications and mounts them. */
 #include "app/applications.h"
 
+#include "api/compressor.h"
+#include "api/description.h"
 #include "api/longpoll.h"
+#include "auth/failure_log.h"
 #include "auth/key_usage.h"
 #include "base/check.h"
 
@@ -19,6 +22,9 @@ static struct str path_of_url(const char *url)
 static void init_api(struct applications *apps, uv_loop_t *loop, const struct config *c,
                      const struct server_database *db, struct redis *redis)
 {
+    apps->failures = failure_log_new();
+    apps->description = description_new(c);
+    apps->reference = reference_new(apps->description);
     const struct envelope_settings envelope = {.cors_origins = c->server.cors_origins,
                                                .key_prefix = str_from_cstr(c->keys.prefix)};
     apps->api = (struct api){
@@ -28,13 +34,18 @@ static void init_api(struct applications *apps, uv_loop_t *loop, const struct co
         .positions = poll_positions_new(loop, redis, c->redis.key_prefix),
         .key_cache = key_cache_new(),
         .cache = response_cache_new((size_t)c->cache.max_bytes),
+        .compressor = c->server.gzip ? compressor_new(loop) : NULL,
         .longpoll = longpoll_new(loop, db->store),
         .usage = key_usage_new(loop, db->writer),
+        .failures = apps->failures,
+        .description = apps->description,
         .limit_headers = c->limits.headers,
     };
     apps->oauth = (struct oauth){.envelope = envelope,
                                  .store = db->store,
                                  .writer = db->writer,
+                                 .failures = apps->failures,
+                                 .docs_url = apps->description->docs,
                                  .base_url = str_from_cstr(c->server.base_url)};
     api_init(&apps->api);
     oauth_init(&apps->oauth);
@@ -51,6 +62,7 @@ static void mount_api(struct applications *apps, struct str prefix)
 {
     mount(apps, prefix, api_routes, &apps->api.http, UNKNOWN_ALL);
     mount(apps, prefix, oauth_routes, &apps->oauth.http, UNKNOWN_NONE);
+    mount(apps, prefix, reference_routes, reference_app(apps->reference), UNKNOWN_NONE);
 }
 
 /* Mounts all routes. For an unknown path, browsers receive an HTML page and other clients receive JSON. */
@@ -69,6 +81,7 @@ static void mount_all(struct applications *apps, const struct config *c)
     mount(apps, metadata, oauth_metadata_routes, &apps->oauth.http, UNKNOWN_NONE);
     mount(apps, str_make(apps->metadata_path, metadata.len + base.len), oauth_metadata_routes,
           &apps->oauth.http, UNKNOWN_NONE);
+    mount(apps, apps->web.base, reference_routes, reference_app(apps->reference), UNKNOWN_NONE);
     mount(apps, apps->web.base, web_routes, &apps->web.http, UNKNOWN_HTML);
 }
 
@@ -77,6 +90,7 @@ void applications_open(struct applications *apps, uv_loop_t *loop, const struct 
 {
     init_api(apps, loop, config, db, redis);
     web_init(&apps->web, config, loop, db->store, db->writer, apps->api.positions);
+    apps->web.failures = apps->failures;
     mount_all(apps, config);
     apps->open = true;
 }
@@ -106,7 +120,11 @@ void applications_free(struct applications *apps)
     web_fini(&apps->web);
     oauth_fini(&apps->oauth);
     free(apps->metadata_path);
+    reference_free(apps->reference);
+    description_free(apps->description);
     limiter_free(apps->api.limiter);
+    compressor_free(apps->api.compressor);
     response_cache_free(apps->api.cache);
     key_cache_free(apps->api.key_cache);
+    failure_log_free(apps->failures);
 }

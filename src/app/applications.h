@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "app/server_database.h"
 #include "oauth/oauth.h"
+#include "reference/docs_pages.h"
 #include "web/web.h"
 
 struct redis;
@@ -15,6 +16,9 @@ struct applications {
     struct oauth oauth;
     struct web web;
     struct router router;
+    struct failure_log *failures;
+    struct description *description;
+    struct reference *reference;
     char *metadata_path; /* a mount prefix, which must outlive the router */
     bool open;
 };

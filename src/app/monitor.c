@@ -3,10 +3,13 @@
 
 #include "admin/access_log.h"
 #include "admin/admin.h"
+#include "admin/slow_log.h"
+#include "api/compressor.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "auth/failure_log.h"
 
 #include <stdlib.h>
 
@@ -15,6 +18,7 @@ struct monitor {
     struct admin_view view;
     struct request_metrics *requests;
     struct loop_lag lag;
+    struct disk_space disk;
     struct access_log *log;
     struct admin *admin; /* NULL if there is no admin listener, or if it is closing */
     bool closed;
@@ -26,20 +30,31 @@ struct monitor *monitor_new(uv_loop_t *loop, const struct config *config)
     m->loop = loop;
     m->requests = request_metrics_new();
     m->log = access_log_new(loop);
-    m->view = (struct admin_view){
-        .config = config, .requests = m->requests, .loop_lag = &m->lag, .access_log = m->log};
+    m->view = (struct admin_view){.config = config,
+                                  .requests = m->requests,
+                                  .loop_lag = &m->lag,
+                                  .access_log = m->log,
+                                  .disk = &m->disk};
     loop_lag_open(&m->lag, loop);
+    monitor_reconfigure(m);
+    disk_space_open(&m->disk, loop, config->store.path);
     return m;
 }
 
-struct admin_view *monitor_view(struct monitor *m)
+void monitor_reconfigure(const struct monitor *m)
+{
+    store_set_slow_query_ms(m->view.config->log.slow_query_ms);
+}
+
+struct admin_view *monitor_get_view(struct monitor *m)
 {
     return &m->view;
 }
 
-static void write_cache_metrics(struct buf *b, const void *ctx)
+static void write_cache_metrics(const struct response_cache *cache, const struct compressor *compressor,
+                                struct buf *b)
 {
-    struct response_cache_counters c = response_cache_get_counters(ctx);
+    struct response_cache_counters c = response_cache_get_counters(cache);
     metrics_write_counter(b, "viewtally_response_cache_hits_total",
                           "Responses served from the response cache.", c.hits);
     metrics_write_counter(b, "viewtally_response_cache_misses_total",
@@ -53,21 +68,43 @@ static void write_cache_metrics(struct buf *b, const void *ctx)
     metrics_write_gauge(b, "viewtally_response_cache_bytes",
                         "Memory used by the entries of the response cache (limit: [cache] max_bytes).",
                         (int64_t)c.bytes);
+    metrics_write_counter(b, "viewtally_responses_compressed_total",
+                          "Cached response bodies that were compressed ([server] gzip).",
+                          compressor ? compressor_count(compressor) : 0);
 }
 
-void monitor_set_response_cache(struct monitor *m, const struct response_cache *cache)
+static void write_failure_metrics(const struct failure_log *log, struct buf *b)
 {
-    m->view.write_more = write_cache_metrics;
-    m->view.write_more_ctx = cache;
+    metrics_write_family(
+        b, "viewtally_authentication_failures_total", METRICS_COUNTER,
+        "Failed authentications, by kind: sign_in, api_key (malformed or unknown), app (wrong "
+        "credentials or code), invitation.");
+    for (int i = 0; i < FAILURE_KINDS; i++)
+        metrics_write_value(b, "viewtally_authentication_failures_total",
+                            METRICS_LABELS({"kind", str_from_cstr(failure_kind_name((enum failure_kind)i))}),
+                            (int64_t)failure_log_get_count(log, (enum failure_kind)i));
 }
 
-enum err monitor_open(struct monitor *m, struct error *error)
+static void write_application_metrics(struct buf *b, const void *ctx)
+{
+    const struct applications *apps = ctx;
+    write_cache_metrics(apps->api.cache, apps->api.compressor, b);
+    write_failure_metrics(apps->failures, b);
+}
+
+void monitor_set_applications(struct monitor *m, const struct applications *apps)
+{
+    m->view.write_more = write_application_metrics;
+    m->view.write_more_ctx = apps;
+}
+
+enum err monitor_open(struct monitor *m, const struct passed_sockets *passed, struct error *error)
 {
     const char *listen = m->view.config->admin.listen;
-    if (!*listen)
+    if (!*listen && !passed->admin_count)
         return OK;
-    enum err err = admin_open(&m->admin, m->loop, &m->view, error);
-    if (err != ERR_BUSY || strcmp(listen, config_initial("admin", "listen")) != 0)
+    enum err err = admin_open(&m->admin, m->loop, &m->view, passed->admin, passed->admin_count, error);
+    if (err != ERR_BUSY || strcmp(listen, config_get_default("admin", "listen")) != 0)
         return err;
     log_warn("%s; this process serves no metrics. Give each process its own [admin] listen address",
              error->text);
@@ -79,7 +116,7 @@ enum err monitor_set_access_log(struct monitor *m, const char *target, struct er
     return access_log_set_target(m->log, target, error);
 }
 
-void monitor_announce(const struct monitor *m)
+void monitor_print_addresses(const struct monitor *m)
 {
     if (m->admin)
         admin_print_addresses(m->admin);
@@ -91,6 +128,7 @@ void monitor_record_request(void *ctx, const struct request *r, bool complete)
     int64_t us = clock_work_us() - r->arrived_us;
     request_metrics_record(m->requests, r, complete, us);
     access_log_append(m->log, r, complete, us);
+    slow_log_append(r, us, m->view.config->log.slow_request_ms);
 }
 
 static void on_admin_closed(void *ctx)
@@ -109,8 +147,10 @@ void monitor_close(struct monitor *m)
                                   .requests = m->requests,
                                   .loop_lag = &m->lag,
                                   .access_log = m->log,
+                                  .disk = &m->disk,
                                   .draining = true};
     loop_lag_close(&m->lag);
+    disk_space_close(&m->disk);
     access_log_close(m->log);
     if (m->admin)
         admin_close(m->admin, on_admin_closed, NULL);

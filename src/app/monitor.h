@@ -3,7 +3,8 @@
 #define VT_APP_MONITOR_H
 
 #include "admin/view.h"
-#include "api/response_cache.h"
+#include "app/applications.h"
+#include "app/passed_sockets.h"
 #include "base/error.h"
 
 struct monitor;
@@ -11,24 +12,27 @@ struct monitor;
 /* Creates a monitor and starts to measure. `config` must outlive the monitor. */
 struct monitor *monitor_new(uv_loop_t *loop, const struct config *config);
 
+/* Applies the thresholds of the slow log. Call when the configuration has changed. */
+void monitor_reconfigure(const struct monitor *m);
+
 /* Returns the view that the admin pages show. The caller fills in the pointers to the subsystems and sets
  * each to NULL before it closes the subsystem. */
-struct admin_view *monitor_view(struct monitor *m);
+struct admin_view *monitor_get_view(struct monitor *m);
 
 /* Opens the admin listener, unless [admin] listen is empty. If [admin] listen has its default value and
  * that address is in use, logs a warning and returns OK without an admin listener, so that several
- * processes can run with default settings. */
-MUST_USE enum err monitor_open(struct monitor *m, struct error *error);
+ * processes can run with default settings. Sockets in passed->admin replace [admin] listen. */
+MUST_USE enum err monitor_open(struct monitor *m, const struct passed_sockets *passed, struct error *error);
 
-/* Adds the metrics of the response cache to the page /metrics. */
-void monitor_set_response_cache(struct monitor *m, const struct response_cache *cache);
+/* Adds the metrics of the applications to the page /metrics: response cache, failed authentications. */
+void monitor_set_applications(struct monitor *m, const struct applications *apps);
 
-/* Opens the access log, or reopens it for log rotation. `target` is as in access_log_set_target(). On error,
+/* Opens the access log, or reopens it for log rotation. For `target` see access_log_set_target(). On error,
  * the previous log stays in use. */
 MUST_USE enum err monitor_set_access_log(struct monitor *m, const char *target, struct error *error);
 
 /* Prints the addresses of the admin listener to standard output. */
-void monitor_announce(const struct monitor *m);
+void monitor_print_addresses(const struct monitor *m);
 
 /* Counts and logs a request that has ended. Use it as http_options.ended, with the monitor as `ctx`. */
 void monitor_record_request(void *ctx, const struct request *r, bool complete);

@@ -1,17 +1,20 @@
 /* If the new configuration is valid, its values of the keys marked as RELOADED in config/config_table.c take
- * effect; a log line names every other changed key, which needs a restart. If the new configuration is
+ * effect; the log and the reply to
+ * `viewtally reload` name every other changed key, which needs a restart. If the new configuration is
  * invalid, no value changes. */
 #include "app/reload.h"
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/plural.h"
+#include "base/reload_reply.h"
 #include "config/value.h"
 
 #include <signal.h>
 
 extern char **environ;
 
-enum { MESSAGE_MAX = 1 << 20 };
+enum { MESSAGE_MAX = 1 << 20, KEYS_MAX = 1 << 16 };
 
 /* Reopens the access log. Called if the new configuration is invalid, because the old log file of a rotation
  * must be closed even then. */
@@ -22,7 +25,8 @@ static void reopen_log(struct reload *r)
         log_error("SIGHUP: cannot reopen the access log, the open file stays in use: %s", error.text);
 }
 
-static void apply(struct reload *r, struct config *fresh)
+/* Appends the names of the changed keys that need a restart to `restart`. */
+static void apply(struct reload *r, struct config *fresh, struct buf *restart)
 {
     int changed = 0;
     const struct config_key *key;
@@ -35,10 +39,21 @@ static void apply(struct reload *r, struct config *fresh)
         } else {
             log_warn("SIGHUP: the new value of [%s] %s takes effect after a restart", key->section,
                      key->name);
+            buf_printf(restart, "%s[%s] %s", restart->len ? ", " : "", key->section, key->name);
         }
     }
     r->changed(r->changed_ctx);
-    log_info("SIGHUP: configuration reloaded, %d value%s changed", changed, changed == 1 ? "" : "s");
+    log_info("SIGHUP: configuration reloaded, %d value%s changed", changed, plural(changed, "", "s"));
+}
+
+static void log_mistakes(struct str mistakes)
+{
+    struct str line;
+    while (mistakes.p) {
+        mistakes = str_cut(mistakes, '\n', &line);
+        log_error("SIGHUP: cannot reload the configuration, the current one stays in use: %.*s",
+                  (int)line.len, line.p);
+    }
 }
 
 static bool load(struct reload *r, struct config *fresh)
@@ -48,8 +63,7 @@ static bool load(struct reload *r, struct config *fresh)
     buf_init(&message, MESSAGE_MAX);
     bool ok = config_load(fresh, r->path, (const char *const *)environ, &message) == OK;
     if (!ok) {
-        log_error("SIGHUP: cannot reload the configuration, the current one stays in use: %.*s",
-                  (int)message.len, message.p);
+        log_mistakes(buf_str(&message));
     } else if (monitor_set_access_log(r->monitor, fresh->log.access, &error)) {
         log_error("SIGHUP: cannot reload the configuration, the current one stays in use: %s", error.text);
         ok = false;
@@ -62,13 +76,21 @@ static void on_signal(uv_signal_t *signal, int number)
 {
     struct reload *r = signal->data;
     struct config fresh;
+    struct buf restart;
     (void)number;
+    notifier_send_reloading(r->notifier);
     config_init(&fresh);
-    if (load(r, &fresh))
-        apply(r, &fresh);
+    buf_init(&restart, KEYS_MAX);
+    const bool ok = load(r, &fresh);
+    if (ok)
+        apply(r, &fresh, &restart);
     else
         reopen_log(r);
     config_fini(&fresh);
+    notifier_send(r->notifier, ok ? "READY=1\nSTATUS=Serving requests"
+                                  : "READY=1\nSTATUS=Serving requests; the new configuration was rejected");
+    reload_reply_send(ok ? RELOAD_APPLIED : RELOAD_REJECTED, buf_str(&restart));
+    buf_fini(&restart);
 }
 
 void reload_open(struct reload *r, uv_loop_t *loop)

@@ -3,12 +3,14 @@
 #define VT_APP_RELOAD_H
 
 #include "app/monitor.h"
+#include "app/notifier.h"
 
 struct reload {
     uv_signal_t signal;
     struct config *config; /* the configuration in use */
     const char *path;      /* path of the configuration file; NULL if none exists */
     struct monitor *monitor;
+    const struct notifier *notifier;
     /* Called after values of `config` have changed. When it returns, the strings of the old values are
      * freed. */
     void (*changed)(void *ctx);

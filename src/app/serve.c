@@ -3,25 +3,42 @@
 
 #include "app/app.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "cli/arguments.h"
+#include "cli/database.h"
 #include "cli/output.h"
-#include "store/store.h"
+#include "store/upgrade.h"
+
+static void log_event(void *ctx, const struct upgrade_event *event)
+{
+    char text[UPGRADE_TEXT_MAX];
+    (void)ctx;
+    if (event->stage == UPGRADE_WAITING)
+        log_info("waiting for another process that migrates the database");
+    else if (event->stage == UPGRADE_BACKED_UP)
+        log_info("backup before the migration: %s (verified, %s)", event->backup,
+                 upgrade_format_ms(event->elapsed_ms, text));
+    else if (event->stage == UPGRADE_APPLIED)
+        log_info("migration %d %s: %s", event->migration->version, event->migration->name,
+                 upgrade_format_ms(event->elapsed_ms, text));
+}
 
 static enum err serve(struct cli *cli, bool create, struct error *error)
 {
     const char *path = cli->config.store.path;
-    enum err err = database_lock_share(&cli->lock, path, create, error);
+    enum err err = create ? cli_check_creatable(cli, error) : OK;
     if (err)
         return err;
-    if (create) {
-        int applied;
-        err = store_create(path, &applied, error);
-        if (err)
-            return err;
-        if (applied)
-            log_info("%s: %d migration%s applied", path, applied, applied == 1 ? "" : "s");
-    }
-    return app_run(&cli->config, cli->config_path, error);
+    err = database_lock_acquire_shared(&cli->lock, path, create, error);
+    if (err)
+        return err;
+    const struct upgrade_options options = {
+        .mode = UPGRADE_AUTOMATIC, .creates = create, .observer = log_event};
+    struct upgrade_result result;
+    err = upgrade_database(&cli->lock, path, &options, &result, error);
+    if (result.applied)
+        log_info("%s: %d migration%s applied", path, result.applied, plural(result.applied, "", "s"));
+    return err ? err : app_run(&cli->config, cli->config_path, error);
 }
 
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
@@ -44,11 +61,13 @@ static const struct cli_action actions[] = {
     {.options = serve_options,
      .description =
          "Serves the API on [server] listen. Prints a line `listening on ADDRESS` to standard output for "
-         "each listener when it accepts connections, and logs to standard error. Migrates the database "
-         "first. Other commands may run at the same time.\n\n"
+         "each listener when it accepts connections, and logs to standard error. Applies short "
+         "migrations to the database first; if they would take more than ten seconds, it exits and "
+         "`viewtally migrate` has to be run. Other commands may run at the same time.\n\n"
          "SIGTERM or SIGINT: completes the requests in flight within [server] drain_ms and exits; a second "
          "signal exits at once. SIGHUP: reopens [log] access and reloads the keys that config.example.ini "
          "marks.",
+     .examples = "viewtally serve --config /etc/viewtally/config.ini",
      .run = run},
     {0},
 };

@@ -2,32 +2,28 @@
 #include "app/server_database.h"
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "import/finalizing.h"
+#include "vault/key_credential.h"
 #include "vault/token_vault.h"
 
 /* Completes an import whose process was killed. A failure does not prevent the server from starting: the next
  * import or server start tries again. */
 static void complete_import(const struct config *c, const struct store_options *options)
 {
-    const struct step_rules rules = step_rules_configured(c);
+    const struct step_rules rules = step_rules_from_config(c);
     struct finalizing_result result;
     struct error error;
-    if (finalizing_complete(options, &rules, &result, &error))
+    if (finalizing_run_all(options, &rules, &result, &error))
         log_warn("%s: cannot complete an interrupted import: %s", c->store.path, error.text);
     else if (result.videos)
-        log_info("%s: completed an interrupted import: %lld videos finalized", c->store.path,
-                 (long long)result.videos);
+        log_info("%s: completed an interrupted import: %lld video%s finalized", c->store.path,
+                 (long long)result.videos, plural(result.videos, "", "s"));
 }
 
 enum err server_database_open(struct server_database *db, uv_loop_t *loop, const struct config *c,
                               struct error *error)
 {
-    int applied;
-    enum err err = store_migrate(c->store.path, &applied, error);
-    if (err)
-        return err;
-    if (applied)
-        log_info("%s: %d migration%s applied", c->store.path, applied, applied == 1 ? "" : "s");
     const struct store_options reads = {.path = c->store.path, .mode = STORE_READ};
     const struct store_options writes = {
         .path = c->store.path,
@@ -36,10 +32,13 @@ enum err server_database_open(struct server_database *db, uv_loop_t *loop, const
         .checkpointed = true,
     };
     complete_import(c, &writes);
-    err = store_open(&db->store, &reads, error);
+    enum err err = store_open(&db->store, &reads, error);
     if (err)
         return err;
-    /* Report tokens that cannot be decrypted now, not when the first refresh needs them. */
+    err = key_credential_lock_shared(&db->key_lock, c, error);
+    if (err)
+        return err;
+    /* If tokens cannot be decrypted, report this at start instead of in the first refresh that needs them. */
     if (vault_check(c, db->store, error))
         return ERR_INVALID;
     err = writer_open(&db->writer, loop, &writes, error);

@@ -3,6 +3,7 @@
 #ifndef VT_APP_SERVER_DATABASE_H
 #define VT_APP_SERVER_DATABASE_H
 
+#include "base/file_lock.h"
 #include "config/config.h"
 #include "store/checkpoint.h"
 #include "store/store.h"
@@ -12,10 +13,12 @@ struct server_database {
     struct store *store;
     struct writer *writer;
     struct checkpointer *checkpointer;
+    struct file_lock key_lock; /* lock of vault/key_credential.h; released when the process ends */
 };
 
-/* Migrates the schema, completes an interrupted import, checks that stored tokens can be decrypted, and opens
- * the connections. Blocks until done. Call server_database_close() also after a failure. */
+/* Completes an interrupted import, checks that stored tokens can be decrypted, and opens the connections. The
+ * database must have been migrated (store/upgrade.h). Blocks until done. Call server_database_close() also
+ * after a failure. */
 MUST_USE enum err server_database_open(struct server_database *db, uv_loop_t *loop,
                                        const struct config *config, struct error *error);
 

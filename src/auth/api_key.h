@@ -1,5 +1,5 @@
-/* The text form of API keys (decision 8): a prefix, 256 random bits as 43 base62 characters, and the CRC-32
- * of these two parts as 6 base62 characters. The database stores only the SHA-256 of a key. */
+/* The text form of API keys: a prefix, 256 random bits as 43 base62 characters, and the CRC-32 of these two
+ * parts as 6 base62 characters. The database stores only the SHA-256 of a key. */
 #ifndef VT_AUTH_API_KEY_H
 #define VT_AUTH_API_KEY_H
 
@@ -21,7 +21,7 @@ struct key_text {
 /* Generates a key with the system's random number generator. `prefix` has at most KEY_PREFIX_MAX bytes. */
 void key_generate(struct str prefix, struct key_text *out);
 
-/* Makes a key from the given random bits. */
+/* Makes a key from the given random bits, like key_generate(). */
 enum { KEY_RANDOM_BYTES = 32 };
 void key_from_random(struct str prefix, const uint8_t random[KEY_RANDOM_BYTES], struct key_text *out);
 

@@ -28,11 +28,11 @@ static enum err observe_work(struct writer_job *job, struct store *store)
 {
     struct expiry_observer *o = (struct expiry_observer *)job;
     int64_t elapsed_ms = o->observed_mono_ms ? o->mono_ms - o->observed_mono_ms : 0;
-    enum err err = store_get_expiry(store, &o->state);
+    enum err err = store_get_expiry_floor(store, &o->state);
     if (err)
         return err;
     expiry_observe(&o->state, o->wall_ms, expiry_floor_ms(), elapsed_ms);
-    return store_put_expiry(store, &o->state);
+    return store_put_expiry_floor(store, &o->state);
 }
 
 /* Logs one line when the clock starts to deviate. */

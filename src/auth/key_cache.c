@@ -9,16 +9,16 @@
 
 enum { SETS = 16384, WAYS = 4 };
 
-/* The tags and versions that a lookup compares are adjacent, so that a lookup reads two cache lines and the
- * owner. */
+/* The tags that a lookup compares are adjacent. */
 struct key_set {
     uint8_t tags[WAYS][KEY_TAG_LEN];
-    uint64_t versions[WAYS]; /* 0 if the entry is free */
-    struct key_owner owners[WAYS];
+    uint64_t stored_at[WAYS]; /* value of key_cache.clock; 0 if the entry is free */
+    struct known_key keys[WAYS];
 };
 
 struct key_cache {
     unsigned char secret[crypto_shorthash_siphashx24_KEYBYTES];
+    uint64_t clock; /* counts the calls of key_cache_store() */
     struct key_set sets[SETS];
 };
 
@@ -39,18 +39,17 @@ static size_t set_index(const uint8_t tag[KEY_TAG_LEN])
     return ((size_t)tag[0] << 8 | tag[1]) % SETS;
 }
 
-void key_cache_tag(const struct key_cache *c, struct str key, uint8_t tag[KEY_TAG_LEN])
+void key_cache_compute_tag(const struct key_cache *c, struct str key, uint8_t tag[KEY_TAG_LEN])
 {
     CHECK(crypto_shorthash_siphashx24(tag, (const unsigned char *)key.p, key.len, c->secret) == 0);
 }
 
-bool key_cache_lookup(const struct key_cache *c, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
-                      struct key_owner *out)
+bool key_cache_lookup(const struct key_cache *c, const uint8_t tag[KEY_TAG_LEN], struct known_key *out)
 {
     const struct key_set *set = &c->sets[set_index(tag)];
     for (int i = 0; i < WAYS; i++)
-        if (set->versions[i] == version && memcmp(set->tags[i], tag, KEY_TAG_LEN) == 0) {
-            *out = set->owners[i];
+        if (set->stored_at[i] && memcmp(set->tags[i], tag, KEY_TAG_LEN) == 0) {
+            *out = set->keys[i];
             return true;
         }
     return false;
@@ -63,18 +62,17 @@ static int find_slot(const struct key_set *set, const uint8_t tag[KEY_TAG_LEN])
     for (int i = 0; i < WAYS; i++) {
         if (memcmp(set->tags[i], tag, KEY_TAG_LEN) == 0)
             return i;
-        if (set->versions[i] < set->versions[oldest])
+        if (set->stored_at[i] < set->stored_at[oldest])
             oldest = i;
     }
     return oldest;
 }
 
-void key_cache_store(struct key_cache *c, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
-                     const struct key_owner *owner)
+void key_cache_store(struct key_cache *c, const uint8_t tag[KEY_TAG_LEN], const struct known_key *key)
 {
     struct key_set *set = &c->sets[set_index(tag)];
     const int i = find_slot(set, tag);
     memcpy(set->tags[i], tag, KEY_TAG_LEN);
-    set->versions[i] = version;
-    set->owners[i] = *owner;
+    set->stored_at[i] = ++c->clock;
+    set->keys[i] = *key;
 }

@@ -1,6 +1,6 @@
-/* The key cache: results of store_find_key() for recently used API keys. An entry is valid for one version of
- * the store (store_get_version()). Every commit, also of another process, changes the version and so
- * invalidates all entries. A revoked key is therefore rejected at the next request.
+/* The key cache: results of store_resolve_key() for recently used API keys. An entry may be outdated: pass it
+ * to store_resolve_key(), which brings it up to date. A revoked key is therefore rejected at the next
+ * request.
  *
  * Entries are identified by a tag: the 128-bit SipHash-2-4 of the API key, computed with a secret of this
  * process. Computing a tag takes a tenth of the time of the checksum and the SHA-256 that a lookup in the
@@ -15,22 +15,25 @@ struct key_cache;
 
 enum { KEY_TAG_LEN = 16 };
 
-/* Creates a cache of at most about 8 MB. The system allocates the memory when entries are first used. */
+/* Creates a cache of at most about 11 MB. The system allocates the memory when entries are first used. */
 struct key_cache *key_cache_new(void);
 
-/* `c` may be NULL. */
+/* Frees the cache. `c` may be NULL. */
 void key_cache_free(struct key_cache *c);
 
-/* Computes the tag of an API key. */
-void key_cache_tag(const struct key_cache *c, struct str key, uint8_t tag[KEY_TAG_LEN]);
+/* Computes the tag that identifies an API key in the cache. */
+void key_cache_compute_tag(const struct key_cache *c, struct str key, uint8_t tag[KEY_TAG_LEN]);
 
-/* Looks up an entry. Returns false if there is no entry with this tag for this version of the store. */
-MUST_USE bool key_cache_lookup(const struct key_cache *c, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
-                               struct key_owner *out);
+struct known_key {
+    uint8_t hash[KEY_HASH_LEN];
+    struct key_owner owner; /* as of the last store_resolve_key() */
+};
 
-/* Stores an entry. `version` is the store_get_version() from before the key was looked up in the store. Call
- * only for keys that exist in the store. */
-void key_cache_store(struct key_cache *c, const uint8_t tag[KEY_TAG_LEN], uint64_t version,
-                     const struct key_owner *owner);
+/* Looks up an entry. Returns false if there is no entry with this tag. */
+MUST_USE bool key_cache_lookup(const struct key_cache *c, const uint8_t tag[KEY_TAG_LEN],
+                               struct known_key *out);
+
+/* Stores an entry and replaces the one with this tag, if any. Call only for keys that exist in the store. */
+void key_cache_store(struct key_cache *c, const uint8_t tag[KEY_TAG_LEN], const struct known_key *key);
 
 #endif

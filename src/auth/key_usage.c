@@ -13,12 +13,15 @@
 #include "base/log.h"
 #include "store/write.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     WRITE_EVERY_MS = MINUTE_MS,
     NOTES_MAX = 16384,
-    JOB_NOTES = 2000, /* storing them takes 3 ms of processor time, possibly on the core of the loop */
+    JOB_NOTES = 2000, /* writing so many notes takes 3 ms of processor time, possibly on the core that runs
+                         the loop */
     RECENT_SLOTS = 65536
 };
 
@@ -32,18 +35,23 @@ enum { PAUSE_MS = 5000 };
 
 struct key_use {
     int64_t key_row, at_ms;
+    char address[INET6_ADDRSTRLEN]; /* of the client; only for the first use, otherwise "" */
+};
+
+struct recent_use {
+    int64_t key_row, at_ms;
 };
 
 struct key_usage {
-    struct writer_job job;
+    struct writer_job job, last_job; /* `last_job` writes the pending notes on shutdown */
     struct writer *writer;
     uv_timer_t pause;
-    bool is_writing, is_paused, is_failing, is_closing;
+    bool is_writing, is_writing_last, is_paused, is_failing, is_closing;
     size_t pending_count, written_count;
-    struct key_use *pending;             /* not yet submitted */
-    struct key_use *written;             /* owned by the job while is_writing */
-    struct key_use recent[RECENT_SLOTS]; /* the last note of each key. Two keys may share an element, which
-                                            only causes more writes */
+    struct key_use *pending;                /* not yet submitted */
+    struct key_use *written;                /* owned by the job while is_writing */
+    struct recent_use recent[RECENT_SLOTS]; /* the use of each key that was recorded last. Two keys may share
+                                            an element, which only causes more writes */
 };
 
 struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer)
@@ -61,32 +69,43 @@ void key_usage_free(struct key_usage *u)
 {
     if (!u)
         return;
-    CHECK(!u->is_writing);
+    CHECK(!u->is_writing && !u->is_writing_last);
     free(u->pending);
     free(u->written);
     free(u);
 }
 
-static enum err usage_work(struct writer_job *job, struct store *store)
+static enum err write_uses(struct store *store, const struct key_use *uses, size_t count)
 {
-    const struct key_usage *u = LIST_ENTRY(job, struct key_usage, job);
-    for (size_t i = 0; i < u->written_count; i++) {
-        enum err err = store_set_key_used(store, u->written[i].key_row, u->written[i].at_ms);
+    for (size_t i = 0; i < count; i++) {
+        const struct key_use *use = &uses[i];
+        enum err err = store_set_key_used(store, use->key_row, use->at_ms, str_from_cstr(use->address));
         if (err)
             return err;
     }
     return OK;
 }
 
+static enum err usage_work(struct writer_job *job, struct store *store)
+{
+    const struct key_usage *u = LIST_ENTRY(job, struct key_usage, job);
+    return write_uses(store, u->written, u->written_count);
+}
+
 static void on_pause_ended(uv_timer_t *timer);
+
+static void record_result(struct key_usage *u, enum err err)
+{
+    if (err && err != ERR_CANCELED && !u->is_failing)
+        log_warn("cannot store when API keys were last used: %s", err_name(err));
+    u->is_failing = err != OK;
+}
 
 static void usage_done(struct writer_job *job, enum err err)
 {
     struct key_usage *u = LIST_ENTRY(job, struct key_usage, job);
     u->is_writing = false;
-    if (err && err != ERR_CANCELED && !u->is_failing)
-        log_warn("cannot store when API keys were last used: %s", err_name(err));
-    u->is_failing = err != OK;
+    record_result(u, err);
     if (u->is_closing)
         return;
     u->is_paused = true;
@@ -113,27 +132,45 @@ static void on_pause_ended(uv_timer_t *timer)
         submit(u, JOB_NOTES);
 }
 
-/* If a job is running, the pending notes are lost, as they would be in a crash. The stored times of use are
- * then up to a minute too old. */
+static enum err last_work(struct writer_job *job, struct store *store)
+{
+    const struct key_usage *u = LIST_ENTRY(job, struct key_usage, last_job);
+    return write_uses(store, u->pending, u->pending_count);
+}
+
+static void last_done(struct writer_job *job, enum err err)
+{
+    struct key_usage *u = LIST_ENTRY(job, struct key_usage, last_job);
+    u->is_writing_last = false;
+    record_result(u, err);
+}
+
+/* The last job uses `pending`, so it can be queued behind a running job, which uses `written`. */
 void key_usage_close(struct key_usage *u)
 {
     u->is_closing = true;
     uv_close((uv_handle_t *)&u->pause, NULL);
-    if (u->pending_count && !u->is_writing)
-        submit(u, NOTES_MAX);
+    if (!u->pending_count)
+        return;
+    u->last_job = (struct writer_job){.work = last_work, .done = last_done};
+    u->is_writing_last = writer_submit(u->writer, &u->last_job) == OK;
 }
 
-void key_usage_record(struct key_usage *u, const struct key_owner *owner)
+void key_usage_record(struct key_usage *u, const struct key_owner *owner, struct str address)
 {
     int64_t now = clock_wall_ms();
-    struct key_use *recent = &u->recent[(size_t)owner->key_row % RECENT_SLOTS];
+    struct recent_use *recent = &u->recent[(size_t)owner->key_row % RECENT_SLOTS];
     if (owner->last_used_at != TIME_NONE && llabs(now - owner->last_used_at) < WRITE_EVERY_MS)
         return;
     if (recent->key_row == owner->key_row && llabs(now - recent->at_ms) < WRITE_EVERY_MS)
         return;
-    if (u->pending_count == NOTES_MAX)
+    if (u->is_closing || u->pending_count == NOTES_MAX)
         return;
-    *recent = u->pending[u->pending_count++] = (struct key_use){.key_row = owner->key_row, .at_ms = now};
+    *recent = (struct recent_use){.key_row = owner->key_row, .at_ms = now};
+    struct key_use *use = &u->pending[u->pending_count++];
+    *use = (struct key_use){.key_row = owner->key_row, .at_ms = now};
+    if (owner->last_used_at == TIME_NONE && address.p && address.len < sizeof use->address)
+        memcpy(use->address, address.p, address.len);
     if (!u->is_writing && !u->is_paused)
         submit(u, JOB_NOTES);
 }

@@ -15,14 +15,15 @@ struct key_usage;
 /* Creates the recorder. */
 struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer);
 
-/* Submits the collected uses to the writer. Call before the writer closes. Do not call key_usage_record()
- * afterwards. */
+/* Submits the collected uses to the writer, also if a job is still running. Call before the writer closes.
+ * Later uses are ignored. */
 void key_usage_close(struct key_usage *u);
 
 /* Frees the recorder. Call after the writer has closed and the loop has ended. `u` may be NULL. */
 void key_usage_free(struct key_usage *u);
 
-/* Records a use of the API key now. */
-void key_usage_record(struct key_usage *u, const struct key_owner *owner);
+/* Records a use of the API key now. `address` is the address of the client, which the audit log
+ * shows for the first use. */
+void key_usage_record(struct key_usage *u, const struct key_owner *owner, struct str address);
 
 #endif

@@ -52,7 +52,7 @@ struct passwords {
 
 struct hash_job {
     uv_work_t work;
-    struct list link; /* in the queue; empty while running */
+    struct list link; /* in the queue; in no list while the job runs */
     struct passwords *owner;
     struct waiter *waiter; /* NULL if canceled */
     struct password_call *call;
@@ -145,7 +145,7 @@ static void on_worked(uv_work_t *work, int status)
         waiter_complete(waiter);
 }
 
-/* A queued job need not run any more. */
+/* Removes a queued job from the queue. A running job continues without a waiter. */
 static void cancel(struct waiter *waiter)
 {
     struct hash_job *job = waiter->call;

@@ -17,7 +17,7 @@ enum {
     PASSWORD_MIN_CHARS = 8,
     PASSWORD_MAX_CHARS = 200,
     PASSWORD_MAX_BYTES = 4 * PASSWORD_MAX_CHARS,
-    PASSWORD_STORED_LEN = 128, /* of a hash in the text form of libsodium, with its NUL */
+    PASSWORD_STORED_LEN = 128, /* size of a hash in the text form of libsodium, with its NUL */
     PASSWORD_MEMORY_BYTES = 64 << 20,
     PASSWORD_PASSES = 3,
     PASSWORD_JOBS = 2,

@@ -61,7 +61,7 @@ void secret_derive(const struct secret *s, struct str purpose, struct str subjec
     crypto_auth_hmacsha256_final(&state, out);
 }
 
-struct str secret_form_token(struct arena *a, const struct secret *s, struct str subject)
+struct str secret_make_form_token(struct arena *a, const struct secret *s, struct str subject)
 {
     uint8_t token[TOKEN_LEN];
     randombytes_buf(token, SECRET_LEN);

@@ -36,7 +36,7 @@ void secret_derive(const struct secret *s, struct str purpose, struct str subjec
  * masked with random bytes. The mask makes the text differ each time, so that the size of a compressed
  * response reveals nothing about the token (BREACH attack). A token is valid only for its `subject`, which
  * may be empty. */
-struct str secret_form_token(struct arena *a, const struct secret *s, struct str subject);
+struct str secret_make_form_token(struct arena *a, const struct secret *s, struct str subject);
 
 /* Returns true if `token` is a form token for this secret and `subject`. Compares in constant time. */
 bool secret_is_form_token(const struct secret *s, struct str subject, struct str token);

@@ -83,7 +83,7 @@ static void submit(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LE
     r->is_running = writer_submit(r->writer, &r->job) == OK;
 }
 
-void session_record_end(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN])
+void session_delete_expired(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN])
 {
     submit(r, hash, true);
 }

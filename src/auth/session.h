@@ -34,7 +34,8 @@ void session_recorder_free(struct session_recorder *r);
 void session_record_use(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN],
                         const struct session *s);
 
-/* Deletes the session. Precondition: session_is_live() returns false for the time expiry_floor_ms(). */
-void session_record_end(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN]);
+/* Deletes an expired session in the background. Precondition: session_is_live() returns false for the time
+ * expiry_floor_ms(). */
+void session_delete_expired(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN]);
 
 #endif

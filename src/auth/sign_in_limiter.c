@@ -94,7 +94,8 @@ int64_t sign_in_limiter_begin(struct sign_in_limiter *l, const struct sign_in_at
     return 0;
 }
 
-void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_attempt *a, int64_t now_ms)
+void sign_in_limiter_record_success(struct sign_in_limiter *l, const struct sign_in_attempt *a,
+                                    int64_t now_ms)
 {
     struct attempt_names n;
     name_attempt(a, &n);

@@ -20,7 +20,7 @@
 struct sign_in_limiter;
 struct sign_in_limiter *sign_in_limiter_new(void);
 
-/* `l` may be NULL. */
+/* Frees the limiter. `l` may be NULL. */
 void sign_in_limiter_free(struct sign_in_limiter *l);
 
 struct sign_in_attempt {
@@ -37,6 +37,7 @@ int64_t sign_in_limiter_begin(struct sign_in_limiter *l, const struct sign_in_at
 /* Call if the password was correct. For a device, clears the device's counter. Without a device, clears the
  * counter of account and network together, and subtracts one failure from the account's counter. In both
  * cases, also subtracts one failure from the network's counter. */
-void sign_in_limiter_succeeded(struct sign_in_limiter *l, const struct sign_in_attempt *a, int64_t now_ms);
+void sign_in_limiter_record_success(struct sign_in_limiter *l, const struct sign_in_attempt *a,
+                                    int64_t now_ms);
 
 #endif

@@ -17,7 +17,8 @@ struct arena_block {
     alignas(max_align_t) unsigned char data[];
 };
 
-#ifdef __has_feature /* clang; gcc defines the macro itself */
+/* gcc defines the macro itself; since version 14, it also has __has_feature. */
+#if defined(__has_feature) && !defined(__SANITIZE_ADDRESS__)
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__
 #endif
@@ -33,8 +34,8 @@ struct arena_piece {
 static void *memory_of(struct arena *a, unsigned char *in_block, size_t size)
 {
     (void)in_block;
-    struct arena_piece *piece =
-        malloc(sizeof *piece + size); /* not try_malloc(): fault injection applies to blocks only */
+    /* malloc() instead of try_malloc(), because fault injection applies to blocks only. */
+    struct arena_piece *piece = malloc(sizeof *piece + size);
     if (!piece)
         out_of_memory();
     *piece = (struct arena_piece){.next = a->pieces, .size = size};

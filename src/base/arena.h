@@ -9,7 +9,7 @@
 #include <stdarg.h>
 
 struct arena_block;
-struct arena_piece; /* only under AddressSanitizer, see arena.c */
+struct arena_piece; /* exists only under AddressSanitizer, see arena.c */
 
 /* A block allocated in advance, which an arena uses when malloc() fails. One arena can use it at a time. */
 struct arena_reserve {
@@ -23,7 +23,7 @@ struct arena {
     struct arena_piece *pieces;
     size_t block_size;
     struct arena_reserve *reserve; /* NULL if the arena has none */
-    bool lacks_memory;             /* the reserve is in use */
+    bool lacks_memory;             /* malloc() failed, and the arena allocates from its reserve */
 };
 
 /* Initializes an empty arena; memory is allocated at the first use. Blocks have `block_size` bytes, or more
@@ -57,9 +57,9 @@ MUST_USE bool arena_allocate_first_block(struct arena *a);
 MUST_USE bool arena_reserve_init(struct arena_reserve *reserve, size_t size);
 void arena_reserve_fini(struct arena_reserve *reserve);
 
-/* Returns `size` zeroed bytes, aligned for any type. Never returns NULL: aborts the process if malloc()
- * fails and the arena has no reserve, or if its reserve is in use or too small. Limit every size that a
- * client can influence before you call this function. */
+/* Returns `size` zeroed bytes, aligned for any type. Never returns NULL: if malloc() fails, allocates from
+ * the arena's reserve, and aborts the process if there is no reserve, or if it is in use or too small. Limit
+ * every size that a client can influence before you call this function. */
 void *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));
 
 /* Like arena_alloc(), but without alignment, so that many short texts waste no memory. */

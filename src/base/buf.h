@@ -41,7 +41,7 @@ void buf_discard_sent(struct buf *b);
 /* Makes room for `more` bytes and returns the address of p[len]. Write at most `more` bytes there, and add
  * their number to `len`. Returns NULL if the buffer has failed. */
 char *buf_grow(struct buf *b, size_t more);
-/* Does the same as buf_grow(), which it calls only if there is not enough room yet. */
+/* Does the same as buf_grow(), but faster if there is enough room already. */
 static inline char *buf_reserve(struct buf *b, size_t more)
 {
     return !b->failed && b->cap - b->len >= more ? b->p + b->len : buf_grow(b, more);

@@ -1,5 +1,6 @@
-/* Clocks and the calendar. Calendar arithmetic counts years from March 1, so that the leap day is the last
- * day of a year, in eras of 400 years: Howard Hinnant, "chrono-compatible low-level date algorithms". */
+/* Clocks and the calendar. Calendar arithmetic uses eras of 400 years, and years that begin on March 1, so
+ * that the leap day is the last day of a year. See Howard Hinnant, "chrono-compatible low-level date
+ * algorithms". */
 #include "base/clock.h"
 
 #include "base/check.h"
@@ -138,6 +139,11 @@ static struct civil_date civil_from_days(int32_t date)
     };
 }
 
+int32_t month_start(int32_t date)
+{
+    return date < FIRST_DATE ? FIRST_DATE : date - ((int32_t)civil_from_days(date).day - 1);
+}
+
 void date_format(int32_t date, char out[DATE_TEXT_LEN])
 {
     const struct civil_date civil = civil_from_days(date < FIRST_DATE  ? FIRST_DATE
@@ -192,4 +198,26 @@ void time_format(int64_t t_ms, char out[TIME_TEXT_LEN])
     out[20] = (char)('0' + ms % 1000 / 100);
     format_2_digits(ms % 100, out + 21);
     out[23] = 'Z';
+}
+
+bool time_name_parse(struct str s, int64_t *out)
+{
+    const char *p = s.p;
+    if (s.len != TIME_NAME_LEN || p[8] != 'T')
+        return false;
+    const char text[] = {p[0], p[1], p[2],  p[3], '-',   p[4],  p[5], '-',   p[6],  p[7],
+                         'T',  p[9], p[10], ':',  p[11], p[12], ':',  p[13], p[14], p[15]};
+    return time_parse(str_make(text, sizeof text), out);
+}
+
+void time_name_format(int64_t t_ms, char out[TIME_NAME_LEN + 1])
+{
+    char text[TIME_TEXT_LEN];
+    size_t n = 0;
+    time_format(t_ms, text);
+    for (size_t i = 0; i < sizeof "2026-06-15T00:00:00" - 1; i++)
+        if (text[i] != '-' && text[i] != ':')
+            out[n++] = text[i];
+    out[n++] = 'Z';
+    out[n] = '\0';
 }

@@ -14,7 +14,8 @@
 #define HOUR_MS   (60 * MINUTE_MS)
 #define DAY_MS    (24 * HOUR_MS)
 
-/* Returns the wall clock. Use it only for times that are stored or shown, because it may be set back. */
+/* Returns the wall clock. Use it only for times that are stored or shown, because the clock may be set back.
+ */
 int64_t clock_wall_ms(void);
 
 /* Returns the monotonic clock, for deadlines and rate-limit windows. */
@@ -34,6 +35,9 @@ bool clock_use_test_file(void);
 int32_t date_of(int64_t t_ms);       /* returns the UTC date of a time, also before 1970 */
 int64_t date_start_ms(int32_t date); /* returns the first millisecond of a date */
 
+/* Returns the first date of the month of `date`. Dates before 0001-01-01 count as the month 0001-01. */
+int32_t month_start(int32_t date);
+
 /* Parses `YYYY-MM-DD`. Returns false if the text has another form, or if there is no such date in the years
  * 0001 to 9999. */
 bool date_parse(struct str s, int32_t *out);
@@ -48,5 +52,11 @@ bool time_parse(struct str s, int64_t *out);
 enum { TIME_TEXT_LEN = 24 };
 /* Writes `2026-06-15T00:00:00.000Z`. Treats years outside 0001 to 9999 like date_format(). */
 void time_format(int64_t t_ms, char out[TIME_TEXT_LEN]);
+
+/* The same for names of files, to the second: `20260615T000000Z`. It sorts by time and contains no colon.
+ * `out` is NUL-terminated. */
+bool time_name_parse(struct str s, int64_t *out);
+enum { TIME_NAME_LEN = 16 };
+void time_name_format(int64_t t_ms, char out[TIME_NAME_LEN + 1]);
 
 #endif

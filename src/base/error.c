@@ -39,3 +39,11 @@ enum err error_set(struct error *error, enum err code, const char *format, ...)
     error->code = code;
     return code;
 }
+
+void error_replace(struct error *error, const char *from, const char *to)
+{
+    const char *at = strstr(error->text, from);
+    if (at)
+        error_set(error, error->code, "%.*s%s%s", (int)(at - error->text), error->text, to,
+                  at + strlen(from));
+}

@@ -10,7 +10,7 @@ enum err {
     ERR_NOT_FOUND, /* no such row, file, key */
     ERR_EXISTS,    /* the item exists already */
     ERR_INVALID,   /* input breaks a rule */
-    ERR_BUSY,      /* in use by another process or call; a later attempt may succeed */
+    ERR_BUSY,      /* another process or call uses it; a later attempt may succeed */
     ERR_FULL,      /* disk full, or a hard limit reached */
     ERR_READONLY,
     ERR_CORRUPT, /* damaged, or not a viewtally database */
@@ -36,5 +36,9 @@ struct error {
  * ERR_…, …)`. If `error` is NULL, only returns the code. The arguments may point into error->text. */
 enum err error_set(struct error *error, enum err code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Replaces the first occurrence of `from` in the text, for example the name of a temporary file by the name
+ * that a person knows. */
+void error_replace(struct error *error, const char *from, const char *to);
 
 #endif

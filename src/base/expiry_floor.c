@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The value before a floor has been observed or loaded. */
+/* The value of the floor until one has been observed or loaded. */
 #define NO_FLOOR INT64_MIN
 
 static _Atomic int64_t floor_ahead_ms = NO_FLOOR;

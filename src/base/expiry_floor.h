@@ -24,7 +24,7 @@
  * time of issue is at most this far in the future was issued just now by another process. */
 #define EXPIRY_SKEW_MS MINUTE_MS
 
-/* Stored in the database. All times in ms. */
+/* The state that is stored in the database, with all times in ms. */
 struct expiry_state {
     int64_t floor_ms;      /* 0 before the first observation */
     int64_t ahead_wall_ms; /* the wall clock when it was last more than EXPIRY_JUMP_MS ahead; 0 if it is not

@@ -14,7 +14,7 @@ enum { MODE = 0640 };
 bool file_lock_open(struct file_lock *l, const char *path, const char *model)
 {
     l->fd = file_open_as(path, model, MODE);
-    /* Open for reading, which is enough for flock(2), so that a read-only lock file can be locked too. */
+    /* Opening for reading is enough for flock(2), so a read-only lock file can be locked too. */
     if (l->fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
         int why = errno;
         l->fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -62,8 +62,8 @@ static int create_as(const char *path, const char *model, mode_t mode)
     return -1;
 }
 
-/* Changes the owner only of a file that this call has created: an existing name may be a hard link that the
- * owner of the directory made to another user's file. */
+/* Changes the owner only if this call has created the file. An existing file may be a hard link to another
+ * user's file, which the owner of the directory has made. */
 int file_open_as(const char *path, const char *model, mode_t mode)
 {
     int fd = -1;
@@ -76,7 +76,7 @@ int file_open_as(const char *path, const char *model, mode_t mode)
     return fd;
 }
 
-bool file_owner_of_directory(int fd, int at)
+bool file_owner_inherit(int fd, int at)
 {
     struct stat st;
     return geteuid() != 0 || (fstat(at, &st) == 0 && fchown(fd, st.st_uid, st.st_gid) == 0);

@@ -35,7 +35,7 @@ int file_open_as(const char *path, const char *model, mode_t mode);
 
 /* Gives the open file `fd`, which this process has just created, the owner and group of the open directory
  * `at`. Does nothing unless the process runs as the superuser. Returns false with errno set on failure. */
-bool file_owner_of_directory(int fd, int at);
+bool file_owner_inherit(int fd, int at);
 
 /* Creates the directory `path` (relative to the open directory `at`) like mkdirat(). If the process runs as
  * the superuser, also gives it the owner and group of its parent directory. Returns 0, or -1 with errno

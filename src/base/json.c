@@ -45,7 +45,7 @@ static void append_escaped(struct buf *b, unsigned char c)
     buf_append(b, str_make(u, sizeof u));
 }
 
-/* ASCII without controls, quotes and backslashes. */
+/* True for the ASCII characters that need no escape: all but control characters, quotes and backslashes. */
 static const bool is_plain[256] = {
     [0x20] = true, [0x21] = true, [0x23 ... 0x5B] = true, [0x5D ... 0x7E] = true};
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log_writer.h"
+#include "base/plural.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -87,8 +88,8 @@ static size_t report_dropped(char *room, size_t size, uint64_t dropped)
     char text[128];
     struct buf b = buf_on(room, size);
     int n = snprintf(text, sizeof text,
-                     "log: %llu lines were dropped because standard error was not read fast enough",
-                     (unsigned long long)dropped);
+                     "log: %llu line%s dropped because standard error was not read fast enough",
+                     (unsigned long long)dropped, plural((int64_t)dropped, " was", "s were"));
     build_line(&b, LOG_WARN, str_make(text, (size_t)n));
     return b.len;
 }

@@ -5,7 +5,8 @@
 
 #include "base/str.h"
 
-enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+/* LOG_NOTHING is for log_set() only: no line is written. */
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR, LOG_NOTHING };
 enum log_format { LOG_TEXT, LOG_JSON };
 
 /* Sets the lowest level that is written, and the format of the lines. Thread-safe. */
@@ -17,7 +18,7 @@ void log_set(enum log_level min, enum log_format format);
 void log_start(void);
 void log_stop(void);
 
-/* Each of these returns false if the name is unknown. */
+/* Each of these parses a name from the configuration. Returns false if the name is unknown. */
 bool log_level_parse(struct str s, enum log_level *out);
 bool log_format_parse(struct str s, enum log_format *out);
 

@@ -23,7 +23,7 @@ static uint32_t clamp(int64_t v)
     return v < 0 ? 0 : v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
-void metrics_observe(struct metrics_times *t, int64_t us)
+void metrics_observe(struct metrics_duration_histogram *t, int64_t us)
 {
     uint64_t v = us < 0 ? 0 : (uint64_t)us;
     t->counts[bucket_of(metrics_bounds_us, METRICS_BOUNDS, clamp(us))]++;
@@ -31,7 +31,7 @@ void metrics_observe(struct metrics_times *t, int64_t us)
     t->max_us = v > t->max_us ? v : t->max_us;
 }
 
-void metrics_observe_size(struct metrics_sizes *s, int64_t n)
+void metrics_observe_size(struct metrics_size_histogram *s, int64_t n)
 {
     s->counts[bucket_of(size_bounds, METRICS_SIZE_BOUNDS, clamp(n))]++;
     s->sum += n < 0 ? 0 : (uint64_t)n;
@@ -114,8 +114,8 @@ static const char *bound_text(struct buf *text, uint32_t us)
     return text->p;
 }
 
-void metrics_write_times(struct buf *b, const char *name, const struct metrics_label *labels,
-                         const struct metrics_times *t)
+void metrics_write_duration_histogram(struct buf *b, const char *name, const struct metrics_label *labels,
+                                      const struct metrics_duration_histogram *t)
 {
     struct buf text;
     uint64_t total = 0;
@@ -134,8 +134,8 @@ void metrics_write_times(struct buf *b, const char *name, const struct metrics_l
     buf_printf(b, "%llu\n", (unsigned long long)total);
 }
 
-void metrics_write_sizes(struct buf *b, const char *name, const struct metrics_label *labels,
-                         const struct metrics_sizes *s)
+void metrics_write_size_histogram(struct buf *b, const char *name, const struct metrics_label *labels,
+                                  const struct metrics_size_histogram *s)
 {
     uint64_t total = 0;
     for (size_t i = 0; i <= METRICS_SIZE_BOUNDS; i++) {

@@ -10,22 +10,22 @@
 enum { METRICS_BOUNDS = 18 };
 extern const uint32_t metrics_bounds_us[METRICS_BOUNDS];
 
-struct metrics_times {
+struct metrics_duration_histogram {
     uint64_t counts[METRICS_BOUNDS + 1];
     uint64_t sum_us, max_us;
 };
 
 /* Adds a duration to the histogram. A negative duration counts as 0. */
-void metrics_observe(struct metrics_times *t, int64_t us);
+void metrics_observe(struct metrics_duration_histogram *t, int64_t us);
 
 /* A histogram of small numbers, such as queue lengths, with the upper bounds 0, 1, 2, 5 … 1000. */
 enum { METRICS_SIZE_BOUNDS = 11 };
-struct metrics_sizes {
+struct metrics_size_histogram {
     uint64_t counts[METRICS_SIZE_BOUNDS + 1];
     uint64_t sum;
 };
 /* Adds a number to the histogram. */
-void metrics_observe_size(struct metrics_sizes *s, int64_t n);
+void metrics_observe_size(struct metrics_size_histogram *s, int64_t n);
 
 enum metrics_type { METRICS_COUNTER, METRICS_GAUGE, METRICS_HISTOGRAM };
 
@@ -46,10 +46,10 @@ void metrics_write_value(struct buf *b, const char *name, const struct metrics_l
 void metrics_write_seconds(struct buf *b, const char *name, const struct metrics_label *labels, int64_t us);
 
 /* Each of these appends all samples of a histogram: buckets, sum and count. */
-void metrics_write_times(struct buf *b, const char *name, const struct metrics_label *labels,
-                         const struct metrics_times *t);
-void metrics_write_sizes(struct buf *b, const char *name, const struct metrics_label *labels,
-                         const struct metrics_sizes *s);
+void metrics_write_duration_histogram(struct buf *b, const char *name, const struct metrics_label *labels,
+                                      const struct metrics_duration_histogram *t);
+void metrics_write_size_histogram(struct buf *b, const char *name, const struct metrics_label *labels,
+                                  const struct metrics_size_histogram *s);
 
 /* Each of these appends a whole metric that has no labels: HELP, TYPE and one sample. */
 void metrics_write_counter(struct buf *b, const char *name, const char *help, uint64_t v);

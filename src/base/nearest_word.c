@@ -2,7 +2,9 @@
  * are stored at a time. */
 #include "base/nearest_word.h"
 
-enum { WORD_MAX = 63 };
+#include <string.h>
+
+enum { WORD_MAX = 63, FIRST_PART_LEAST = 3 };
 
 struct nearest_word nearest_word_of(struct str typed)
 {
@@ -39,12 +41,20 @@ static size_t distance_of(struct str a, struct str b)
     return above[b.len];
 }
 
-void nearest_word_offer(struct nearest_word *n, const char *candidate)
+/* Returns true if `typed` is the part of `word` before a `_` or `-`. Shorter parts, such as `is`, are too
+ * common to tell what was meant. */
+static bool is_first_part(struct str typed, struct str word)
+{
+    return typed.len >= FIRST_PART_LEAST && typed.len < word.len && memcmp(typed.p, word.p, typed.len) == 0 &&
+           strchr("_-", word.p[typed.len]);
+}
+
+void nearest_word_compare(struct nearest_word *n, const char *candidate)
 {
     const struct str word = str_from_cstr(candidate);
     if (n->typed.len > WORD_MAX || word.len > WORD_MAX)
         return;
-    const size_t distance = distance_of(n->typed, word);
+    const size_t distance = is_first_part(n->typed, word) ? 1 : distance_of(n->typed, word);
     if (distance >= n->distance)
         return;
     n->distance = distance;

@@ -7,17 +7,18 @@
 struct nearest_word {
     struct str typed;
     const char *best; /* NULL if no candidate is similar enough */
-    size_t distance; /* number of edits from `typed` to `best`; while `best` is NULL, the first number that is
-                        too large */
+    size_t distance; /* number of edits from `typed` to `best`; while `best` is NULL, the smallest number that
+                        is too large for a match */
 };
 
 /* Starts a search for the word `typed`, which must outlive the result. A candidate matches if the number of
  * edits that turn `typed` into it is at most a third of the length of `typed`, or at most 1. An edit
- * inserts, deletes or replaces one character, or swaps two adjacent characters. */
+ * inserts, deletes or replaces one character, or swaps two adjacent characters. A candidate also matches if
+ * `typed` is its first part, before `_` or `-` (`plan` of `plan_active`); this counts as one edit. */
 struct nearest_word nearest_word_of(struct str typed);
 
 /* Compares a candidate, and stores it in `best` if it is more similar than all candidates before it. Words
  * longer than 63 bytes never match. */
-void nearest_word_offer(struct nearest_word *n, const char *candidate);
+void nearest_word_compare(struct nearest_word *n, const char *candidate);
 
 #endif

@@ -1,4 +1,4 @@
-/* Kill points of the test builds. */
+/* Kill points, in builds with test seams. */
 #include "base/seam.h"
 
 #ifdef VT_TEST_SEAMS

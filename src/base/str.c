@@ -75,10 +75,10 @@ bool str_to_u64(struct str s, unsigned long long max, unsigned long long *out)
     return true;
 }
 
-/* The table of RFC 3629, section 4. */
-size_t str_utf8_sequence(const char *bytes, size_t n)
+/* Follows the table of valid byte sequences in RFC 3629, section 4. */
+size_t str_utf8_sequence(const char *text, size_t n)
 {
-    const unsigned char *p = (const unsigned char *)bytes;
+    const unsigned char *p = (const unsigned char *)text;
     unsigned char lo = 0x80, hi = 0xBF;
     size_t len;
     if (p[0] < 0x80)

@@ -54,8 +54,8 @@ bool str_to_u64(struct str s, unsigned long long max, unsigned long long *out);
 /* Returns true for well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF. */
 bool str_is_utf8(struct str s);
 
-/* Returns the length of the UTF-8 character at the start of the `n` bytes at `p`, or 0 if it is ill-formed.
- * Precondition: n > 0. */
-size_t str_utf8_sequence(const char *p, size_t n);
+/* Returns the length of the UTF-8 character at the start of the `n` bytes at `text`, or 0 if it is
+ * ill-formed. Precondition: n > 0. */
+size_t str_utf8_sequence(const char *text, size_t n);
 
 #endif

@@ -43,11 +43,12 @@ bool uuid_parse(struct str s, struct uuid *out)
 
 void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN])
 {
-    char hex[2 * sizeof u->b];
-    size_t digit = 0;
-    hex_format(u->b, sizeof u->b, hex);
-    for (size_t i = 0; i < UUID_TEXT_LEN; i++)
-        out[i] = is_dash_at(i) ? '-' : hex[digit++];
+    hex_format(u->b, 4, out);
+    hex_format(u->b + 4, 2, out + 9);
+    hex_format(u->b + 6, 2, out + 14);
+    hex_format(u->b + 8, 2, out + 19);
+    hex_format(u->b + 10, 6, out + 24);
+    out[8] = out[13] = out[18] = out[23] = '-';
 }
 
 int uuid_cmp(const struct uuid *a, const struct uuid *b)

@@ -19,7 +19,7 @@ bool uuid_parse(struct str s, struct uuid *out);
 /* Writes the UUID in lower case, not terminated. */
 void uuid_format(const struct uuid *u, char out[UUID_TEXT_LEN]);
 
-/* Compares the bytes like memcmp(). */
+/* Compares the bytes of two UUIDs like memcmp(). */
 int uuid_cmp(const struct uuid *a, const struct uuid *b);
 
 static inline bool uuid_eq(const struct uuid *a, const struct uuid *b)

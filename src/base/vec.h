@@ -40,7 +40,7 @@
 /* Frees the memory of the items and leaves an empty array. */
 #define VEC_FREE(v) (free((v)->items), (v)->items = NULL, (v)->count = (v)->capacity = 0)
 
-/* Called by the macros only. */
+/* Only the macros above call these two functions. */
 MUST_USE void *vec_reserve(void *items, size_t *capacity, size_t count, size_t more, size_t item_size);
 MUST_USE bool vec_try_reserve(void *items_address, size_t *capacity, size_t count, size_t max,
                               size_t item_size);

@@ -9,7 +9,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-enum { FIRST_OPTION = 256 }; /* above every character, so that optopt is unambiguous */
+enum { FIRST_OPTION = 256 }; /* values of options are above every character, so that optopt is unambiguous */
 
 const char *cli_suggestion(const struct nearest_word *nearest, const char *dashes, char out[128])
 {
@@ -39,7 +39,7 @@ static void reject_unknown(const struct cli_action *action, const char *typed)
         name.len = (size_t)(equals - name.p);
     struct nearest_word nearest = nearest_word_of(name);
     for (size_t i = 0; i < option_count(action); i++)
-        nearest_word_offer(&nearest, action->options[i].name);
+        nearest_word_compare(&nearest, action->options[i].name);
     (void)cli_fail(CLI_USAGE, "unknown option %s%s", typed, cli_suggestion(&nearest, "--", suggestion));
 }
 

@@ -9,8 +9,8 @@ enum { CLI_OPTIONS_MAX = 8, CLI_REPEATS_MAX = 20 };
 
 struct cli_arguments {
     const struct cli_action *action;
-    const char
-        *values[CLI_OPTIONS_MAX]; /* in the order of action->options; "" for a flag; NULL if not given */
+    const char *values[CLI_OPTIONS_MAX];   /* values of the options in the order of action->options; "" for a
+                                              flag; NULL if not given */
     const char *repeated[CLI_REPEATS_MAX]; /* values of the repeatable option */
     int repeated_count;
     char **operands;

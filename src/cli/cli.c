@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/nearest_word.h"
 #include "cli/arguments.h"
+#include "cli/example_check.h"
 #include "cli/help.h"
 #include "cli/output.h"
 
@@ -15,13 +16,15 @@
 #include <unistd.h>
 
 extern char **environ;
+extern const char third_party_notices[]; /* generated from THIRD-PARTY-NOTICES */
 
 /* `serve` comes first; cli_main() puts it there. */
-enum { COMMAND_COUNT = 15 };
+enum { COMMAND_COUNT = 23 };
 static const struct cli_command *commands[COMMAND_COUNT] = {
-    NULL,          &cli_check_config, &cli_migrate, &cli_import,  &cli_refresh,
-    &cli_status,   &cli_demo,         &cli_author,  &cli_key,     &cli_app,
-    &cli_platform, &cli_secrets,      &cli_backup,  &cli_restore, &cli_healthcheck,
+    NULL,         &cli_check_config, &cli_migrate, &cli_import,      &cli_refresh, &cli_status,
+    &cli_demo,    &cli_author,       &cli_key,     &cli_events,      &cli_app,     &cli_platform,
+    &cli_secrets, &cli_backup,       &cli_restore, &cli_healthcheck, &cli_reload,  &cli_doctor,
+    &cli_audit,   &cli_webhook,      &cli_video,   &cli_book,        &cli_reading,
 };
 
 static void print_version(void)
@@ -74,7 +77,7 @@ static const struct cli_command *find_command(const char *name)
     for (int i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
-        nearest_word_offer(&nearest, commands[i]->name);
+        nearest_word_compare(&nearest, commands[i]->name);
     }
     (void)cli_fail(CLI_USAGE, "unknown command \"%s\"%s; see viewtally --help", name,
                    cli_suggestion(&nearest, "", suggestion));
@@ -82,15 +85,18 @@ static const struct cli_command *find_command(const char *name)
 }
 
 /* Returns NULL without a message if there is no such action, because `--help` then describes the whole
- * command. */
+ * command. If a command has an action without a name, that action runs when the first operand is not the name
+ * of another action. */
 static const struct cli_action *look_up_action(const struct cli_command *command, const char *name)
 {
-    if (!command->actions[0].name)
-        return command->actions;
-    for (const struct cli_action *a = command->actions; a->run && name; a++)
-        if (strcmp(a->name, name) == 0)
+    const struct cli_action *unnamed = NULL;
+    const bool is_operand = name && (name[0] != '-' || !name[1]);
+    for (const struct cli_action *a = command->actions; a->run; a++)
+        if (!a->name)
+            unnamed = a;
+        else if (name && strcmp(a->name, name) == 0)
             return a;
-    return NULL;
+    return is_operand || unnamed == command->actions ? unnamed : NULL;
 }
 
 static const struct cli_action *find_action(const struct cli_command *command, const char *name)
@@ -101,7 +107,8 @@ static const struct cli_action *find_action(const struct cli_command *command, c
     struct nearest_word nearest = nearest_word_of(str_from_cstr(name));
     char suggestion[128];
     for (const struct cli_action *a = command->actions; a->run; a++)
-        nearest_word_offer(&nearest, a->name);
+        if (a->name)
+            nearest_word_compare(&nearest, a->name);
     if (name)
         (void)cli_fail(CLI_USAGE, "unknown subcommand \"%s\"%s; see viewtally %s --help", name,
                        cli_suggestion(&nearest, "", suggestion), command->name);
@@ -112,22 +119,40 @@ static const struct cli_action *find_action(const struct cli_command *command, c
 
 /* ---- running the command ---- */
 
+static const char *system_config(void)
+{
+#ifdef VT_TEST_SEAMS
+    const char *path = getenv("VIEWTALLY_TEST_SYSTEM_CONFIG");
+    if (path)
+        return path;
+#endif
+    return CLI_SYSTEM_CONFIG;
+}
+
+/* Returns NULL if no default file exists. */
+static const char *default_config(void)
+{
+    const char *const paths[] = {"config.ini", system_config()};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (access(paths[i], F_OK) == 0)
+            return paths[i];
+    return NULL;
+}
+
+/* Returns false if the configuration is invalid. cli->mistakes then has one line for each mistake. */
 static bool load_config(struct cli *cli)
 {
-    struct buf message;
     const char *from_environment = getenv("VIEWTALLY_CONFIG");
     if (!cli->config_path && from_environment && *from_environment)
         cli->config_path = from_environment;
-    if (!cli->config_path && access("config.ini", F_OK) == 0)
-        cli->config_path = "config.ini";
-    buf_init(&message, 1 << 20);
-    bool ok = config_load(&cli->config, cli->config_path, (const char *const *)environ, &message) == OK;
-    if (ok)
-        log_set(cli->config.log.level, cli->config.log.format);
-    else
-        (void)fprintf(stderr, "%.*s\n", (int)message.len, message.p);
-    buf_fini(&message);
-    return ok;
+    if (!cli->config_path) {
+        cli->config_path = default_config();
+        cli->is_system_config = cli->config_path && strcmp(cli->config_path, "config.ini") != 0;
+    }
+    if (config_load(&cli->config, cli->config_path, (const char *const *)environ, &cli->mistakes))
+        return false;
+    log_set(cli->config.log.level, cli->config.log.format);
+    return true;
 }
 
 static bool init_process(void)
@@ -148,10 +173,14 @@ static enum cli_exit run_action(const struct cli_action *action, const char *con
     struct cli cli = {.config_path = config_path, .lock.file.fd = -1};
     enum cli_exit code = CLI_USAGE;
     config_init(&cli.config);
+    buf_init(&cli.mistakes, 1 << 20);
     if (!init_process())
         code = cli_fail(CLI_COULD_NOT, "the random source or the test clock cannot be opened");
-    else if (load_config(&cli))
+    else if (load_config(&cli) || action->accepts_mistakes)
         code = action->run(&cli, arguments);
+    else
+        (void)fprintf(stderr, "%.*s\n", (int)cli.mistakes.len, cli.mistakes.p);
+    buf_fini(&cli.mistakes);
     database_lock_release(&cli.lock);
     config_fini(&cli.config);
     return code;
@@ -184,6 +213,40 @@ static enum cli_exit print_overview(enum cli_exit code)
     return code;
 }
 
+static enum cli_exit print_help(const struct cli_command *command, const char *action)
+{
+    cli_print_help(command, look_up_action(command, action));
+    return CLI_DONE;
+}
+
+/* `viewtally help [topics | TOPIC | COMMAND [SUBCOMMAND]]`. */
+static enum cli_exit help(const char *name, const char *action)
+{
+    struct nearest_word nearest = nearest_word_of(str_from_cstr(name));
+    char suggestion[128];
+    if (!name)
+        return print_overview(CLI_DONE);
+    if (strcmp(name, HELP_TOPICS_NAME) == 0) {
+        cli_print_topics();
+        return CLI_DONE;
+    }
+    nearest_word_compare(&nearest, HELP_TOPICS_NAME);
+    for (const struct help_topic *t = help_topics; t->name; t++) {
+        if (strcmp(t->name, name) == 0) {
+            cli_print_topic(t);
+            return CLI_DONE;
+        }
+        nearest_word_compare(&nearest, t->name);
+    }
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return print_help(commands[i], action);
+        nearest_word_compare(&nearest, commands[i]->name);
+    }
+    return cli_fail(CLI_USAGE, "no command or topic \"%s\"%s; see viewtally help", name,
+                    cli_suggestion(&nearest, "", suggestion));
+}
+
 static enum cli_exit find_and_run(int argc, char **argv, bool *prints)
 {
     const char *config_path = NULL;
@@ -195,15 +258,19 @@ static enum cli_exit find_and_run(int argc, char **argv, bool *prints)
         print_version();
         return CLI_DONE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+    if (strcmp(argv[1], "--licenses") == 0) {
+        (void)fputs(third_party_notices, stdout);
+        return CLI_DONE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return print_overview(CLI_DONE);
+    if (strcmp(argv[1], "help") == 0)
+        return help(argv[2], argc > 3 ? argv[3] : NULL);
     const struct cli_command *command = find_command(argv[1]);
     if (!command)
         return CLI_USAGE;
-    if (wants_help(argc - 1, argv + 1)) {
-        cli_print_help(command, look_up_action(command, argv[2]));
-        return CLI_DONE;
-    }
+    if (wants_help(argc - 1, argv + 1))
+        return print_help(command, argv[2]);
     *prints = command != commands[0];
     return parse_and_run(command, config_path, argc - 1, argv + 1);
 }
@@ -221,4 +288,16 @@ bool cli_write_reference(FILE *to, const struct cli_command *serve)
     commands[0] = serve;
     cli_write_commands(to, commands, COMMAND_COUNT);
     return fflush(to) == 0 && !ferror(to);
+}
+
+bool cli_write_list(FILE *to, const struct cli_command *serve)
+{
+    commands[0] = serve;
+    return cli_write_command_list(to, commands, COMMAND_COUNT) && fflush(to) == 0;
+}
+
+bool cli_check_examples(const struct cli_command *serve)
+{
+    commands[0] = serve;
+    return example_check_all(commands, COMMAND_COUNT);
 }

@@ -16,18 +16,25 @@ enum cli_exit {
     CLI_COULD_NOT = 3, /* database or network failure */
 };
 
+/* The configuration file that is used if none is named and ./config.ini does not exist. */
+#define CLI_SYSTEM_CONFIG "/etc/viewtally/config.ini"
+
 struct cli {
     struct config config;
-    const char *config_path;   /* NULL if no file was given and ./config.ini does not exist */
-    struct database_lock lock; /* held until the process ends; see cli_lock_database() */
+    const char *config_path; /* path of the configuration file; NULL if no file was given and no default file
+                                exists */
+    struct buf mistakes;     /* errors in the configuration; see cli_action.accepts_mistakes; usually empty */
+    bool is_system_config;   /* config_path is CLI_SYSTEM_CONFIG, used by default */
+    struct database_lock lock; /* lock that is held until the process ends; see cli_lock_database() */
 };
 
 struct cli_option {
-    const char *name;     /* without the dashes; NULL marks the end of the list */
+    const char *name;     /* name of the option without the dashes; NULL marks the end of the list */
     const char *argument; /* placeholder such as "UUID"; NULL for a flag */
     const char *help;
     bool is_required;
-    bool is_repeatable; /* at most one option of an action; see cli_arguments.repeated */
+    bool is_repeatable; /* the option may be given several times; at most one option of an action
+                           (cli_arguments.repeated) */
 };
 
 struct cli_arguments;
@@ -36,7 +43,8 @@ struct cli_arguments;
  * which are wrapped when printed. An empty line separates paragraphs. A paragraph that begins with a space is
  * printed unchanged. */
 struct cli_action {
-    const char *name;     /* NULL if the command has no subcommands */
+    const char *name;     /* NULL if the command has no subcommands; also NULL for an action that runs if the
+                             first operand is not a subcommand, which must be the last */
     const char *operands; /* for the usage line, such as "FILE…"; may be NULL */
     int operands_min, operands_max;
     const struct cli_option *options; /* may be NULL */
@@ -44,6 +52,8 @@ struct cli_action {
     const char *description;          /* may be NULL */
     const char *partial;              /* help text: when the exit status is 1; NULL if never */
     const char *examples;             /* one command per line; may be NULL */
+    bool accepts_mistakes; /* run also with an invalid configuration: cli->mistakes is not empty then, and the
+                              configuration has its defaults */
     enum cli_exit (*run)(struct cli *cli, const struct cli_arguments *arguments);
 };
 
@@ -54,8 +64,10 @@ struct cli_command {
     const struct cli_action *actions; /* the last one has a NULL `run` */
 };
 
-extern const struct cli_command cli_app, cli_author, cli_backup, cli_check_config, cli_demo, cli_import,
-    cli_key, cli_migrate, cli_platform, cli_refresh, cli_restore, cli_secrets, cli_status, cli_healthcheck;
+extern const struct cli_command cli_app, cli_audit, cli_author, cli_backup, cli_book, cli_check_config,
+    cli_demo, cli_events, cli_import, cli_key, cli_migrate, cli_platform, cli_reading, cli_refresh,
+    cli_reload, cli_restore, cli_secrets, cli_status, cli_video, cli_healthcheck, cli_webhook;
+extern const struct cli_command cli_doctor; /* in src/doctor */
 
 /* The body of main(): finds the command, parses its arguments, loads the configuration and runs the command.
  * Returns the exit status. `serve` is a parameter because src/cli must not depend on the server. */
@@ -63,5 +75,10 @@ int cli_main(int argc, char **argv, const struct cli_command *serve);
 
 /* Writes the reference of all commands in Markdown (docs/cli.md). Returns false if writing fails. */
 MUST_USE bool cli_write_reference(FILE *to, const struct cli_command *serve);
+
+/* Checks the examples of all commands (cli/example_check.h). Returns false after printing errors. */
+MUST_USE bool cli_check_examples(const struct cli_command *serve);
+/* Writes all commands as JSON (cli_write_command_list() in help.h). Returns false if writing fails. */
+MUST_USE bool cli_write_list(FILE *to, const struct cli_command *serve);
 
 #endif

@@ -1,10 +1,14 @@
 /* viewtally app: add, list, remove, rotate-secret. */
 #include "base/check.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "base/vec.h"
+#include "cli/app_webhook.h"
 #include "cli/arguments.h"
 #include "cli/database.h"
+#include "cli/operator.h"
 #include "cli/output.h"
+#include "cli/shown_secret.h"
 #include "cli/table.h"
 #include "oauth/codes.h"
 #include "oauth/redirect.h"
@@ -34,6 +38,7 @@ static void begin_json(struct buf *b, const struct app_record *app, const struct
                  app->confidential ? str_make(secret->p, secret->len) : str_make(NULL, 0));
     JSON_STR(b, "name", app->name);
     JSON_STR(b, "home_url", app->home_url);
+    JSON_STR(b, "webhook_url", app->webhook_url);
     JSON_BOOL(b, "confidential", app->confidential);
     JSON_TIME(b, "created_at", app->created_at);
 }
@@ -49,6 +54,9 @@ static void generate_secret(struct app_record *app, struct key_text *secret)
 
 struct new_app {
     struct app_record app;
+    struct key_text secret; /* of a confidential app */
+    struct new_app_webhook webhook;
+    bool is_json;
     size_t uri_count;
     struct str uris[REDIRECTS_MAX];
 };
@@ -69,7 +77,7 @@ static bool add_uri(struct new_app *n, const char *text)
     return true;
 }
 
-/* Only https is accepted, because the consent page links to this URL. */
+/* Returns true for an https URL with a host. The consent page links to it, so no other scheme is accepted. */
 static bool is_home_url(struct str url)
 {
     return url.len <= URL_MAX_BYTES && !redirect_check(url) && redirect_kind_of(url) == REDIRECT_WEB;
@@ -86,34 +94,50 @@ static bool is_name(struct str name)
     return visible && name.len <= NAME_MAX_BYTES && str_is_utf8(name);
 }
 
+static void append_added(struct buf *out, const void *ctx)
+{
+    const struct new_app *n = ctx;
+    if (n->is_json) {
+        begin_json(out, &n->app, &n->secret);
+        append_uris(out, n->uris, n->uri_count);
+        if (n->webhook.url.p)
+            JSON_STR(out, "webhook_secret", str_from_cstr(n->webhook.text));
+        json_close(out, '}');
+        buf_append_char(out, '\n');
+        return;
+    }
+    buf_printf(out, "client_id      %s\n", n->app.client_id.p);
+    if (n->app.confidential)
+        buf_printf(out, "client_secret  %s\n", n->secret.p);
+    if (n->webhook.url.p)
+        buf_printf(out, "webhook_secret %s\n", n->webhook.text);
+}
+
 static enum err insert_app(struct store *store, struct arena *arena, void *ctx)
 {
     struct new_app *n = ctx;
-    (void)arena;
     enum err err = store_insert_app(store, &n->app);
     for (size_t i = 0; !err && i < n->uri_count; i++)
         err = store_insert_redirect(store, n->app.row, n->uris[i]);
-    return err;
+    return err || !n->webhook.url.p ? err : app_webhook_store(store, arena, &n->app, &n->webhook);
 }
 
-static enum cli_exit print_added(const struct new_app *n, const struct key_text *secret, bool is_json)
+static enum err remove_added(struct store *store, struct arena *arena, void *ctx)
 {
-    struct buf out;
-    buf_init(&out, 1 << 20);
-    if (is_json) {
-        begin_json(&out, &n->app, secret);
-        append_uris(&out, n->uris, n->uri_count);
-        json_close(&out, '}');
-        buf_append_char(&out, '\n');
-        return cli_print(&out);
-    }
-    buf_printf(&out, "client_id      %s\n", n->app.client_id.p);
-    if (n->app.confidential)
-        buf_printf(&out, "client_secret  %s\n", secret->p);
-    return cli_print(&out);
+    const struct new_app *n = ctx;
+    (void)arena;
+    return store_remove_app(store, n->app.row, clock_wall_ms());
 }
 
-/* `--redirect-uri A B`: the operands are further redirect URIs. */
+static const struct shown_secret added_app = {
+    .create = insert_app,
+    .append = append_added,
+    .undo = remove_added,
+    .undone = "the new app was removed",
+    .by_hand = "find the new app with viewtally app list and remove it with viewtally app remove",
+};
+
+/* Adds the redirect URIs of the option, and the operands: `--redirect-uri A B` names two. */
 static bool add_uris(struct new_app *n, const struct cli_arguments *arguments)
 {
     for (int i = 0; i < arguments->repeated_count; i++)
@@ -129,26 +153,26 @@ static enum cli_exit add(struct cli *cli, const struct cli_arguments *arguments)
 {
     const struct str name = str_from_cstr(cli_value(arguments, "name"));
     const struct str home = str_from_cstr(cli_value(arguments, "home-url"));
-    struct key_text id, secret = {.len = 0};
-    struct new_app n = {.uri_count = 0};
+    struct key_text id;
+    struct new_app n = {.is_json = cli_flag(arguments, "json")};
     if (!is_name(name))
         return cli_fail(CLI_USAGE, "--name must be 1 to %d bytes of UTF-8 on one line", NAME_MAX_BYTES);
     if (home.p && !is_home_url(home))
         return cli_fail(CLI_USAGE, "--home-url must be an https URL");
-    if (!add_uris(&n, arguments))
+    if (!add_uris(&n, arguments) || !app_webhook_init(cli, cli_value(arguments, "webhook-url"), &n.webhook))
         return CLI_USAGE;
     client_id_generate(&id);
     n.app = (struct app_record){.client_id = str_make(id.p, id.len),
                                 .name = name,
                                 .home_url = home,
+                                .webhook_url = n.webhook.url,
                                 .created_at = clock_wall_ms(),
                                 .removed_at = TIME_NONE};
     if (cli_flag(arguments, "confidential"))
-        generate_secret(&n.app, &secret);
-    enum cli_exit code = cli_transaction(cli, insert_app, &n) ? CLI_COULD_NOT : CLI_DONE;
-    if (code == CLI_DONE)
-        code = print_added(&n, &secret, cli_flag(arguments, "json"));
-    sodium_memzero(&secret, sizeof secret);
+        generate_secret(&n.app, &n.secret);
+    enum cli_exit code = shown_secret_create(cli, &added_app, &n) ? CLI_COULD_NOT : CLI_DONE;
+    sodium_memzero(&n.secret, sizeof n.secret);
+    sodium_memzero(&n.webhook, sizeof n.webhook);
     return code;
 }
 
@@ -162,7 +186,7 @@ struct app_listing {
     struct table table;
 };
 
-/* The store reads one list at a time, so the apps are collected before their redirect URIs are read. */
+/* Collects the apps before their redirect URIs are read, because the store reads one list at a time. */
 static bool collect_app(void *ctx, const struct app_record *app)
 {
     struct app_listing *l = ctx;
@@ -172,6 +196,8 @@ static bool collect_app(void *ctx, const struct app_record *app)
     copy->name = arena_copy(l->arena, app->name);
     if (app->home_url.p)
         copy->home_url = arena_copy(l->arena, app->home_url);
+    if (app->webhook_url.p)
+        copy->webhook_url = arena_copy(l->arena, app->webhook_url);
     return true;
 }
 
@@ -266,8 +292,9 @@ static enum err remove_app(struct store *store, struct arena *arena, void *ctx)
     err = store_remove_app(store, app.row, now);
     if (err)
         return err;
+    const struct actor by = cli_operator();
     if (!m->keeps_keys)
-        err = store_revoke_app_keys(store, app.row, 0, now, &m->revoked);
+        err = store_revoke_app_keys(store, app.row, 0, now, &by, &m->revoked);
     return err ? err : store_count_app_keys(store, app.row, &m->live);
 }
 
@@ -283,54 +310,81 @@ static enum cli_exit remove_command(struct cli *cli, const struct cli_arguments 
                                     : CLI_COULD_NOT;
     printf("Removed %s: authors can no longer connect it. ", arguments->operands[0]);
     if (m.keeps_keys)
-        printf("%lld keys stay live until their authors revoke them.\n", (long long)m.live);
+        printf("%lld key%s live until %s.\n", (long long)m.live, plural(m.live, " stays", "s stay"),
+               plural(m.live, "the author revokes it", "their authors revoke them"));
     else
-        printf("Revoked %d live keys.\n", m.revoked);
+        printf("Revoked %d live key%s.\n", m.revoked, plural(m.revoked, "", "s"));
     return cli_flush();
 }
 
 /* ---- rotate-secret ---- */
 
-static enum err set_secret(struct store *store, struct arena *arena, void *ctx)
-{
-    const struct app_record *fresh = ctx;
+struct secret_rotation {
     struct app_record app;
-    enum err err = store_find_app(store, arena, fresh->client_id, &app);
-    if (err)
-        return err;
-    return app.confidential ? store_set_app_secret(store, app.row, fresh->secret_hash) : ERR_INVALID;
+    int64_t row;
+    uint8_t old_hash[KEY_HASH_LEN];
+    struct key_text secret;
+    bool is_json;
+};
+
+static void append_secret(struct buf *out, const void *ctx)
+{
+    const struct secret_rotation *r = ctx;
+    const struct str secret = str_make(r->secret.p, r->secret.len);
+    if (r->is_json) {
+        json_open(out, '{');
+        JSON_STR(out, "client_id", r->app.client_id);
+        JSON_STR(out, "client_secret", secret);
+        json_close(out, '}');
+    } else {
+        buf_append(out, secret);
+    }
+    buf_append_char(out, '\n');
 }
 
-static enum cli_exit print_secret(const struct app_record *app, const struct key_text *secret, bool is_json)
+static enum err set_secret(struct store *store, struct arena *arena, void *ctx)
 {
-    struct buf out;
-    buf_init(&out, 4096);
-    if (is_json) {
-        json_open(&out, '{');
-        JSON_STR(&out, "client_id", app->client_id);
-        JSON_STR(&out, "client_secret", str_make(secret->p, secret->len));
-        json_close(&out, '}');
-    } else {
-        buf_append(&out, str_make(secret->p, secret->len));
-    }
-    buf_append_char(&out, '\n');
-    return cli_print(&out);
+    struct secret_rotation *r = ctx;
+    struct app_record app;
+    enum err err = store_find_app(store, arena, r->app.client_id, &app);
+    if (err)
+        return err;
+    r->row = app.row;
+    memcpy(r->old_hash, app.secret_hash, sizeof r->old_hash);
+    return app.confidential ? store_set_app_secret(store, app.row, r->app.secret_hash) : ERR_INVALID;
 }
+
+/* Restores the old secret, unless another rotation has replaced the new one. */
+static enum err restore_secret(struct store *store, struct arena *arena, void *ctx)
+{
+    const struct secret_rotation *r = ctx;
+    struct app_record app;
+    enum err err = store_find_app(store, arena, r->app.client_id, &app);
+    if (err || memcmp(app.secret_hash, r->app.secret_hash, sizeof app.secret_hash) != 0)
+        return err;
+    return store_set_app_secret(store, r->row, r->old_hash);
+}
+
+static const struct shown_secret rotated_secret = {
+    .create = set_secret,
+    .append = append_secret,
+    .undo = restore_secret,
+    .undone = "the old secret is valid again",
+    .by_hand = "the old secret is invalid; rotate again with viewtally app rotate-secret",
+};
 
 static enum cli_exit rotate_secret(struct cli *cli, const struct cli_arguments *arguments)
 {
-    struct key_text secret;
-    struct app_record app = {.client_id = str_from_cstr(arguments->operands[0])};
-    generate_secret(&app, &secret);
-    enum err err = cli_transaction(cli, set_secret, &app);
-    enum cli_exit code = CLI_COULD_NOT;
+    struct secret_rotation r = {.app.client_id = str_from_cstr(arguments->operands[0]),
+                                .is_json = cli_flag(arguments, "json")};
+    generate_secret(&r.app, &r.secret);
+    enum err err = shown_secret_create(cli, &rotated_secret, &r);
+    enum cli_exit code = err ? CLI_COULD_NOT : CLI_DONE;
     if (err == ERR_NOT_FOUND)
         code = cli_fail(CLI_PART, "no app has this client_id (see viewtally app list)");
     else if (err == ERR_INVALID)
         code = cli_fail(CLI_PART, "a public app has no secret");
-    else if (!err)
-        code = print_secret(&app, &secret, cli_flag(arguments, "json"));
-    sodium_memzero(&secret, sizeof secret);
+    sodium_memzero(&r.secret, sizeof r.secret);
     return code;
 }
 
@@ -348,7 +402,17 @@ static const struct cli_option add_options[] = {
     {.name = "confidential",
      .help = "Also create a client_secret. Only for an app that runs on a server and can keep it secret."},
     {.name = "home-url", .argument = "URL", .help = "The app's website (https), shown to authors."},
+    {.name = "webhook-url",
+     .argument = "URL",
+     .help = "Also send the app the events of each author who connects it, see docs/webhooks.md. The consent "
+             "page shows it. Prints the webhook_secret, with which the app verifies the messages."},
     {.name = "json", .help = "Print the app as JSON."},
+    {0},
+};
+
+static const struct cli_option webhook_options[] = {
+    {.name = "remove", .help = "Remove the webhook. The app keeps its keys."},
+    {.name = "json", .help = "Print client_id, webhook_url and webhook_secret as JSON."},
     {0},
 };
 
@@ -378,9 +442,22 @@ static const struct cli_action actions[] = {
      .examples =
          "viewtally app add --name Zapier --redirect-uri https://zapier.example/callback --confidential",
      .run = add},
+    {.name = "set-webhook",
+     .operands = "CLIENT_ID [URL]",
+     .operands_min = 1,
+     .operands_max = 2,
+     .options = webhook_options,
+     .summary = "Sets, rotates or removes the webhook of an app, and prints the new webhook_secret.",
+     .description = "Authors must connect the app again before a new URL receives their events. With the "
+                    "same URL, only the secret changes; for a day, messages are signed with both.",
+     .partial = "no app has this client_id",
+     .examples = "viewtally app set-webhook app_5WQzTnBqk2sX9dRfLm7YcA https://planner.example/hook\n"
+                 "viewtally app set-webhook app_5WQzTnBqk2sX9dRfLm7YcA --remove",
+     .run = app_set_webhook},
     {.name = "list",
      .options = list_options,
      .summary = "Lists all apps with the number of their live keys.",
+     .examples = "viewtally app list",
      .run = list},
     {.name = "remove",
      .operands = "CLIENT_ID",
@@ -389,6 +466,7 @@ static const struct cli_action actions[] = {
      .options = remove_options,
      .summary = "Removes an app, so that authors can no longer connect it.",
      .partial = "no app has this client_id",
+     .examples = "viewtally app remove app_5WQzTnBqk2sX9dRfLm7YcA",
      .run = remove_command},
     {.name = "rotate-secret",
      .operands = "CLIENT_ID",
@@ -397,6 +475,7 @@ static const struct cli_action actions[] = {
      .options = rotate_options,
      .summary = "Creates and prints a new client_secret. The old one becomes invalid immediately.",
      .partial = "no app has this client_id, or the app is public and has no secret",
+     .examples = "viewtally app rotate-secret app_5WQzTnBqk2sX9dRfLm7YcA >client-secret",
      .run = rotate_secret},
     {0},
 };

@@ -6,10 +6,8 @@
 #include "cli/cli.h"
 
 enum cli_exit author_invite(struct cli *cli, const struct cli_arguments *arguments);
+enum cli_exit author_import(struct cli *cli, const struct cli_arguments *arguments);
 enum cli_exit author_set_login(struct cli *cli, const struct cli_arguments *arguments);
 enum cli_exit author_sign_out(struct cli *cli, const struct cli_arguments *arguments);
-
-/* Creates an invitation and prints its link as one line on standard output. */
-enum cli_exit author_print_link(struct cli *cli, const struct uuid *author_id);
 
 #endif

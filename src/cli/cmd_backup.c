@@ -1,43 +1,29 @@
-/* viewtally backup: copies the database while the server runs. `viewtally restore` restores the copy. */
-#include "base/file_owner.h"
-#include "base/file_sync.h"
+/* viewtally backup FILE and viewtally backup now. The other subcommands are in cmd_backup_files.c. */
+#include "cli/cmd_backup.h"
+
+#include "backup/backup_file.h"
+#include "backup/backup_run.h"
+#include "base/nearest_word.h"
+#include "base/plural.h"
 #include "cli/arguments.h"
 #include "cli/database.h"
 #include "cli/output.h"
+#include "cli/std_stream.h"
+#include "net/ping.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A temporary file beside the target, which is renamed to the target when it is complete. */
-struct draft {
-    char path[PATH_MAX];
-};
-
-static enum cli_exit draft_begin(struct draft *d, const char *target)
-{
-    int n = snprintf(d->path, sizeof d->path, "%s.XXXXXX", target);
-    int fd = n < 0 || (size_t)n >= sizeof d->path ? -1 : mkstemp(d->path);
-    if (fd < 0)
-        return cli_fail(CLI_COULD_NOT, "%s: cannot create a file in this directory: %s", target,
-                        strerror(errno));
-    /* Replacing a backup keeps the owner and mode of the old file. */
-    struct file_owner owner;
-    if (access(target, F_OK) == 0 && file_owner_of(target, &owner) && owner.has_mode)
-        (void)file_owner_apply(fd, &owner);
-    (void)close(fd);
-    return CLI_DONE;
-}
+/* ---- backup FILE ---- */
 
 /* Returns true if the target is the database or one of its companion files, even if the target is a link to
  * it. */
 static bool is_of_database(const char *target, const char *database)
 {
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-import", "-lock"};
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-import", "-lock", "-migrate"};
     char resolved[PATH_MAX], path[PATH_MAX + 8];
     struct stat target_stat, file_stat;
     if (stat(target, &target_stat) != 0 || !realpath(database, resolved))
@@ -51,50 +37,148 @@ static bool is_of_database(const char *target, const char *database)
     return false;
 }
 
-static enum cli_exit make_backup(const char *database, const struct draft *d, const char *target)
+/* Rejects a target that looks like a mistyped subcommand, so that no file of this name is created. */
+static enum cli_exit check_is_no_subcommand(const char *target)
 {
-    struct error error;
-    if (store_copy(database, d->path, &error) || store_verify(d->path, &error))
-        return cli_fail(CLI_COULD_NOT, "%s", error.text);
-    /* Syncs, then renames, so that after a crash the target is either the complete copy or unchanged. */
-    if (file_sync(d->path) && rename(d->path, target) == 0 && file_sync_directory_of(target))
+    static const char *const subcommands[] = {"now", "list", "verify", "prune"};
+    struct nearest_word nearest = nearest_word_of(str_from_cstr(target));
+    if (strpbrk(target, "./") || access(target, F_OK) == 0)
         return CLI_DONE;
-    return cli_fail(CLI_COULD_NOT, "%s: %s", target, strerror(errno));
+    for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++)
+        nearest_word_compare(&nearest, subcommands[i]);
+    if (!nearest.best)
+        return CLI_DONE;
+    return cli_fail(CLI_USAGE,
+                    "unknown subcommand \"%s\" (did you mean %s?); for a file of this name, use ./%s", target,
+                    nearest.best, target);
+}
+
+static enum cli_exit back_up_to_output(struct cli *cli)
+{
+    char path[FILE_PATH_MAX];
+    struct error error;
+    if (isatty(STDOUT_FILENO))
+        return cli_fail(CLI_USAGE, "standard output is a terminal: redirect it to a file or a pipe");
+    if (!cli_lock_database(cli, false))
+        return CLI_COULD_NOT;
+    enum cli_exit code = std_stream_create_file(cli, path);
+    if (code)
+        return code;
+    if (store_back_up(cli->config.store.path, path, NULL, &error) == OK)
+        return std_stream_print_file(path);
+    (void)unlink(path);
+    return cli_fail(CLI_COULD_NOT, "%s", error.text);
 }
 
 static enum cli_exit run_backup(struct cli *cli, const struct cli_arguments *arguments)
 {
     const char *target = arguments->operands[0];
-    struct draft draft;
+    char resolved[FILE_PATH_MAX];
+    struct backup_draft draft;
+    struct error error;
+    if (strcmp(target, "-") == 0)
+        return back_up_to_output(cli);
     if (is_of_database(target, cli->config.store.path))
         return cli_fail(CLI_USAGE, "%s belongs to the database itself: choose another file", target);
-    if (!cli_lock_database(cli, false))
-        return CLI_COULD_NOT;
-    enum cli_exit code = draft_begin(&draft, target);
+    const enum cli_exit code = check_is_no_subcommand(target);
     if (code)
         return code;
-    code = make_backup(cli->config.store.path, &draft, target);
-    if (code)
-        (void)unlink(draft.path);
-    else
-        printf("%s: complete and verified\n", target);
-    return code;
+    const enum err err = file_target_resolve(target, resolved, &error);
+    if (err)
+        return cli_fail(err == ERR_INVALID ? CLI_USAGE : CLI_COULD_NOT, "%s", error.text);
+    if (!cli_lock_database(cli, false))
+        return CLI_COULD_NOT;
+    if (backup_draft_make(&draft, cli->config.store.path, resolved, NULL, &error) ||
+        backup_draft_publish(&draft, true, &error))
+        return cli_fail(CLI_COULD_NOT, "%s", error.text);
+    printf("%s: complete and verified\n", target);
+    return CLI_DONE;
+}
+
+/* ---- backup now ---- */
+
+static enum cli_exit run_now(struct cli *cli, const struct cli_arguments *arguments)
+{
+    struct backup_report report;
+    const struct backup_options options = {.config = &cli->config};
+    (void)arguments;
+    if (!cli_has_backup_directory(cli))
+        return CLI_USAGE;
+    if (!cli_migrate_store(cli, false))
+        return CLI_COULD_NOT;
+    if (backup_run(&options, &report))
+        return cli_fail(CLI_COULD_NOT, "%s", report.why);
+    printf("%s/%s: complete and verified, %lld bytes in %lld ms; %lld old backup%s deleted\n",
+           cli->config.backup.directory, report.file, (long long)report.bytes, (long long)report.duration_ms,
+           (long long)report.pruned, plural(report.pruned, "", "s"));
+    if (*report.warning)
+        return cli_fail(CLI_PART, "%s", report.warning);
+    if (!ping_send_blocking("backup", cli->config.backup.ping_url))
+        return cli_fail(CLI_PART, "the request to [backup] ping_url failed (see the log line above)");
+    return CLI_DONE;
+}
+
+bool cli_has_backup_directory(const struct cli *cli)
+{
+    if (*cli->config.backup.directory)
+        return true;
+    (void)cli_fail(CLI_USAGE, "[backup] directory is not set");
+    return false;
 }
 
 static const struct cli_action actions[] = {
+    {.name = "now",
+     .summary = "Makes a scheduled backup now.",
+     .description =
+         "Makes a backup as the server does at each interval ([backup] every): copies and "
+         "verifies the database into [backup] directory, deletes old backups, records the "
+         "result, and requests [backup] ping_url. Use it from a timer of your own, for example. The "
+         "next backup in the same hour replaces it, so use backup FILE before an upgrade.",
+     .partial = "the backup was made, but an old one could not be deleted, or the request to ping_url failed",
+     .examples = "viewtally backup now",
+     .run = run_now},
+    {.name = "list",
+     .options = backup_list_options,
+     .summary = "Lists the scheduled backups, oldest first.",
+     .description = "Reads only [backup] directory, so it works without the database. The id identifies the "
+                    "database that was copied; it changes with each restore.",
+     .examples = "viewtally backup list",
+     .run = backup_list_files},
+    {.name = "verify",
+     .operands = "[FILE…]",
+     .operands_max = CLI_REPEATS_MAX,
+     .summary = "Checks every page of backups.",
+     .description = "Without FILE, checks all scheduled backups of [backup] directory. Changes nothing.",
+     .partial = "at least one file is damaged or not a backup",
+     .examples = "viewtally backup verify\nviewtally backup verify /mnt/offsite/viewtally.db",
+     .run = backup_verify_files},
+    {.name = "prune",
+     .options = backup_prune_options,
+     .summary = "Deletes old backups, as the server does after each scheduled backup.",
+     .description =
+         "Deletes the backups in [backup] directory that [backup] keep_hourly, keep_daily and keep_weekly do "
+         "not keep. The newest one and those of other databases are always kept.\n\n"
+         "--before-files deletes the databases that `viewtally restore` has replaced (DATABASE.before-TIME), "
+         "and nothing else. They are the only copy of what happened between the backup and the restore, so "
+         "no other command deletes them.",
+     .examples = "viewtally backup prune --dry-run\nviewtally backup prune --before-files",
+     .run = backup_prune_files},
     {.operands = "FILE",
      .operands_min = 1,
      .operands_max = 1,
+     .summary = "Copies the database to a file.",
      .description = "Copies a consistent snapshot of the database, verifies every page of the copy, and then "
-                    "renames the copy to FILE. An existing FILE is replaced. The server and imports may "
-                    "keep running.",
-     .examples = "viewtally backup /var/backups/viewtally.db",
+                    "renames the copy to FILE. An existing FILE is replaced; if it is a symbolic link, the "
+                    "file it leads to is replaced. The server and imports may keep running. If FILE is -, "
+                    "writes the verified copy to standard output.",
+     .examples = "viewtally backup /var/backups/viewtally.db\n"
+                 "viewtally backup - | zstd | ssh backup.example 'cat >viewtally.db.zst'",
      .run = run_backup},
     {0},
 };
 
 const struct cli_command cli_backup = {
     .name = "backup",
-    .summary = "copy the database to a file while the server runs",
+    .summary = "copy the database while the server runs; list, verify and delete backups",
     .actions = actions,
 };

@@ -1,167 +1,206 @@
 /* viewtally demo: fills an empty database and prints requests to try. */
 #include "base/clock.h"
-#include "cli/cmd_author_login.h"
+#include "base/plural.h"
 #include "cli/arguments.h"
 #include "cli/cmd_import.h"
 #include "cli/database.h"
+#include "cli/invite_link.h"
 #include "cli/key_create.h"
 #include "cli/output.h"
-#include "store/accounts.h"
+#include "cli/shown_secret.h"
 #include "store/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_SHOWN = 120 };
+enum { NAME_SHOWN = 120, TOUR_MAX = 1 << 20 };
+
+/* ---- the check that the database is empty ---- */
+
+static bool on_any_author(void *ctx, const struct author *author)
+{
+    bool *any = ctx;
+    (void)author;
+    *any = true;
+    return false;
+}
+
+/* Opens the database for reading, so that a database that is not for the demonstration is not even migrated.
+ */
+static enum cli_exit check_is_empty(struct cli *cli)
+{
+    const char *path = cli->config.store.path;
+    const struct store_options reads = {.path = path, .mode = STORE_READ};
+    struct store *store;
+    struct error error;
+    struct stat st;
+    bool any = false;
+    if (stat(path, &st) != 0 || st.st_size == 0)
+        return CLI_DONE;
+    if (!cli_lock_database(cli, false))
+        return CLI_COULD_NOT;
+    if (store_open(&store, &reads, &error))
+        return cli_fail(CLI_COULD_NOT, "%s", error.text);
+    const enum err err = store_list_authors(store, on_any_author, &any);
+    store_close(store);
+    if (err)
+        return cli_fail(CLI_COULD_NOT, "database error: %s", err_name(err));
+    return any ? cli_fail(CLI_PART,
+                          "%s already has authors, and nothing was changed: use another database ([store] "
+                          "path) for the demonstration, or create a key with viewtally key create",
+                          path)
+               : CLI_DONE;
+}
+
+/* ---- the key file ---- */
+
+static enum cli_exit check_files(const char *input, const char *key_file)
+{
+    if (strcmp(input, "-") != 0 && access(input, R_OK) != 0)
+        return cli_fail(CLI_COULD_NOT, "%s: %s", input, strerror(errno));
+    if (key_file && access(key_file, F_OK) == 0)
+        return cli_fail(
+            CLI_PART, "%s already exists, and nothing was changed: delete it or name another file", key_file);
+    return CLI_DONE;
+}
+
+static bool write_key(const char *path, const struct key_text *key)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && write(fd, key->p, key->len) == (ssize_t)key->len && write(fd, "\n", 1) == 1;
+    if (!ok)
+        (void)cli_fail(CLI_COULD_NOT, "no key was created: %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+    if (fd >= 0 && !ok)
+        (void)unlink(path);
+    return ok;
+}
+
+/* ---- the tour ---- */
 
 /* The author of the demonstration: the one with the most videos. */
-struct demo_author {
+struct demo {
+    const struct cli *cli;
+    const char *key_file; /* may be NULL */
+    bool has_key_file;    /* key_file was created */
     bool any;
-    struct uuid id;
-    int64_t row, videos;
-    bool has_password; /* if true, no invitation is printed, because anyone with the link could replace the
-                          password */
+    struct uuid author_id;
+    int64_t author_row, videos;
     char name[NAME_SHOWN + 1];
+    struct new_key new_key;
 };
 
 static bool on_author(void *ctx, const struct author *a)
 {
-    struct demo_author *c = ctx;
-    if (c->any && a->videos_count <= c->videos)
+    struct demo *d = ctx;
+    if (d->any && a->videos_count <= d->videos)
         return true;
-    c->any = true;
-    c->id = a->id;
-    c->row = a->row;
-    c->videos = a->videos_count;
-    (void)snprintf(c->name, sizeof c->name, "%.*s", (int)a->name.len, a->name.p);
+    d->any = true;
+    d->author_id = a->id;
+    d->author_row = a->row;
+    d->videos = a->videos_count;
+    (void)snprintf(d->name, sizeof d->name, "%.*s", (int)a->name.len, a->name.p);
     return true;
 }
 
-static enum err choose(struct store *store, struct arena *arena, void *ctx)
+static void append_requests(struct buf *b, const char *base)
 {
-    struct demo_author *c = ctx;
-    struct viewer viewer;
-    enum err e = store_list_authors(store, on_author, c);
-    if (e || !c->any)
-        return e;
-    e = store_get_viewer(store, arena, c->row, &viewer);
-    c->has_password = !e && viewer.password.p;
-    return e;
+    static const char *const paths[] = {"/account", "/videos?limit=2", "/stats?group_by=book",
+                                        "/events?limit=5"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        buf_printf(b, "  curl -H \"Authorization: Bearer $KEY\" '%s%s'\n", base, paths[i]);
+    buf_printf(b, "  curl %s/openapi.json\n", base);
 }
 
-static enum cli_exit find_author(struct cli *cli, struct demo_author *c)
+static void append_invitation(struct buf *b, const struct demo *d, const struct invite_link *invitation)
 {
-    *c = (struct demo_author){.any = false};
-    return cli_read(cli, choose, c) ? CLI_COULD_NOT : CLI_DONE;
+    const char *config = d->cli->config_path;
+    buf_append(b, STR("\nA link to the author's pages, to set a password (valid once, until "));
+    cli_append_time(b, invitation->expires_at);
+    buf_printf(b, " UTC):\n\n  %.*s\n\nFor another link: viewtally author invite ", (int)invitation->link.len,
+               invitation->link.p);
+    cli_append_uuid(b, &d->author_id);
+    buf_printf(b, "%s%s\n", config ? " --config " : "", config ? config : "");
 }
 
-/* Reads the API key that an earlier `viewtally demo` stored in the file `path`. Returns false if the file is
- * missing or the key is malformed. */
-static bool read_key(const char *path, const struct config *config, struct key_text *key)
+static bool print_tour(const struct demo *d, const struct invite_link *invitation)
 {
-    FILE *f = path ? fopen(path, "re") : NULL;
-    if (!f)
-        return false;
-    key->len = fread(key->p, 1, KEY_TEXT_MAX, f);
-    (void)fclose(f);
-    struct str line;
-    (void)str_cut(str_make(key->p, key->len), '\n', &line);
-    key->len = line.len;
-    key->p[key->len] = '\0';
-    return key_is_well_formed(str_from_cstr(config->keys.prefix), line);
+    struct buf b;
+    buf_init(&b, TOUR_MAX);
+    buf_append(&b, STR("An API key of "));
+    cli_append_text(&b, str_from_cstr(d->name));
+    buf_printf(&b, ", an author with %lld video%s:\n\n  KEY=%s\n\n", (long long)d->videos,
+               plural(d->videos, "", "s"), d->new_key.text.p);
+    append_requests(&b, d->cli->config.server.base_url);
+    append_invitation(&b, d, invitation);
+    return shown_secret_print(&b);
 }
 
-static enum cli_exit write_key(const char *path, const struct key_text *key)
+static enum err start_tour(struct store *store, struct arena *arena, void *ctx)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && write(fd, key->p, key->len) == (ssize_t)key->len && write(fd, "\n", 1) == 1;
-    if (fd >= 0)
-        ok = close(fd) == 0 && ok;
-    return ok ? CLI_DONE : cli_fail(CLI_COULD_NOT, "%s: %s", path, strerror(errno));
+    struct demo *d = ctx;
+    struct invite_link invitation;
+    enum err err = store_list_authors(store, on_author, d);
+    if (err || !d->any)
+        return err;
+    d->new_key.key.author_row = d->author_row;
+    err = new_key_insert(store, &d->new_key);
+    if (!err)
+        err = invite_link_insert(store, arena, &d->cli->config, d->author_row, (struct str){NULL, 0},
+                                 &invitation);
+    if (err)
+        return err;
+    if (d->key_file && !write_key(d->key_file, &d->new_key.text))
+        return ERR_CANCELED;
+    d->has_key_file = d->key_file != NULL;
+    return print_tour(d, &invitation) ? OK : ERR_CANCELED;
 }
 
-static enum cli_exit make_key(struct cli *cli, const struct demo_author *c, const char *path,
-                              struct key_text *text)
+static enum cli_exit give_tour(struct cli *cli, const char *input, const char *key_file)
 {
-    struct api_key key;
-    enum cli_exit code = key_create(cli, &c->id, STR("demonstration"), &key, text);
-    return code || !path ? code : write_key(path, text);
-}
-
-static void print_tour(const struct cli *cli, const struct demo_author *c, const struct key_text *key)
-{
-    const char *base = cli->config.server.base_url;
-    struct buf name;
-    buf_init(&name, 1 << 20);
-    cli_append_text(&name, str_from_cstr(c->name));
-    printf("An API key of %.*s, an author with %lld video%s:\n\n  KEY=%s\n\n", (int)name.len, name.p,
-           (long long)c->videos, c->videos == 1 ? "" : "s", key->p);
-    buf_fini(&name);
-    printf("  curl -H \"Authorization: Bearer $KEY\" %s/account\n", base);
-    printf("  curl -H \"Authorization: Bearer $KEY\" '%s/videos?limit=2'\n", base);
-    printf("  curl -H \"Authorization: Bearer $KEY\" '%s/stats?group_by=book'\n", base);
-    printf("  curl -H \"Authorization: Bearer $KEY\" '%s/events?limit=5'\n", base);
-    printf("  curl %s/openapi.json\n", base);
-}
-
-/* Imports `path` if the database has no author. */
-static enum cli_exit fill_database(struct cli *cli, const char *path, struct demo_author *author)
-{
-    enum cli_exit code = find_author(cli, author);
-    if (code)
-        return code;
-    if (author->any) {
-        if (path)
-            cli_note("the database already has authors: %s is not imported", path);
-        return CLI_DONE;
-    }
-    if (!path)
-        return cli_fail(CLI_USAGE, "the database is empty: name an import file (see viewtally demo --help)");
-    code = cli_import_file(cli, path);
-    if (!code)
-        code = find_author(cli, author);
-    return code || author->any ? code : cli_fail(CLI_PART, "%s contains no author", path);
+    struct demo d = {.cli = cli, .key_file = key_file};
+    if (!new_key_init(&d.new_key, &cli->config, STR("demonstration")))
+        return CLI_USAGE;
+    enum cli_exit code = new_key_print_error(&d.new_key, cli_transaction(cli, start_tour, &d));
+    new_key_wipe(&d.new_key);
+    if (code && d.has_key_file)
+        (void)unlink(key_file);
+    return code || d.any ? code : cli_fail(CLI_PART, "%s contains no author", input);
 }
 
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
-    const char *key_file = cli_value(arguments, "key-file");
-    struct demo_author author;
-    struct key_text key;
-    if (!cli_migrate_store(cli, true))
-        return CLI_COULD_NOT;
-    enum cli_exit code =
-        fill_database(cli, arguments->operand_count ? arguments->operands[0] : NULL, &author);
-    if (!code && !read_key(key_file, &cli->config, &key))
-        code = make_key(cli, &author, key_file, &key);
-    if (code)
-        return code;
-    print_tour(cli, &author, &key);
-    if (author.has_password)
-        return CLI_DONE;
-    printf("\nA link to the author's pages, to set a password (valid once, for 24 hours):\n\n  ");
-    return author_print_link(cli, &author.id);
+    const char *input = arguments->operands[0], *key_file = cli_value(arguments, "key-file");
+    enum cli_exit code = check_files(input, key_file);
+    if (!code)
+        code = check_is_empty(cli);
+    if (!code && !cli_migrate_store(cli, true))
+        code = CLI_COULD_NOT;
+    if (!code)
+        code = cli_import_file(cli, input);
+    return code ? code : give_tour(cli, input, key_file);
 }
 
 static const struct cli_option demo_options[] = {
-    {.name = "key-file",
-     .argument = "PATH",
-     .help = "Store the API key in this file (mode 0600) and reuse it in later runs. By default every run "
-             "creates a new key."},
+    {.name = "key-file", .argument = "PATH", .help = "Also store the API key in this new file (mode 0600)."},
     {0},
 };
 
 static const struct cli_action actions[] = {
-    {.operands = "[FILE]",
+    {.operands = "FILE",
+     .operands_min = 1,
      .operands_max = 1,
      .options = demo_options,
      .description =
-         "Creates the database if it does not exist. If it has no author yet, imports FILE (see viewtally "
-         "import --help). Then creates an API key for the author with the most videos and prints curl "
-         "commands to copy. If the author has no password, also prints a link to the author's pages.",
-     .partial = "FILE has a bad line or contains no author",
+         "Creates the database if it does not exist and imports FILE (see viewtally import --help). Then "
+         "creates an API key for the author with the most videos and prints the key, curl commands to copy, "
+         "and a link to the author's pages. Use a separate database: a database that already has "
+         "authors is rejected and left unchanged.",
+     .partial = "the database has authors, FILE has a bad line or no author, or the key file exists",
      .examples = "viewtally demo examples/demo.ndjson --key-file demo.key",
      .run = run},
     {0},

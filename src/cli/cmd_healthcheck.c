@@ -82,6 +82,7 @@ static const struct cli_action actions[] = {
          "check of a container. Exit status 0: the server is ready, or degraded, in which state it still "
          "serves all requests. Exit status 3: the server is not ready or did not respond.",
      .partial = "the server is degraded and --strict was given",
+     .examples = "viewtally healthcheck --strict",
      .run = run},
     {0},
 };

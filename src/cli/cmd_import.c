@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "cli/arguments.h"
 #include "cli/database.h"
+#include "cli/import_report.h"
+#include "cli/operator.h"
 #include "cli/output.h"
 #include "import/import.h"
 #include "import/tempfile.h"
@@ -15,14 +17,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BAR_WIDTH = 30, BAR_EVERY_US = 100 * 1000 };
+enum { BAR_WIDTH = 30, BAR_EVERY_US = 100 * 1000, LINE_EVERY_US = 1000 * 1000 };
+
+struct import_request {
+    const char *const *files;
+    int file_count;
+    bool dry_run, creates, ignores_unknown, shows_progress, is_json, allows_erased, new_event_ids;
+};
 
 /* ---- progress ---- */
 
+enum display_kind { DISPLAY_NONE, DISPLAY_BAR, DISPLAY_LINES };
+
 struct display {
-    bool has_bar;     /* standard error is a terminal */
+    enum display_kind kind;
     bool is_drawn;    /* the cursor is in the line of the bar */
-    int64_t drawn_us; /* time of the last redraw */
+    int64_t drawn_us; /* time of the last redraw or line */
     enum import_phase phase;
     int64_t phase_us; /* start of the phase */
 };
@@ -40,6 +50,11 @@ static void on_bad_line(void *ctx, const char *file, int64_t line, struct str re
     (void)fprintf(stderr, "%s:%lld: %.*s\n", file, (long long)line, (int)reason.len, reason.p);
 }
 
+static int percent_of(const struct import_progress *p)
+{
+    return (int)(p->done >= p->total ? 100 : 100 * p->done / p->total);
+}
+
 static void draw_bar(const struct import_progress *p)
 {
     char bar[BAR_WIDTH + 1];
@@ -47,7 +62,7 @@ static void draw_bar(const struct import_progress *p)
     memset(bar, '-', BAR_WIDTH);
     memset(bar, '#', (size_t)full);
     bar[BAR_WIDTH] = '\0';
-    (void)fprintf(stderr, " [%s] %3d %%", bar, (int)(p->done >= p->total ? 100 : 100 * p->done / p->total));
+    (void)fprintf(stderr, " [%s] %3d %%", bar, percent_of(p));
 }
 
 static void draw(struct display *d, const struct import_progress *p, int64_t now_us)
@@ -57,62 +72,35 @@ static void draw(struct display *d, const struct import_progress *p, int64_t now
         [IMPORT_SORTING] = "sorting",       [IMPORT_APPLYING] = "applying readings",
         [IMPORT_FINALIZING] = "finalizing",
     };
-    (void)fprintf(stderr, "\r\033[K%-22s", names[p->phase]);
-    if (p->total > 0)
+    const bool is_bar = d->kind == DISPLAY_BAR;
+    (void)fprintf(stderr, is_bar ? "\r\033[K%-22s" : "%s:", names[p->phase]);
+    if (p->total > 0 && is_bar)
         draw_bar(p);
+    else if (p->total > 0)
+        (void)fprintf(stderr, " %d %%", percent_of(p));
     else
         (void)fprintf(stderr, " %lld", (long long)p->done);
     if (p->phase == IMPORT_APPLYING && now_us > d->phase_us)
         (void)fprintf(stderr, "  %lld readings/s", (long long)(p->done * 1000000 / (now_us - d->phase_us)));
-    d->is_drawn = true;
+    if (!is_bar)
+        (void)fputc('\n', stderr);
+    d->is_drawn = is_bar;
     d->drawn_us = now_us;
 }
 
+/* Prints a line as soon as a phase begins, so that a short import also shows its phases. */
 static void on_progress(void *ctx, const struct import_progress *p)
 {
     struct display *d = ctx;
-    int64_t now_us = clock_work_us();
-    if (p->phase != d->phase) {
+    const int64_t now_us = clock_work_us();
+    const bool is_new_phase = p->phase != d->phase;
+    if (is_new_phase) {
         d->phase = p->phase;
         d->phase_us = now_us;
     }
-    if (now_us - d->drawn_us >= BAR_EVERY_US)
+    if (now_us - d->drawn_us >= (d->kind == DISPLAY_BAR ? BAR_EVERY_US : LINE_EVERY_US) ||
+        (is_new_phase && d->kind == DISPLAY_LINES))
         draw(d, p, now_us);
-}
-
-/* ---- summary ---- */
-
-static void print_upserts(const char *name, const struct upsert_counts *c)
-{
-    printf("%-10s %lld new, %lld changed, %lld unchanged\n", name, (long long)c->created,
-           (long long)c->changed, (long long)c->unchanged);
-}
-
-static void print_summary(const struct import_summary *s, bool dry_run)
-{
-    const int64_t rejected = import_rejected_readings(s);
-    if (dry_run)
-        printf("Dry run: nothing was changed. The import would do this:\n");
-    print_upserts("authors", &s->upserts[RECORD_AUTHOR]);
-    print_upserts("books", &s->upserts[RECORD_BOOK]);
-    print_upserts("videos", &s->upserts[RECORD_VIDEO]);
-    printf("%-10s %lld applied, %lld rejected\n", "readings", (long long)(s->readings - rejected),
-           (long long)rejected);
-    for (int i = 0; i < REJECTION_KINDS; i++) {
-        struct str text = rejection_text((enum rejection)i);
-        if (s->rejected[i])
-            printf("%-10s   %lld: %.*s\n", "", (long long)s->rejected[i], (int)text.len, text.p);
-    }
-    printf("%-10s %lld gained, %lld as baseline\n", "views", (long long)s->steps.gained,
-           (long long)s->steps.baseline);
-    printf("%-10s %lld went viral, %lld of them by their baseline\n", "viral",
-           (long long)(s->steps.went_viral + s->viral_by_baseline), (long long)s->viral_by_baseline);
-    if (s->finalizing_left)
-        printf("%-10s   the other import that is running finalizes the remaining videos\n", "");
-    printf("%-10s %lld viral, %lld milestones\n", "events", (long long)s->steps.viral_events,
-           (long long)s->steps.milestone_events);
-    printf("%-10s %lld read, %lld rejected\n", "lines", (long long)s->lines,
-           (long long)(s->bad_lines + rejected));
 }
 
 /* ---- dry run ---- */
@@ -144,8 +132,8 @@ static enum err open_copy(const struct cli *cli, bool creates, const char *path,
     return err ? err : store_open(out, &options, error);
 }
 
-/* A dry run is a complete import into a copy of the database. The copy is unlinked as soon as it is open, so
- * that the system deletes it even if the process is killed. */
+/* Opens a copy of the database, into which a dry run makes a complete import. The copy is unlinked as soon as
+ * it is open, so that the system deletes it even if the process is killed. */
 static struct store *open_for_dry_run(const struct cli *cli, bool creates, const char *dir)
 {
     char path[PATH_MAX];
@@ -165,48 +153,63 @@ static struct store *open_for_dry_run(const struct cli *cli, bool creates, const
     return store;
 }
 
-static enum cli_exit import_into(struct store *store, struct import_options *options, bool dry_run)
+/* ---- running ---- */
+
+static enum display_kind display_kind_of(const struct import_request *r)
+{
+    if (isatty(STDERR_FILENO) == 1)
+        return DISPLAY_BAR;
+    return r->shows_progress ? DISPLAY_LINES : DISPLAY_NONE;
+}
+
+static enum cli_exit import_into(struct store *store, const struct import_request *r,
+                                 struct import_options *options)
 {
     struct import_summary summary;
-    struct display display = {.has_bar = isatty(STDERR_FILENO) == 1, .phase_us = clock_work_us()};
+    struct display display = {.kind = display_kind_of(r), .phase_us = clock_work_us()};
     options->ctx = &display;
     options->on_bad_line = on_bad_line;
-    options->on_progress = display.has_bar ? on_progress : NULL;
+    options->on_progress = display.kind == DISPLAY_NONE ? NULL : on_progress;
     enum err err = import_run(store, options, &summary);
     clear_bar(&display);
     if (err)
         return cli_fail(CLI_COULD_NOT, "the import stopped: %s%s", summary.why,
                         summary.steps.videos_changed ? "; import the same files again to complete it" : "");
-    print_summary(&summary, dry_run);
-    if (cli_flush())
-        return CLI_COULD_NOT;
-    return summary.bad_lines || import_rejected_readings(&summary) ? CLI_PART : CLI_DONE;
+    const enum cli_exit code = import_report_print(&summary, r->files, r->dry_run, r->is_json);
+    if (code)
+        return code;
+    return import_report_has_errors(&summary) ? CLI_PART : CLI_DONE;
 }
 
-static enum cli_exit import_files(struct cli *cli, const char *const *files, int count, bool dry_run,
-                                  bool creates)
+static enum cli_exit import_files(struct cli *cli, const struct import_request *r)
 {
     char dir[PATH_MAX];
     temp_dir_of(cli->config.store.path, dir);
-    if (!dry_run && creates && !cli_migrate_store(cli, true))
+    if (!r->dry_run && r->creates && !cli_migrate_store(cli, true))
         return CLI_COULD_NOT;
     /* A dry run that would create the database has no file to lock. */
-    const bool has_database = !dry_run || !creates || access(cli->config.store.path, F_OK) == 0;
+    const bool has_database = !r->dry_run || !r->creates || access(cli->config.store.path, F_OK) == 0;
     if (has_database && !cli_lock_database(cli, false))
         return CLI_COULD_NOT;
-    struct store *store = dry_run ? open_for_dry_run(cli, creates, dir) : cli_open_store(cli);
+    struct store *store = r->dry_run ? open_for_dry_run(cli, r->creates, dir) : cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
     struct import_options options = {
-        .files = files,
-        .file_count = count,
+        .files = r->files,
+        .file_count = r->file_count,
         .temp_dir = dir,
-        .lock_path = dry_run ? NULL : cli->config.store.path,
-        .rules = step_rules_configured(&cli->config),
+        .lock_path = r->dry_run ? NULL : cli->config.store.path,
+        .rules = step_rules_from_config(&cli->config),
+        .unknown_fields = r->ignores_unknown ? UNKNOWN_FIELDS_IGNORED : UNKNOWN_FIELDS_REJECTED,
+        .accepts_older = true,
+        .accepts_exports = true,
+        .allows_erased = r->allows_erased,
+        .new_event_ids = r->new_event_ids,
         .now_ms = TIME_NONE,
+        .by = cli_operator(),
     };
-    enum cli_exit code = import_into(store, &options, dry_run);
-    if (dry_run) /* SQLite would log that the copy was unlinked */
+    enum cli_exit code = import_into(store, r, &options);
+    if (r->dry_run) /* SQLite would log that the copy was unlinked */
         log_set(LOG_ERROR, cli->config.log.format);
     store_close(store);
     return code;
@@ -214,13 +217,24 @@ static enum cli_exit import_files(struct cli *cli, const char *const *files, int
 
 enum cli_exit cli_import_file(struct cli *cli, const char *path)
 {
-    return import_files(cli, &path, 1, false, false);
+    const struct import_request request = {.files = &path, .file_count = 1};
+    return import_files(cli, &request);
 }
 
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
-    return import_files(cli, (const char *const *)arguments->operands, arguments->operand_count,
-                        cli_flag(arguments, "dry-run"), cli_flag(arguments, "create"));
+    const struct import_request request = {
+        .files = (const char *const *)arguments->operands,
+        .file_count = arguments->operand_count,
+        .dry_run = cli_flag(arguments, "dry-run"),
+        .creates = cli_flag(arguments, "create"),
+        .ignores_unknown = cli_flag(arguments, "ignore-unknown"),
+        .shows_progress = cli_flag(arguments, "progress"),
+        .is_json = cli_flag(arguments, "json"),
+        .allows_erased = cli_flag(arguments, "allow-erased"),
+        .new_event_ids = cli_flag(arguments, "new-event-ids"),
+    };
+    return import_files(cli, &request);
 }
 
 static const struct cli_option import_options[] = {
@@ -228,6 +242,17 @@ static const struct cli_option import_options[] = {
      .help = "Print what would change, but change nothing. Works on a copy of the database."},
     {.name = "create",
      .help = "Create the database if it does not exist; by default a missing database is an error."},
+    {.name = "ignore-unknown",
+     .help = "Apply lines with fields that the format does not have, without these fields. By default such a "
+             "line is bad, because the field may be mistyped."},
+    {.name = "allow-erased",
+     .help = "Also import an export of an author that was erased. By default it is rejected."},
+    {.name = "new-event-ids",
+     .help = "Give the events of exports new ids, because another author of the database has one of their "
+             "ids. Clients then receive these events once more."},
+    {.name = "progress",
+     .help = "Print the progress to standard error every second. On a terminal a bar is always shown."},
+    {.name = "json", .help = "Print the summary as JSON."},
     {0},
 };
 
@@ -251,9 +276,13 @@ static const struct cli_action actions[] = {
          "   \"likes\":80,\"comments\":null,\"shares\":3,\"saves\":1}\n\n"
          "A reading with `\"baseline\":true` sets the views that a video had before viewtally first read it. "
          "These views are not counted as a gain and cause no events. A line changes only the fields that it "
-         "contains and deletes nothing. Importing a file again changes nothing. A bad line is reported as "
-         "FILE:LINE: reason, and the other lines are applied. You need not stop the server. To complete an "
-         "interrupted import, run it again.",
+         "contains and deletes nothing. Importing a file again changes nothing: its lines are counted as "
+         "unchanged. A reading that is older than the post's last one is counted as older. A bad line is "
+         "reported as FILE:LINE: reason, and the other lines are applied. You need not stop the server. To "
+         "complete an "
+         "interrupted import, run it again.\n\n"
+         "A file of `viewtally author export` can only be imported if the database lacks the author. It is "
+         "imported completely or, if one of its lines is bad, not at all.",
      .partial = "a line or a reading was rejected",
      .examples = "viewtally import --dry-run export.ndjson\nzcat export.ndjson.gz | viewtally import -",
      .run = run},

@@ -1,19 +1,22 @@
-/* viewtally key: create, list, revoke, limit. */
+/* viewtally key: create, list, revoke, limit. The subcommands for leaked keys are in cmd_key_find.c. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/vec.h"
 #include "cli/arguments.h"
+#include "cli/cmd_key_find.h"
 #include "cli/database.h"
 #include "cli/key_create.h"
 #include "cli/key_lag.h"
+#include "cli/named_author.h"
+#include "cli/operator.h"
 #include "cli/output.h"
 #include "cli/redis_session.h"
+#include "cli/shown_secret.h"
 #include "cli/table.h"
 #include "limit/shared_window.h"
 #include "store/write.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 
 /* Writes a key as JSON. If `full` is NULL, omits the key itself. If `lag` is NULL, omits the poll position,
@@ -44,38 +47,67 @@ static void append_json(struct buf *b, const struct api_key *key, const char *pr
 
 /* ---- create ---- */
 
-static enum cli_exit print_created(struct cli *cli, const struct api_key *key, const struct key_text *text,
-                                   bool is_json)
+struct printed_key {
+    const char *author; /* an id or a sign-in name */
+    struct new_key new_key;
+    const char *prefix;
+    bool is_json;
+};
+
+static enum err create_key(struct store *store, struct arena *arena, void *ctx)
 {
-    struct buf out;
-    buf_init(&out, 1 << 20);
-    if (is_json)
-        append_json(&out, key, cli->config.keys.prefix, text->p, NULL);
-    else
-        buf_append(&out, str_make(text->p, text->len));
-    buf_append_char(&out, '\n');
-    return cli_print(&out);
+    struct printed_key *c = ctx;
+    struct author author;
+    enum err err = named_author_find(store, arena, c->author, &author);
+    if (err)
+        return err;
+    c->new_key.key.author_row = author.row;
+    return new_key_insert(store, &c->new_key);
 }
+
+static void append_created(struct buf *out, const void *ctx)
+{
+    const struct printed_key *c = ctx;
+    const struct new_key *n = &c->new_key;
+    if (c->is_json)
+        append_json(out, &n->key, c->prefix, n->text.p, NULL);
+    else
+        buf_append(out, str_make(n->text.p, n->text.len));
+    buf_append_char(out, '\n');
+}
+
+static enum err revoke_created(struct store *store, struct arena *arena, void *ctx)
+{
+    const struct printed_key *c = ctx;
+    const struct actor by = cli_operator();
+    (void)arena;
+    return store_revoke_key(store, c->new_key.key.row, clock_wall_ms(), &by);
+}
+
+static const struct shown_secret created_key = {
+    .create = create_key,
+    .append = append_created,
+    .undo = revoke_created,
+    .undone = "the new key was revoked",
+    .by_hand = "find the new key with viewtally key list and revoke it with viewtally key revoke",
+};
 
 static enum cli_exit create(struct cli *cli, const struct cli_arguments *arguments)
 {
-    struct uuid author_id;
-    struct api_key key;
-    struct key_text text;
-    if (!cli_parse_uuid("--author", cli_value(arguments, "author"), &author_id))
+    struct printed_key c = {.author = cli_value(arguments, "author"),
+                            .prefix = cli->config.keys.prefix,
+                            .is_json = cli_flag(arguments, "json")};
+    if (!new_key_init(&c.new_key, &cli->config, str_from_cstr(cli_value(arguments, "name"))))
         return CLI_USAGE;
-    enum cli_exit code =
-        key_create(cli, &author_id, str_from_cstr(cli_value(arguments, "name")), &key, &text);
-    if (code == CLI_DONE)
-        code = print_created(cli, &key, &text, cli_flag(arguments, "json"));
-    sodium_memzero(&text, sizeof text);
+    enum cli_exit code = new_key_print_error(&c.new_key, shown_secret_create(cli, &created_key, &c));
+    new_key_wipe(&c.new_key);
     return code;
 }
 
 /* ---- list ---- */
 
 struct key_listing {
-    struct uuid author;
+    const char *author; /* an id or a sign-in name */
     const struct config *config;
     bool is_json;
     struct table table;
@@ -148,7 +180,7 @@ static enum err list_keys(struct store *store, struct arena *arena, void *ctx)
     struct author author;
     struct error error;
     l->arena = arena;
-    enum err err = store_find_author(store, arena, &l->author, &author);
+    enum err err = named_author_find(store, arena, l->author, &author);
     if (!err)
         err = store_list_keys(store, author.row, collect_key, l);
     if (err)
@@ -165,35 +197,66 @@ static enum err list_keys(struct store *store, struct arena *arena, void *ctx)
 
 static enum cli_exit list(struct cli *cli, const struct cli_arguments *arguments)
 {
-    struct key_listing l = {.config = &cli->config, .is_json = cli_flag(arguments, "json")};
-    if (!cli_parse_uuid("--author", cli_value(arguments, "author"), &l.author))
-        return CLI_USAGE;
+    struct key_listing l = {.author = cli_value(arguments, "author"),
+                            .config = &cli->config,
+                            .is_json = cli_flag(arguments, "json")};
     enum err err = cli_read(cli, list_keys, &l);
     VEC_FREE(&l.keys);
     free(l.lags);
     if (err == ERR_NOT_FOUND)
-        return cli_fail(CLI_PART, "no author has this id (see viewtally author list)");
+        return named_author_print_not_found();
     return err ? CLI_COULD_NOT : table_print(&l.table);
 }
 
 /* ---- revoke ---- */
 
+struct key_revocation {
+    struct uuid id;
+    struct buf report; /* printed after the commit */
+};
+
 static enum err revoke_key(struct store *store, struct arena *arena, void *ctx)
 {
+    struct key_revocation *r = ctx;
     struct api_key key;
-    enum err err = store_find_key_by_id(store, arena, ctx, &key);
-    return err ? err : store_revoke_key(store, key.row, clock_wall_ms());
+    enum err err = store_find_key_by_id(store, arena, &r->id, &key);
+    if (err)
+        return err;
+    buf_append(&r->report, STR("Key \""));
+    cli_append_text(&r->report, key.name);
+    if (key.revoked_at == TIME_NONE) {
+        buf_append(&r->report, STR("\" is revoked.\n"));
+    } else {
+        buf_append(&r->report, STR("\" was already revoked at "));
+        cli_append_time(&r->report, key.revoked_at);
+        buf_append(&r->report, STR(" UTC.\n"));
+    }
+    const struct actor by = cli_operator();
+    return store_revoke_key(store, key.row, clock_wall_ms(), &by);
+}
+
+static enum cli_exit revoke_by_id(struct cli *cli, const char *id)
+{
+    struct key_revocation r;
+    if (!cli_parse_uuid("KEY", id, &r.id))
+        return CLI_USAGE;
+    buf_init(&r.report, 64 * 1024);
+    enum err err = cli_transaction(cli, revoke_key, &r);
+    if (!err)
+        return cli_print(&r.report);
+    buf_fini(&r.report);
+    return err == ERR_NOT_FOUND ? cli_fail(CLI_PART, "no key has this id (see viewtally key list)")
+                                : CLI_COULD_NOT;
 }
 
 static enum cli_exit revoke_command(struct cli *cli, const struct cli_arguments *arguments)
 {
-    struct uuid id;
-    if (!cli_parse_uuid("KEY", arguments->operands[0], &id))
-        return CLI_USAGE;
-    enum err err = cli_transaction(cli, revoke_key, &id);
-    if (err == ERR_NOT_FOUND)
-        return cli_fail(CLI_PART, "no key has this id (see viewtally key list)");
-    return err ? CLI_COULD_NOT : CLI_DONE;
+    if (cli_flag(arguments, "leaked"))
+        return key_revoke_leaked(cli, arguments);
+    if (!arguments->operand_count)
+        return cli_fail(CLI_USAGE,
+                        "too few arguments: KEY is missing (the key's id; see viewtally key find)");
+    return revoke_by_id(cli, arguments->operands[0]);
 }
 
 /* ---- limit ---- */
@@ -281,7 +344,10 @@ static enum cli_exit limit_command(struct cli *cli, const struct cli_arguments *
 /* ---- the command ---- */
 
 static const struct cli_option create_options[] = {
-    {.name = "author", .argument = "UUID", .help = "The author who owns the key.", .is_required = true},
+    {.name = "author",
+     .argument = "AUTHOR",
+     .help = "The author who owns the key: an id or a sign-in name.",
+     .is_required = true},
     {.name = "name",
      .argument = "NAME",
      .help = "The purpose of the key, 1 to 200 bytes.",
@@ -291,8 +357,23 @@ static const struct cli_option create_options[] = {
 };
 
 static const struct cli_option list_options[] = {
-    {.name = "author", .argument = "UUID", .help = "The author who owns the keys.", .is_required = true},
+    {.name = "author",
+     .argument = "AUTHOR",
+     .help = "The author who owns the keys: an id or a sign-in name.",
+     .is_required = true},
     {.name = "json", .help = "Print a JSON array, with all fields. A `lag` of 1001 means more than 1000."},
+    {0},
+};
+
+static const struct cli_option find_options[] = {
+    {.name = "json", .help = "Print a JSON array."},
+    {0},
+};
+
+static const struct cli_option revoke_options[] = {
+    {.name = "leaked",
+     .help = "KEY is not an id, but the leaked key itself or a text that contains it; without KEY, or with "
+             "`-`, standard input is read. All keys in the text are revoked."},
     {0},
 };
 
@@ -310,7 +391,7 @@ static const struct cli_action actions[] = {
          "The key is shown only once, because only its hash is stored. An author can have at most 100 live "
          "keys. The limit of 200 new keys a day applies only to keys that authors and apps create, not to "
          "this command.",
-     .partial = "no author has this id, or the author has 100 live keys",
+     .partial = "no author has this id or sign-in name, or the author has 100 live keys",
      .examples = "viewtally key create --author 00000000-0000-4000-8000-000000000001 --name Zapier",
      .run = create},
     {.name = "list",
@@ -318,15 +399,36 @@ static const struct cli_action actions[] = {
      .summary = "Lists the author's keys: id, last characters, last use, state and name.",
      .description = "If Redis is configured, also shows the time of each key's last poll of /events and its "
                     "lag, which is the number of events after its poll position.",
-     .partial = "no author has this id",
+     .partial = "no author has this id or sign-in name",
+     .examples = "viewtally key list --author 00000000-0000-4000-8000-000000000001",
      .run = list},
-    {.name = "revoke",
-     .operands = "KEY",
-     .operands_min = 1,
+    {.name = "find",
+     .operands = "[TEXT]",
      .operands_max = 1,
+     .options = find_options,
+     .summary = "Finds keys of all authors by the key itself or by its last characters.",
+     .description =
+         "TEXT is a key, a text that contains one (such as a line of a log), or at least the last four "
+         "characters of a key. Further characters are not compared, because only four are stored. Without "
+         "TEXT, or with `-`, standard input is read, so that the key does not get into the shell's history.",
+     .partial = "no key matches",
+     .examples = "viewtally key find x7Qa\nviewtally key find <leaked-line.txt",
+     .run = key_find},
+    {.name = "revoke",
+     .operands = "[KEY]",
+     .operands_max = 1,
+     .options = revoke_options,
      .summary =
          "Permanently revokes the key with this id. Later requests with the key are rejected with 401.",
-     .partial = "no key has this id",
+     .description =
+         "With --leaked, revokes a key by its text instead of its id. Pass it on standard input: a command "
+         "line "
+         "is stored in the shell's history, and other users of the machine can see it while the command "
+         "runs. On a terminal the command asks for the key.",
+     .partial = "no key has this id; or with --leaked, a key is not in this database or no complete key was "
+                "given",
+     .examples = "viewtally key revoke 6d1f0b6e-5a0c-4f0e-9c1d-0f6b1a2c3d4e\n"
+                 "viewtally key revoke --leaked <leaked-key.txt",
      .run = revoke_command},
     {.name = "limit",
      .operands = "KEY",

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/database.h"
+#include "cli/named_author.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "platforms/capabilities.h"
@@ -86,7 +87,7 @@ static void append_json(struct buf *b, const struct credential *c, const struct 
 struct account_listing {
     struct store *store;
     struct arena *arena;
-    const struct uuid *author; /* NULL: all authors */
+    const char *author; /* an id or a sign-in name; NULL: all authors */
     struct table table;
     size_t count;
     struct credential rows[PAGE_ROWS]; /* collected, because the store reads one list at a time */
@@ -159,7 +160,7 @@ static enum err add_page(struct account_listing *l)
 static enum err list_of_author(struct account_listing *l)
 {
     struct author author;
-    enum err err = store_find_author(l->store, l->arena, l->author, &author);
+    enum err err = named_author_find(l->store, l->arena, l->author, &author);
     if (!err)
         err = store_list_author_credentials(l->store, author.row, collect_account, l);
     return err ? err : add_page(l);
@@ -192,18 +193,13 @@ static enum cli_exit list_and_print(struct cli *cli, struct account_listing *l, 
     if (!err)
         return table_print(&l->table);
     table_fini(&l->table);
-    return err == ERR_NOT_FOUND ? cli_fail(CLI_PART, "no author has this id (see viewtally author list)")
-                                : CLI_COULD_NOT;
+    return err == ERR_NOT_FOUND ? named_author_print_not_found() : CLI_COULD_NOT;
 }
 
 static enum cli_exit list(struct cli *cli, const struct cli_arguments *arguments)
 {
-    struct uuid id;
-    const char *author = cli_value(arguments, "author");
-    if (author && !cli_parse_uuid("--author", author, &id))
-        return CLI_USAGE;
     struct account_listing *l = xcalloc(1, sizeof *l);
-    l->author = author ? &id : NULL;
+    l->author = cli_value(arguments, "author");
     enum cli_exit code = list_and_print(cli, l, cli_flag(arguments, "json"));
     free(l);
     return code;
@@ -240,16 +236,18 @@ static enum cli_exit capabilities(struct cli *cli, const struct cli_arguments *a
 {
     struct buf out;
     (void)cli;
-    (void)arguments;
     buf_init(&out, 1 << 16);
-    capabilities_print(&out);
+    (cli_flag(arguments, "json") ? capabilities_print_json : capabilities_print)(&out);
     return cli_print(&out);
 }
 
 /* ---- the command ---- */
 
 static const struct cli_option connect_options[] = {
-    {.name = "author", .argument = "UUID", .help = "The author who owns the account.", .is_required = true},
+    {.name = "author",
+     .argument = "AUTHOR",
+     .help = "The author who owns the account: an id or a sign-in name.",
+     .is_required = true},
     {.name = "platform",
      .argument = "NAME",
      .help = "instagram-facebook or one of:" PLATFORM_NAMES ".",
@@ -268,7 +266,9 @@ static const struct cli_option connect_options[] = {
 };
 
 static const struct cli_option list_options[] = {
-    {.name = "author", .argument = "UUID", .help = "Only the accounts of this author."},
+    {.name = "author",
+     .argument = "AUTHOR",
+     .help = "Only the accounts of this author: an id or a sign-in name."},
     {.name = "json", .help = "Print a JSON array, with all fields."},
     {0},
 };
@@ -294,14 +294,16 @@ static const struct cli_action actions[] = {
          "Standard input must be a JSON object with access_token and optionally refresh_token, expires_in "
          "and refresh_expires_in (in seconds) and scope. Connecting an account again replaces its "
          "tokens. Authors can also connect accounts themselves on their pages.",
-     .partial = "no author has this id, or the account belongs to another author",
+     .partial = "no author has this id or sign-in name, or the account belongs to another author",
      .examples = "viewtally platform connect --author 00000000-0000-4000-8000-000000000001 --platform tiktok "
                  "--account OPEN_ID <tokens.json",
      .run = platform_connect},
     {.name = "list",
      .options = list_options,
      .summary = "Lists the accounts, without their tokens.",
-     .partial = "no author has this id",
+     .partial = "no author has this id or sign-in name",
+     .examples = "viewtally platform list\n"
+                 "viewtally platform list --author 00000000-0000-4000-8000-000000000001 --json",
      .run = list},
     {.name = "test",
      .operands = "ACCOUNT",
@@ -312,6 +314,7 @@ static const struct cli_action actions[] = {
          "Reads one of the author's posts if there is one. Expired tokens are refreshed first. Exit "
          "status 2: the operator must act. Exit status 3: the result is unknown; try again later.",
      .partial = "the author must act, for example reconnect the account",
+     .examples = "viewtally platform test 7",
      .run = platform_test},
     {.name = "probe",
      .operands = "ACCOUNT",
@@ -324,6 +327,8 @@ static const struct cli_action actions[] = {
          "response was interpreted and what a refresh would change, but changes no counts. Run it after "
          "you connect your first account. For the exit statuses see viewtally platform test --help.",
      .partial = "the author must act, for example reconnect the account",
+     .examples = "viewtally platform probe 7\n"
+                 "viewtally platform probe 7 --record probe",
      .run = platform_probe},
     {.name = "remove",
      .operands = "ACCOUNT",
@@ -331,15 +336,18 @@ static const struct cli_action actions[] = {
      .operands_max = 1,
      .summary = "Removes an account and its tokens.",
      .partial = "no account has this number",
+     .examples = "viewtally platform remove 7",
      .run = remove_command},
     {.name = "status",
      .options = status_options,
-     .summary = "Shows for each API the number of accounts, the last response, the remaining quota and until "
-                "when calls "
-                "are paused. Also shows the calls of the last run.",
+     .summary = "Shows for each API the number of accounts, the last response, the remaining quota and how "
+                "long calls are paused. Also shows the calls of the last run.",
+     .examples = "viewtally platform status",
      .run = platform_status},
     {.name = "capabilities",
+     .options = status_options,
      .summary = "Prints a table of the counts that each API provides.",
+     .examples = "viewtally platform capabilities",
      .run = capabilities},
     {0},
 };

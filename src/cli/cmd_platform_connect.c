@@ -5,6 +5,7 @@
 #include "cli/arguments.h"
 #include "cli/cmd_platform.h"
 #include "cli/database.h"
+#include "cli/named_author.h"
 #include "cli/output.h"
 #include "vault/token_vault.h"
 #include "platforms/jsonr.h"
@@ -18,7 +19,7 @@
 enum { INPUT_MAX_BYTES = 64 << 10 };
 
 struct connecting {
-    struct uuid author_id;
+    const char *author; /* an id or a sign-in name */
     struct linked_account account;
     struct seal_keys *keys;
     struct account_record record;
@@ -67,7 +68,8 @@ static bool read_seconds(struct yyjson_val *root, const char *name, int64_t *out
     return false;
 }
 
-/* Messages contain no input, which is secret. Unknown members are ignored: token responses have more. */
+/* Parses the tokens. Error messages do not quote the input, which is secret. Unknown members are ignored,
+ * because token responses have further ones. */
 static bool read_grant(struct arena *a, struct str text, struct token_grant *out)
 {
     struct yyjson_val *root = jsonr_parse(a, text);
@@ -77,7 +79,7 @@ static bool read_grant(struct arena *a, struct str text, struct token_grant *out
                        "{\"access_token\": \"…\", \"refresh_token\": \"…\", \"expires_in\": 3600}");
         return false;
     }
-    /* Pinterest uses another name. */
+    /* Pinterest has another name for the lifetime of the refresh token. */
     const char *life =
         jsonr_get(root, "refresh_token_expires_in") ? "refresh_token_expires_in" : "refresh_expires_in";
     return read_text(root, "access_token", true, &out->access_token) &&
@@ -91,7 +93,7 @@ static enum err save(struct store *store, struct arena *arena, void *ctx)
 {
     struct connecting *c = ctx;
     struct author author;
-    enum err err = store_find_author(store, arena, &c->author_id, &author);
+    enum err err = named_author_find(store, arena, c->author, &author);
     c->no_author = err == ERR_NOT_FOUND;
     if (err)
         return err;
@@ -121,7 +123,7 @@ static enum cli_exit explain(const struct connecting *c, enum err err)
     if (err == ERR_EXISTS)
         return cli_fail(CLI_PART, "the account belongs to another author (see viewtally platform list)");
     if (c->no_author)
-        return cli_fail(CLI_PART, "no author has this id (see viewtally author list)");
+        return named_author_print_not_found();
     if (err == ERR_INVALID)
         return cli_fail(CLI_USAGE, "%s",
                         *c->error.text ? c->error.text : "the key file was replaced just now: try again");
@@ -158,8 +160,7 @@ static enum cli_exit check_options(const struct cli *cli, const struct cli_argum
     const char *account = cli_value(arguments, "account");
     const struct platform_desc *desc =
         desc_of(cli_value(arguments, "platform"), cli_value(arguments, "login"));
-    if (!cli_parse_uuid("--author", cli_value(arguments, "author"), &c->author_id))
-        return CLI_USAGE;
+    c->author = cli_value(arguments, "author");
     if (!desc)
         return cli_fail(CLI_USAGE, "--platform must be instagram-facebook or one of:" PLATFORM_NAMES
                                    "; --login (instagram or facebook) "

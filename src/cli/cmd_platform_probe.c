@@ -3,6 +3,7 @@
  * which must be stored because the platform may have revoked the old ones. */
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/plural.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/platform_record.h"
@@ -97,8 +98,8 @@ static void find_posts(struct probe *p)
         .counts = {COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE}};
     const int64_t now = clock_wall_ms();
     struct platform_session *a = p->session;
-    enum err err =
-        store_list_live(a->store, a->account.author_row, now - VIDEO_LIFE_DAYS * DAY_MS, now, on_video, p);
+    enum err err = store_list_live_videos(a->store, a->account.author_row, now - VIDEO_LIFE_DAYS * DAY_MS,
+                                          now, on_video, p);
     p->err = p->err ? p->err : err;
     if (p->err || p->count)
         return;
@@ -211,7 +212,7 @@ static void show_request(struct probe *p, const char *what, const struct platfor
         if (memcmp(path.p + i, "&key=", 5) == 0)
             path.len = i;
     buf_printf(&p->out, "\n%d. %s, %zu post%s\n   request   %s ", p->calls, what, call->item_count,
-               call->item_count == 1 ? "" : "s", q->method);
+               plural(call->item_count, "", "s"), q->method);
     cli_append_text(&p->out, str_make(path.p, path.len < PATH_SHOWN ? path.len : PATH_SHOWN));
     buf_append_char(&p->out, '\n');
     if (!q->body.len)
@@ -220,7 +221,8 @@ static void show_request(struct probe *p, const char *what, const struct platfor
     if (str_eq(q->content_type,
                STR("application/x-www-form-urlencoded"))) /* the form contains a batch and the token: show
                                                              only the batch */
-        body = form_parse(&p->session->call_arena, body, &form) ? STR("") : form_get(&form, STR("batch"));
+        body =
+            form_parse(&p->session->call_arena, body, &form, NULL) ? STR("") : form_get(&form, STR("batch"));
     buf_append(&p->out, STR("   body      "));
     cli_append_text(&p->out, str_make(body.p, body.len < 3 * PATH_SHOWN ? body.len : 3 * PATH_SHOWN));
     buf_append(&p->out, body.len < 3 * PATH_SHOWN ? STR("\n") : STR("…\n"));
@@ -483,13 +485,13 @@ static enum cli_exit probe_account(struct probe *p)
         return platform_session_print_token_error(a);
     call_everything(p);
     if (p->err)
-        return platform_session_explain_error(p->err);
+        return platform_session_print_send_error(p->err);
     platform_session_name(a, name);
-    buf_printf(&p->out, "\n%s: %d calls. Nothing was stored%s.\n", name, p->calls,
+    buf_printf(&p->out, "\n%s: %d call%s. Nothing was stored%s.\n", name, p->calls, plural(p->calls, "", "s"),
                a->refreshed ? ", except tokens that had to be refreshed" : "");
     if (p->record)
-        buf_printf(&p->out, "Recorded %d of %d responses in %s-*. Review them before you share them.\n",
-                   p->recorded, p->calls, p->record);
+        buf_printf(&p->out, "Recorded %d of %d response%s in %s-*. Review them before you share them.\n",
+                   p->recorded, p->calls, plural(p->calls, "", "s"), p->record);
     const enum cli_exit printed = cli_print(&p->out);
     return printed == CLI_DONE ? exit_of(p) : printed;
 }

@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "cli/arguments.h"
 #include "cli/cmd_platform.h"
 #include "cli/database.h"
@@ -99,7 +100,7 @@ static void json_api(struct buf *b, const struct platform_health *p, const struc
     JSON_BOOL(b, "configured", p->configured);
     JSON_I64(b, "accounts_connected", p->accounts[CREDENTIAL_CONNECTED]);
     JSON_I64(b, "accounts_reconnect_required", p->accounts[CREDENTIAL_RECONNECT_REQUIRED]);
-    JSON_TIME_OR_NULL(b, "answered_at", p->last_success_at != TIME_NONE, p->last_success_at);
+    JSON_TIME_OR_NULL(b, "last_success_at", p->last_success_at != TIME_NONE, p->last_success_at);
     JSON_I64_OR_NULL(b, "quota", p->units_per_day > 0, p->units_per_day);
     JSON_I64_OR_NULL(b, "quota_left", p->units_per_day > 0, p->units_left);
     JSON_I64_OR_NULL(b, "fallback_quota_left", p->fallback_units_left >= 0, p->fallback_units_left);
@@ -175,7 +176,7 @@ static void text_api(struct buf *b, const struct platform_health *p)
         buf_append(b, STR("not configured\n"));
         return;
     }
-    buf_printf(b, "%lld account%s connected", (long long)connected, connected == 1 ? "" : "s");
+    buf_printf(b, "%lld account%s connected", (long long)connected, plural(connected, "", "s"));
     if (reconnect)
         buf_printf(b, ", %lld reconnect required", (long long)reconnect);
     if (!p->configured)
@@ -202,7 +203,7 @@ static void text_errors(struct buf *b, const struct account_errors *errors)
 {
     for (size_t i = 0; i < errors->count; i++) {
         buf_printf(b, "                    %lld account%s: ", (long long)errors->list[i].accounts,
-                   errors->list[i].accounts == 1 ? "" : "s");
+                   plural(errors->list[i].accounts, "", "s"));
         cli_append_text(b, errors->list[i].error);
         buf_append_char(b, '\n');
     }
@@ -219,11 +220,12 @@ static void text_run(struct buf *b, const struct platforms_status *s, int platfo
 {
     const int64_t *n = s->counts[platform];
     const struct str name = platform_name((enum platform)platform);
-    buf_printf(b, "%-18.*s  %lld calls", (int)name.len, name.p, (long long)n[RUN_CALLS]);
+    buf_printf(b, "%-18.*s  %lld call%s", (int)name.len, name.p, (long long)n[RUN_CALLS],
+               plural(n[RUN_CALLS], "", "s"));
     for (int v = 0; v < OUTCOME_KINDS; v++)
         text_counter(b, s, platform, RUN_OUTCOME + v, outcome_kind_name((enum outcome_kind)v));
-    text_counter(b, s, platform, RUN_TOKENS, "tokens refreshed");
-    buf_printf(b, "; %lld posts read", (long long)n[RUN_READ]);
+    text_counter(b, s, platform, RUN_TOKENS, plural(n[RUN_TOKENS], "token refreshed", "tokens refreshed"));
+    buf_printf(b, "; %lld post%s read", (long long)n[RUN_READ], plural(n[RUN_READ], "", "s"));
     text_counter(b, s, platform, RUN_NO_DATA, "without numbers yet");
     text_counter(b, s, platform, RUN_MISSING, "missing");
     text_counter(b, s, platform, RUN_PERMANENT, "never with numbers");

@@ -17,7 +17,7 @@ static const char no_post[NO_POST_LEN + 1] = "10000000000000001";
 
 struct account_test {
     struct platform_session *session;
-    struct str post_id; /* p is NULL if the author has no post there */
+    struct str post_id; /* a post to read; p is NULL if the author has no post at the platform */
     int64_t posted_at;
 
     bool with_account; /* platform_call.with_account of the next call */
@@ -49,8 +49,8 @@ static enum err find_post(struct account_test *t)
 {
     const int64_t now = clock_wall_ms();
     struct platform_post known;
-    enum err err = store_list_live(t->session->store, t->session->account.author_row,
-                                   now - VIDEO_LIFE_DAYS * DAY_MS, now, select_post, t);
+    enum err err = store_list_live_videos(t->session->store, t->session->account.author_row,
+                                          now - VIDEO_LIFE_DAYS * DAY_MS, now, select_post, t);
     if (err || !t->post_id.p)
         return err;
     err = store_get_platform_post(t->session->store, &t->session->arena, t->session->desc->platform,
@@ -218,13 +218,13 @@ static enum cli_exit explain(const struct account_test *t)
 
 /* ---- the command ---- */
 
-/* A successful call clears earlier errors of the account. */
+/* Clears earlier errors of the account after a successful call. */
 static enum err record_success(const struct platform_session *a)
 {
     enum err err = store_begin(a->store);
     if (err)
         return err;
-    err = store_credential_ok(a->store, a->account.row, clock_wall_ms());
+    err = store_record_credential_success(a->store, a->account.row, clock_wall_ms());
     if (!err)
         return store_commit(a->store);
     store_rollback(a->store);
@@ -241,7 +241,7 @@ static enum cli_exit test_account(struct platform_session *a)
     if (!err && !a->network && a->token_refresh_result.status == TOKEN_REFRESHED &&
         t.outcome.kind == OUTCOME_OK)
         err = record_success(a);
-    return err ? platform_session_explain_error(err) : explain(&t);
+    return err ? platform_session_print_send_error(err) : explain(&t);
 }
 
 enum cli_exit platform_test(struct cli *cli, const struct cli_arguments *arguments)

@@ -3,9 +3,12 @@
 #include "fetch/sources.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/database.h"
 #include "cli/output.h"
+#include "cli/table.h"
+#include "net/ping.h"
 #include "vault/token_vault.h"
 #include "rules/rule_settings.h"
 
@@ -24,7 +27,7 @@ static void on_signal(int number)
     atomic_store(&stop, true);
 }
 
-/* The first signal stops the run after its open transaction, the second kills the process. */
+/* Makes the first signal stop the run after its open transaction, and the second one kill the process. */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -34,24 +37,61 @@ static void catch_signals(void)
 
 /* ---- report ---- */
 
-static void print_source(const struct refresh_counts *counts, enum source_kind kind)
+/* Calls add() for each counter that is not zero. */
+static void list_counts(const struct refresh_counts *counts, struct table *t,
+                        void (*add)(struct table *t, enum source_kind kind, struct str platform,
+                                    enum run_counter counter, int64_t value))
 {
-    for (int p = 0; p < REFRESH_PLATFORMS; p++) {
-        const int64_t *n = counts->n[kind][p];
-        const struct str platform = p < PLATFORM_COUNT ? platform_name((enum platform)p) : STR("");
-        for (int c = 0; c < RUN_COUNTERS; c++)
-            if (n[c])
-                printf("%-10s %-10.*s %-22s %lld\n", source_name(kind), (int)platform.len, platform.p,
-                       run_counter_name((enum run_counter)c), (long long)n[c]);
-    }
+    for (int kind = 0; kind < SOURCE_KINDS; kind++)
+        for (int p = 0; p < REFRESH_PLATFORMS; p++)
+            for (int c = 0; c < RUN_COUNTERS; c++)
+                if (counts->n[kind][p][c])
+                    add(t, (enum source_kind)kind,
+                        p < PLATFORM_COUNT ? platform_name((enum platform)p) : (struct str){NULL, 0},
+                        (enum run_counter)c, counts->n[kind][p][c]);
 }
 
-static enum cli_exit print_report(const struct refresh_report *report)
+static void add_count(struct table *t, enum source_kind kind, struct str platform, enum run_counter counter,
+                      int64_t value)
 {
-    printf("refresh: %s in %lld ms\n", run_state_name(report->state), (long long)report->duration_ms);
-    for (int kind = 0; kind < SOURCE_KINDS; kind++)
-        print_source(&report->counts, (enum source_kind)kind);
-    if (cli_flush())
+    table_add_text(t, str_from_cstr(source_name(kind)));
+    table_add_text(t, platform.p ? platform : STR("-"));
+    table_add_text(t, str_from_cstr(run_counter_name(counter)));
+    table_add_i64(t, value);
+}
+
+static void append_count(struct table *t, enum source_kind kind, struct str platform,
+                         enum run_counter counter, int64_t value)
+{
+    struct buf *b = &t->json;
+    json_open(b, '{');
+    JSON_STR(b, "source", str_from_cstr(source_name(kind)));
+    JSON_STR(b, "platform", platform);
+    JSON_STR(b, "name", str_from_cstr(run_counter_name(counter)));
+    JSON_I64(b, "value", value);
+    json_close(b, '}');
+}
+
+/* Prints the counters; with --json, as a member of the object. */
+static enum cli_exit print_counts(const struct refresh_report *report, bool is_json)
+{
+    static const char *const headings[] = {"SOURCE", "PLATFORM", "COUNTER", "#VALUE", NULL};
+    struct table t;
+    table_init(&t, headings, is_json);
+    list_counts(&report->counts, &t, is_json ? append_count : add_count);
+    if (!is_json) {
+        printf("refresh: %s in %lld ms\n", run_state_name(report->state), (long long)report->duration_ms);
+        return table_print(&t);
+    }
+    printf("{\"state\":\"%s\",\"duration_ms\":%lld,\"counts\":%.*s]}\n", run_state_name(report->state),
+           (long long)report->duration_ms, (int)t.json.len, t.json.p);
+    table_fini(&t);
+    return cli_flush();
+}
+
+static enum cli_exit print_report(const struct refresh_report *report, bool is_json)
+{
+    if (print_counts(report, is_json))
         return CLI_COULD_NOT;
     switch (report->state) {
     case RUN_SUCCEEDED: return CLI_DONE;
@@ -111,9 +151,9 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     struct refresh_report report;
     if (!read_wait(cli_value(arguments, "wait"), &wait_ms))
         return cli_fail(CLI_USAGE, "--wait must be 0 to %d seconds", WAIT_MAX_S);
-    const struct refresh_options options = {.rules = step_rules_configured(&cli->config),
+    const struct refresh_options options = {.rules = step_rules_from_config(&cli->config),
                                             .config = &cli->config,
-                                            .sources = sources_configured(&cli->config),
+                                            .sources = sources_from_config(&cli->config),
                                             .cause = CAUSE_COMMAND,
                                             .stop = &stop};
     if (!options.sources.sources[0])
@@ -128,13 +168,18 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     catch_signals();
     if (run_when_free(&options, &report, wait_ms))
         return cli_fail(CLI_COULD_NOT, "%s", report.why);
-    return print_report(&report);
+    const enum cli_exit printed = print_report(&report, cli_flag(arguments, "json"));
+    const bool is_complete = report.state == RUN_SUCCEEDED || report.state == RUN_PARTIAL;
+    if (is_complete && !ping_send_blocking("refresh", cli->config.refresh.ping_url) && !printed)
+        return cli_fail(CLI_PART, "the request to [refresh] ping_url failed (see the log line above)");
+    return printed;
 }
 
 static const struct cli_option refresh_options[] = {
     {.name = "wait",
      .argument = "SECONDS",
      .help = "How long to wait for another process's refresh to end, 0 to 3600; by default 30."},
+    {.name = "json", .help = "Print the result and all counters as JSON."},
     {0},
 };
 
@@ -145,6 +190,8 @@ static const struct cli_action actions[] = {
                     "transaction. Exit status 3: another process was still refreshing when the waiting "
                     "time had passed.",
      .partial = "readings or lines were rejected, or the run was stopped",
+     .examples = "viewtally refresh\n"
+                 "viewtally refresh --wait 0",
      .run = run},
     {0},
 };

@@ -5,26 +5,32 @@
  *
  * The draft is the new database under a temporary name. Everything that takes long or can fail happens in the
  * draft, so the old database stays in place until the new one is complete and synced. */
+#include "backup/backup_format.h"
 #include "base/clock.h"
 #include "base/file_owner.h"
+#include "base/json.h"
 #include "base/seam.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "cli/restore_drill.h"
 #include "cli/restore_report.h"
+#include "cli/std_stream.h"
 #include "store/carry.h"
 #include "store/replace.h"
 #include "store/store.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct restore {
-    const char *file; /* the backup */
+    const char *file;  /* the backup; "-" until standard input is copied */
+    const char *shown; /* its name in messages */
     const char *database;
-    bool force;
+    bool force, is_json;
     struct database_lock lock;
     struct replacement replacement;
     struct carry_result carried;
@@ -39,7 +45,7 @@ static enum cli_exit refuse_or_skip(const struct restore *r, const char *check, 
                         "%s. Nothing was changed. If you are sure that no process uses the database, "
                         "--force skips this check (%s)",
                         why, check);
-    printf("--force: skipped: %s: %s\n", check, why);
+    (void)fprintf(r->is_json ? stderr : stdout, "--force: skipped: %s: %s\n", check, why);
     return CLI_DONE;
 }
 
@@ -86,14 +92,14 @@ static enum err fill_draft(struct restore *r, struct error *error)
     int applied;
     enum err err = store_copy(r->file, draft, error);
     seam_kill_point();
-    if (err)
+    if (!err)
+        err = store_verify(draft, error);
+    if (!err)
+        err = store_migrate(draft, &applied, error);
+    if (err) {
+        error_replace(error, strstr(error->text, draft) ? draft : r->file, r->shown);
         return err;
-    err = store_verify(draft, error);
-    if (err)
-        return err;
-    err = store_migrate(draft, &applied, error);
-    if (err)
-        return err;
+    }
     seam_kill_point();
     return renew_draft(r, error);
 }
@@ -103,7 +109,7 @@ static void print_result(const struct restore *r)
     const struct replacement *p = &r->replacement;
     char owner[FILE_OWNER_TEXT_MAX];
     file_owner_format(p->path, owner);
-    printf("%s: restored from %s (%s)\n", r->database, r->file, owner);
+    printf("%s: restored from %s (%s)\n", r->database, r->shown, owner);
     if (p->moved[0])
         printf("The old database was moved to %s\n", p->before);
     for (int i = 0; i < REPLACE_COMPANIONS; i++)
@@ -112,23 +118,53 @@ static void print_result(const struct restore *r)
                    replace_companions[i]);
 }
 
+static enum cli_exit print_json(const struct restore *r)
+{
+    const struct replacement *p = &r->replacement;
+    struct buf b, name;
+    buf_init(&b, 1 << 30);
+    buf_init(&name, PATH_MAX);
+    json_open(&b, '{');
+    JSON_STR(&b, "database", str_from_cstr(r->database));
+    JSON_STR(&b, "restored_from", str_from_cstr(r->shown));
+    JSON_STR(&b, "replaced_database", str_from_cstr(p->moved[0] ? p->before : NULL));
+    JSON_KEY(&b, "replaced_files");
+    json_open(&b, '[');
+    for (int i = 0; i < REPLACE_COMPANIONS; i++) {
+        buf_reset(&name, PATH_MAX);
+        buf_printf(&name, "%s%s", p->before, replace_companions[i]);
+        if (p->moved[1 + i])
+            json_str(&b, buf_str(&name));
+    }
+    json_close(&b, ']');
+    const enum cli_exit code = restore_report_append_json(&b, r->database, &r->carried);
+    json_close(&b, '}');
+    buf_append_char(&b, '\n');
+    buf_fini(&name);
+    const enum cli_exit printed = cli_print(&b);
+    return code ? code : printed;
+}
+
 static enum cli_exit replace(struct restore *r)
 {
     struct error error;
-    if (replace_begin(&r->replacement, r->database, &error))
+    if (database_replace_begin(&r->replacement, r->database, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
     enum cli_exit code = CLI_DONE;
     if (fill_draft(r, &error))
         code = cli_fail(CLI_COULD_NOT, "%s", error.text);
     if (code == CLI_DONE)
         code = check_unused(r);
-    if (code == CLI_DONE && replace_publish(&r->replacement, clock_wall_ms() / SECOND_MS, &error))
+    if (code == CLI_DONE && database_replace_publish(&r->replacement, clock_wall_ms(), &error))
         code = cli_fail(CLI_COULD_NOT, "%s", error.text);
-    if (code)
-        replace_abort(&r->replacement);
-    else
-        print_result(r);
-    return code ? code : restore_report(r->database, &r->carried);
+    if (code) {
+        database_replace_abort(&r->replacement);
+        return code;
+    }
+    if (r->is_json)
+        return print_json(r);
+    print_result(r);
+    return restore_report(r->database, &r->carried);
 }
 
 static bool is_same_file(const char *a, const char *b)
@@ -137,32 +173,108 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static enum cli_exit run_restore(struct cli *cli, const struct cli_arguments *arguments)
+/* Copies standard input to a file. Checks its header here, because messages about it should not name a
+ * temporary file. */
+static enum cli_exit read_input(const struct cli *cli, char input[FILE_PATH_MAX])
 {
-    struct restore r = {.file = arguments->operands[0],
-                        .database = cli->config.store.path,
-                        .force = cli_flag(arguments, "force"),
-                        .lock.file.fd = -1};
     struct error error;
-    enum cli_exit code = CLI_DONE;
-    if (access(r.file, R_OK) != 0)
-        return cli_fail(CLI_COULD_NOT, "cannot read %s: %s", r.file, strerror(errno));
-    if (is_same_file(r.file, r.database))
-        return cli_fail(CLI_USAGE, "%s is the database itself: choose a backup", r.file);
-    if (database_lock_exclude(&r.lock, r.database, &error))
-        code = refuse_or_skip(&r, "the database lock", error.text);
-    if (code == CLI_DONE)
-        code = check_unused(&r);
-    if (code == CLI_DONE)
-        code = replace(&r);
-    database_lock_release(&r.lock);
+    const enum cli_exit code = std_stream_save_input(cli, input);
+    if (code)
+        return code;
+    if (!backup_format_check(input, "standard input", &error) && !store_check_identity(input, &error))
+        return CLI_DONE;
+    (void)unlink(input);
+    error_replace(&error, input, "standard input");
+    return cli_fail(CLI_PART, "%s. Nothing was changed", error.text);
+}
+
+/* Replaces the database with the backup. Standard input is copied only here, after the checks, because
+ * copying may take long. */
+static enum cli_exit replace_from(struct cli *cli, struct restore *r)
+{
+    char input[FILE_PATH_MAX];
+    if (strcmp(r->file, "-") != 0)
+        return replace(r);
+    enum cli_exit code = read_input(cli, input);
+    if (code)
+        return code;
+    r->file = input;
+    code = replace(r);
+    (void)unlink(input);
     return code;
 }
 
+static enum cli_exit replace_database(struct cli *cli, struct restore *r)
+{
+    struct error error;
+    enum cli_exit code = CLI_DONE;
+    if (strcmp(r->file, "-") != 0 && backup_format_check(r->file, r->file, &error))
+        return cli_fail(CLI_COULD_NOT, "%s", error.text);
+    if (database_lock_acquire_exclusive(&r->lock, r->database, &error))
+        code = refuse_or_skip(r, "the database lock", error.text);
+    if (code == CLI_DONE)
+        code = check_unused(r);
+    if (code == CLI_DONE)
+        code = replace_from(cli, r);
+    database_lock_release(&r->lock);
+    return code;
+}
+
+static enum cli_exit drill(struct cli *cli, const char *file, bool is_json)
+{
+    char input[FILE_PATH_MAX];
+    log_set(LOG_NOTHING, cli->config.log.format); /* the report contains what would be logged */
+    if (strcmp(file, "-") != 0)
+        return restore_drill(cli, file, file, is_json);
+    enum cli_exit code = std_stream_save_input(cli, input);
+    if (code)
+        return code;
+    code = restore_drill(cli, input, "standard input", is_json);
+    (void)unlink(input);
+    return code;
+}
+
+static enum cli_exit check_file(const struct restore *r)
+{
+    struct stat st;
+    if (strcmp(r->file, "-") == 0)
+        return CLI_DONE;
+    if (access(r->file, R_OK) != 0 || stat(r->file, &st) != 0)
+        return cli_fail(CLI_COULD_NOT, "cannot read %s: %s", r->file, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return cli_fail(CLI_USAGE, "%s is not a regular file; to read a pipe, use - with standard input",
+                        r->file);
+    if (is_same_file(r->file, r->database))
+        return cli_fail(CLI_USAGE, "%s is the database itself: choose a backup", r->file);
+    return CLI_DONE;
+}
+
+static enum cli_exit run_restore(struct cli *cli, const struct cli_arguments *arguments)
+{
+    const bool is_input = strcmp(arguments->operands[0], "-") == 0;
+    struct restore r = {.file = arguments->operands[0],
+                        .shown = is_input ? "standard input" : arguments->operands[0],
+                        .database = cli->config.store.path,
+                        .force = cli_flag(arguments, "force"),
+                        .is_json = cli_flag(arguments, "json"),
+                        .lock.file.fd = -1};
+    const enum cli_exit code = check_file(&r);
+    if (code)
+        return code;
+    return cli_flag(arguments, "drill") ? drill(cli, r.file, r.is_json) : replace_database(cli, &r);
+}
+
 static const struct cli_option restore_options[] = {
+    {.name = "drill",
+     .help =
+         "Restore to a temporary directory ($TMPDIR, or else beside the database), check every page and "
+         "that all numbers agree, print a report, and delete the copy. Changes nothing; the server may keep "
+         "running. Exit status 1: the backup cannot be restored."},
+    {.name = "json", .help = "Print the result as JSON."},
     {.name = "force",
-     .help = "Skip the checks that no process uses the database: of its lock file, its SQLite lock and its "
-             "readability. Stop the server yourself first: a server that is still running would lose data."},
+     .help =
+         "Skip the checks that no process uses the database (its lock file, its SQLite lock, and whether it "
+         "can be read). Stop the server yourself first: a server that is still running would lose data."},
     {0},
 };
 
@@ -172,15 +284,19 @@ static const struct cli_action actions[] = {
      .operands_max = 1,
      .options = restore_options,
      .description =
-         "Verifies FILE, migrates a copy of it to this version and replaces the database with the copy. The "
+         "Verifies FILE (-: standard input), migrates a copy of it to this version and replaces the database "
+         "with the copy. The "
          "old database and its -wal, -shm and -journal files are renamed to DATABASE.before-TIME. The new "
          "database gets the owner, group and permissions of the old one. Event ids are never reused. "
          "Revocations made after the backup (of keys, plans, apps, secrets, passwords and platform accounts) "
-         "are carried over from the old database. If it cannot be read completely, the command lists "
-         "everything that is valid in the restored database, with ids, so that you can revoke it.\n\n"
+         "are carried over from the old database. If the old database cannot be read completely, the command "
+         "lists everything that is valid in the restored database, with ids, so that you can revoke it.\n\n"
          "If a restore is interrupted, the database may be missing, and the server then refuses to start. "
          "Run the restore again.",
-     .examples = "viewtally restore /var/backups/viewtally.db",
+     .partial = "with --drill, the backup cannot be restored; or standard input is empty or not a backup",
+     .examples = "viewtally restore --drill /var/backups/viewtally.db\n"
+                 "viewtally restore /var/backups/viewtally.db\n"
+                 "ssh backup.example cat viewtally.db.zst | zstd -d | viewtally restore -",
      .run = run_restore},
     {0},
 };

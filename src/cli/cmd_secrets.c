@@ -1,7 +1,11 @@
 /* viewtally secrets: init, rotate, check. vault/seal.h describes the key file. */
+#include "base/file_owner.h"
+#include "base/json.h"
+#include "base/plural.h"
 #include "cli/arguments.h"
 #include "cli/database.h"
 #include "cli/output.h"
+#include "cli/table.h"
 #include "vault/token_vault.h"
 
 #include <stdio.h>
@@ -12,17 +16,24 @@ static const char *configured_file(const struct cli *cli)
     return *path ? path : NULL;
 }
 
+#define WITHOUT_KEY_FILE                                                                                     \
+    "[secrets] key_file is not set, so no tokens of platform accounts can be stored: create a key with "     \
+    "viewtally secrets init FILE, and set [secrets] key_file = FILE"
+
 static enum cli_exit init(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct error error;
+    char owner[FILE_OWNER_TEXT_MAX];
     const char *file = configured_file(cli);
     const char *path = arguments->operand_count ? arguments->operands[0] : file;
     if (!path)
         return cli_fail(CLI_USAGE, "FILE is missing: name a file or set [secrets] key_file");
-    enum err err = seal_create_key_file(path, &error);
+    enum err err = seal_create_key_file(path, cli->config.store.path, &error);
     if (err)
         return cli_fail(err == ERR_EXISTS ? CLI_PART : CLI_COULD_NOT, "%s", error.text);
-    printf("%s contains a new key. Keep a copy of it, but apart from the backups of the database.\n", path);
+    file_owner_format(path, owner);
+    printf("%s contains a new key (%s). Keep a copy of it, but apart from the backups of the database.\n",
+           path, owner);
     if (!file || strcmp(file, path) != 0)
         printf("Set it in the configuration: [secrets] key_file = %s\n", path);
     return CLI_DONE;
@@ -44,7 +55,7 @@ static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *argumen
     struct key_rotation_result done;
     (void)arguments;
     if (!configured_file(cli))
-        return cli_fail(CLI_USAGE, "[secrets] key_file is not set");
+        return cli_fail(CLI_USAGE, WITHOUT_KEY_FILE);
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
@@ -56,61 +67,115 @@ static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *argumen
             "%s. Accounts that could be decrypted before can still be decrypted. Run this command again.",
             error.text);
     printf("The new key is %08x; %lld account%s resealed, and the old key was removed from the file.\n"
-           "Old backups of the database need a copy of the old key file: keep one as long as those.\n",
-           done.key_id, (long long)done.resealed, done.resealed == 1 ? " was" : "s were");
+           "Old backups of the database need a copy of the old key file: keep it as long as you keep these "
+           "backups.\n",
+           done.key_id, (long long)done.resealed, plural(done.resealed, " was", "s were"));
     return CLI_DONE;
 }
 
-static void print_keys(const struct seal_keys *keys)
-{
-    uint32_t ids[SEAL_KEYS_MAX];
+struct key_file_report {
+    uint32_t ids[SEAL_KEYS_MAX]; /* the first one encrypts, and all decrypt */
     size_t count;
-    seal_list_key_ids(keys, ids, &count);
-    for (size_t i = 0; i < count; i++)
-        printf("key %08x  %s\n", ids[i], i ? "decrypts" : "encrypts and decrypts");
+    int64_t accounts;
+};
+
+static enum cli_exit print_keys(const struct key_file_report *r)
+{
+    static const char *const headings[] = {"KEY", "USE", NULL};
+    struct table t;
+    table_init(&t, headings, false);
+    for (size_t i = 0; i < r->count; i++) {
+        buf_printf(&t.cells, "%08x", r->ids[i]);
+        table_end_cell(&t);
+        table_add_text(&t, i ? STR("decrypts") : STR("encrypts and decrypts"));
+    }
+    return table_print(&t);
+}
+
+static enum cli_exit print_json(const struct key_file_report *r)
+{
+    struct buf b;
+    buf_init(&b, 64 * 1024);
+    json_open(&b, '{');
+    JSON_KEY(&b, "keys");
+    json_open(&b, '[');
+    for (size_t i = 0; i < r->count; i++) {
+        char id[16];
+        (void)snprintf(id, sizeof id, "%08x", r->ids[i]);
+        json_open(&b, '{');
+        JSON_STR(&b, "id", str_from_cstr(id));
+        JSON_BOOL(&b, "encrypts", i == 0);
+        json_close(&b, '}');
+    }
+    json_close(&b, ']');
+    JSON_I64(&b, "accounts", r->accounts);
+    json_close(&b, '}');
+    buf_append_char(&b, '\n');
+    return cli_print(&b);
 }
 
 static enum cli_exit check(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct error error;
     struct seal_keys *keys;
-    int64_t rows = 0;
-    (void)arguments;
+    struct key_file_report report = {.accounts = 0};
+    const bool is_json = cli_flag(arguments, "json");
     enum err err = seal_keys_open(&keys, configured_file(cli), &error);
     if (err)
         return cli_fail(exit_of(err), "%s", error.text);
-    print_keys(keys);
+    seal_list_key_ids(keys, report.ids, &report.count);
     seal_keys_close(keys);
+    if (!is_json && configured_file(cli) && print_keys(&report))
+        return CLI_COULD_NOT;
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
-    err = vault_inspect(&cli->config, store, true, &rows, &error);
+    err = vault_inspect(&cli->config, store, true, &report.accounts, &error);
     store_close(store);
     if (err)
         return cli_fail(exit_of(err), "%s", error.text);
-    printf("%lld account%s, all can be decrypted\n", (long long)rows, rows == 1 ? "" : "s");
-    return CLI_DONE;
+    if (is_json)
+        return print_json(&report);
+    if (!configured_file(cli)) {
+        printf("No account needs a key. %s.\n", WITHOUT_KEY_FILE);
+        return cli_flush();
+    }
+    printf("%lld account%s, all can be decrypted\n", (long long)report.accounts,
+           plural(report.accounts, "", "s"));
+    return cli_flush();
 }
+
+static const struct cli_option check_options[] = {
+    {.name = "json", .help = "Print the ids of the keys and the number of accounts as JSON."},
+    {0},
+};
 
 static const struct cli_action actions[] = {
     {.name = "init",
      .operands = "[FILE]",
      .operands_max = 1,
      .summary = "Creates the key file with a new key. Only its owner can read the file.",
-     .description = "FILE is by default [secrets] key_file. An existing file is never overwritten.",
+     .description =
+         "FILE is by default [secrets] key_file. An existing file is never overwritten. If root runs this "
+         "command, the file belongs to the owner of the database, so that the server can read it.",
      .partial = "the file exists",
+     .examples = "viewtally secrets init /etc/viewtally/secrets.key",
      .run = init},
     {.name = "rotate",
      .summary = "Adds a new key to the file, reseals all accounts and removes the old key.",
      .description =
-         "You need not stop servers. If the command is interrupted, the tokens of all accounts can still be "
+         "You need not stop servers, unless systemd passes the key file to them (LoadCredential=). If the "
+         "command is interrupted, the tokens of all accounts can still be "
          "decrypted; run it again.",
      .partial = "an account cannot be decrypted",
+     .examples = "viewtally secrets rotate",
      .run = rotate},
     {.name = "check",
+     .options = check_options,
      .summary = "Checks that the tokens of all accounts can be decrypted.",
      .description = "Exit status 2: the key file is missing or invalid.",
      .partial = "an account cannot be decrypted",
+     .examples = "viewtally secrets check",
      .run = check},
     {0},
 };

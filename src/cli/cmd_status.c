@@ -1,13 +1,17 @@
-/* viewtally status: the state of the refresh, read from the database. */
+/* viewtally status: the state of the refresh and of backups, read from the database. */
+#include "backup/backup_run.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "cli/arguments.h"
 #include "cli/database.h"
 #include "cli/output.h"
+#include "cli/redis_state.h"
 #include "fetch/sources.h"
-#include "refresh/lease.h"
-#include "refresh/refresh.h"
+#include "jobs/lease.h"
+#include "refresh/schedule.h"
+#include "store/backups.h"
 #include "vault/platform_health.h"
 
 #include <stdio.h>
@@ -31,7 +35,9 @@ struct service_status {
     int64_t last_started_at, last_finished_at; /* of the newest complete run */
     int64_t live, stale;                       /* numbers of videos */
     int64_t database_bytes, wal_bytes;
+    struct backup_state backup;
     struct platform_health platforms[PLATFORM_APIS];
+    struct redis_state redis;
     struct shown_run runs[RUNS_SHOWN];
     int run_count;
     struct arena arena; /* for the texts of the members above */
@@ -83,9 +89,9 @@ static enum err count_videos(struct service_status *s, struct store *store)
 {
     int64_t author = 0, live, stale;
     enum err err;
-    while ((err = store_next_author(store, author, &author)) == OK) {
-        err = store_count_live(store, author, s->now - VIDEO_LIFE_DAYS * DAY_MS, s->now, s->now - STALE_MS,
-                               &live, &stale);
+    while ((err = store_find_next_author(store, author, &author)) == OK) {
+        err = store_count_live_videos(store, author, s->now - VIDEO_LIFE_DAYS * DAY_MS, s->now,
+                                      s->now - STALE_MS, &live, &stale);
         if (err)
             break;
         s->live += live;
@@ -96,13 +102,15 @@ static enum err count_videos(struct service_status *s, struct store *store)
 
 static enum err read_all(struct service_status *s, struct store *store)
 {
-    enum err err = store_read_lease(store, &s->lease);
+    enum err err = store_read_lease(store, LEASE_REFRESH, &s->lease);
     if (err)
         return err;
-    err = store_last_complete_run(store, &s->last_started_at, &s->last_finished_at);
+    err = store_get_last_complete_run(store, &s->last_started_at, &s->last_finished_at);
     if (err)
         return err;
     err = read_runs(s, store);
+    if (!err)
+        err = store_read_backup_state(store, &s->backup);
     for (int api = 0; api < PLATFORM_APIS && !err; api++)
         err = platform_health_read(store, s->config, (enum platform_api)api, s->now, &s->platforms[api]);
     return err ? err : count_videos(s, store);
@@ -167,7 +175,7 @@ static void json_run(struct buf *b, const struct service_status *s, const struct
     json_open(b, '{');
     JSON_I64(b, "id", row->row);
     JSON_STR(b, "cause", str_from_cstr(run_cause_name(row->cause)));
-    JSON_STR(b, "outcome", str_from_cstr(run_state_name((enum run_state)outcome_of(s, row))));
+    JSON_STR(b, "result", str_from_cstr(run_state_name((enum run_state)outcome_of(s, row))));
     JSON_STR(b, "error", row->error);
     JSON_STR(b, "holder", row->holder);
     JSON_TIME(b, "started_at", row->started_at);
@@ -193,7 +201,7 @@ static void json_refresh(struct buf *b, const struct service_status *s)
                       s->last_finished_at);
     JSON_TIME_OR_NULL(b, "next_at", is_enabled(s), slot_next(&s->rule, s->now, s->last_started_at));
     JSON_STR(b, "running", is_held(s) ? str_from_cstr(s->lease.holder) : (struct str){0});
-    JSON_TIME_OR_NULL(b, "running_since", is_held(s), s->lease.taken_at);
+    JSON_TIME_OR_NULL(b, "running_since", is_held(s), s->lease.acquired_at);
     json_close(b, '}');
 }
 
@@ -232,6 +240,42 @@ static void json_platforms(struct buf *b, const struct service_status *s)
     json_close(b, ']');
 }
 
+static bool backup_is_enabled(const struct service_status *s)
+{
+    return *s->config->backup.directory != '\0';
+}
+
+/* If a scheduled backup is due, returns true and sets `*at` to the time at which it became due. Otherwise
+ * sets `*at` to the time of the next one. A due backup may be delayed by the server's pause after a failure,
+ * which the database does not contain. */
+static bool backup_is_due(const struct service_status *s, int64_t *at)
+{
+    const struct slot_rule rule = backup_rule(s->config);
+    *at = slot_next(&rule, s->now, s->backup.started_at);
+    return slot_is_due(&rule, s->now, s->backup.started_at);
+}
+
+static void json_backup(struct buf *b, const struct service_status *s)
+{
+    const struct backup_state *state = &s->backup;
+    const bool has_last = state->finished_at != TIME_NONE;
+    int64_t next_at;
+    const bool is_due = backup_is_due(s, &next_at);
+    JSON_KEY(b, "backup");
+    json_open(b, '{');
+    JSON_STR(b, "directory",
+             backup_is_enabled(s) ? str_from_cstr(s->config->backup.directory) : (struct str){0});
+    JSON_TIME_OR_NULL(b, "last_started_at", has_last, state->started_at);
+    JSON_TIME_OR_NULL(b, "last_finished_at", has_last, state->finished_at);
+    JSON_STR(b, "last_file", has_last ? str_from_cstr(state->file) : (struct str){0});
+    JSON_I64_OR_NULL(b, "last_bytes", has_last, state->bytes);
+    JSON_TIME_OR_NULL(b, "next_at", backup_is_enabled(s), next_at);
+    JSON_BOOL(b, "due", backup_is_enabled(s) && is_due);
+    JSON_TIME_OR_NULL(b, "failed_at", state->failed_at != TIME_NONE, state->failed_at);
+    JSON_STR(b, "error", *state->error ? str_from_cstr(state->error) : (struct str){0});
+    json_close(b, '}');
+}
+
 static void print_json(struct buf *b, const struct service_status *s)
 {
     json_open(b, '{');
@@ -244,6 +288,8 @@ static void print_json(struct buf *b, const struct service_status *s)
     json_close(b, '}');
     json_backlog(b, s);
     json_platforms(b, s);
+    redis_state_json(&s->redis, b);
+    json_backup(b, s);
     JSON_KEY(b, "database");
     json_open(b, '{');
     JSON_STR(b, "path", str_from_cstr(s->config->store.path));
@@ -282,7 +328,7 @@ static void text_refresh(struct buf *b, const struct service_status *s)
     else
         buf_printf(b, "up to date");
     if (is_enabled(s) && is_held(s)) {
-        cli_append_time(b, s->lease.taken_at);
+        cli_append_time(b, s->lease.acquired_at);
         buf_printf(b, " by %s", s->lease.holder);
     }
     buf_printf(b, "\nlast       ");
@@ -303,8 +349,8 @@ static void text_backlog(struct buf *b, const struct service_status *s)
         const struct source *source = s->sources.sources[i];
         struct source_backlog backlog;
         if (source->backlog && source->backlog(s->config, &backlog))
-            buf_printf(b, "%-10s %lld pending files, %lld bytes\n", source_name(source->kind),
-                       (long long)backlog.files, (long long)backlog.bytes);
+            buf_printf(b, "%-10s %lld pending file%s, %lld bytes\n", source_name(source->kind),
+                       (long long)backlog.files, plural(backlog.files, "", "s"), (long long)backlog.bytes);
     }
 }
 
@@ -331,6 +377,11 @@ static void text_platforms(struct buf *b, const struct service_status *s)
     buf_printf(b, " (viewtally platform status)\n");
 }
 
+static void text_runs_heading(struct buf *b)
+{
+    buf_printf(b, "\n%-19s  %-8s  %-12s  %10s  %s\n", "STARTED", "CAUSE", "RESULT", "DURATION", "COUNTS");
+}
+
 static void text_run(struct buf *b, const struct service_status *s, const struct shown_run *run)
 {
     const struct run_row *row = &run->row;
@@ -342,14 +393,46 @@ static void text_run(struct buf *b, const struct service_status *s, const struct
         buf_printf(b, "%7lld ms  ", (long long)(row->finished_at - row->started_at));
     else
         buf_printf(b, "%10s  ", "");
-    buf_printf(b, "%lld accepted, %lld rejected, %lld bad lines, %lld events",
+    const int64_t bad_lines = sum_of(run, STR("bad_lines"));
+    const int64_t events = sum_of(run, STR("viral_events")) + sum_of(run, STR("milestone_events"));
+    buf_printf(b, "%lld accepted, %lld rejected, %lld bad line%s, %lld event%s",
                (long long)sum_of(run, STR("accepted")), (long long)sum_of(run, STR("rejected:")),
-               (long long)sum_of(run, STR("bad_lines")),
-               (long long)(sum_of(run, STR("viral_events")) + sum_of(run, STR("milestone_events"))));
+               (long long)bad_lines, plural(bad_lines, "", "s"), (long long)events, plural(events, "", "s"));
     if (row->error.p) {
         buf_printf(b, ": ");
         cli_append_text(b, row->error);
     }
+    buf_append_char(b, '\n');
+}
+
+static void text_backup(struct buf *b, const struct service_status *s)
+{
+    const struct backup_state *state = &s->backup;
+    buf_printf(b, "backup     ");
+    if (!backup_is_enabled(s)) {
+        buf_printf(b, "off: [backup] directory is not set\n");
+        return;
+    }
+    if (state->finished_at == TIME_NONE) {
+        buf_printf(b, "never made");
+    } else {
+        buf_printf(b, "last ");
+        cli_append_time(b, state->started_at);
+        buf_printf(b, " (%s, %lld bytes)", state->file, (long long)state->bytes);
+    }
+    int64_t next_at;
+    const bool is_due = backup_is_due(s, &next_at);
+    buf_printf(b, is_due ? ", due since " : ", next ");
+    cli_append_time(b, next_at);
+    buf_append_char(b, '\n');
+    if (state->failed_at == TIME_NONE)
+        return;
+    buf_printf(b, "           FAILED at ");
+    cli_append_time(b, state->failed_at);
+    buf_printf(b, ": ");
+    cli_append_text(b, str_from_cstr(state->error));
+    if (is_due)
+        buf_printf(b, "; the server retries after a pause of 1 to 60 minutes");
     buf_append_char(b, '\n');
 }
 
@@ -358,12 +441,14 @@ static void print_text(struct buf *b, const struct service_status *s)
     text_refresh(b, s);
     text_backlog(b, s);
     text_platforms(b, s);
+    redis_state_text(&s->redis, b);
     buf_printf(b, "videos     %lld live, %lld of them not updated for two hours\n", (long long)s->live,
                (long long)s->stale);
+    text_backup(b, s);
     buf_printf(b, "database   %s: %lld bytes, %lld in the write-ahead log\n", s->config->store.path,
                (long long)s->database_bytes, (long long)s->wal_bytes);
     if (s->run_count)
-        buf_printf(b, "\n");
+        text_runs_heading(b);
     for (int i = 0; i < s->run_count; i++)
         text_run(b, s, &s->runs[i]);
 }
@@ -378,11 +463,12 @@ static enum cli_exit gather(struct service_status *s)
     if (store_open(&store, &options, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
     s->now = clock_wall_ms();
-    s->sources = sources_configured(s->config);
-    s->rule = slot_rule_of(s->config, 0);
-    s->rule.jitter_ms = 0; /* the jitter of a server is not known here; each has its own */
+    s->sources = sources_from_config(s->config);
+    s->rule = refresh_slot_rule(s->config, 0);
+    s->rule.jitter_ms = 0; /* each server has its own random delay, which is unknown here */
     enum err err = read_all(s, store);
     store_close(store);
+    redis_state_read(&s->redis, s->config);
     s->database_bytes = file_bytes(s->config->store.path, "");
     s->wal_bytes = file_bytes(s->config->store.path, "-wal");
     return err ? cli_fail(CLI_COULD_NOT, "database error: %s", err_name(err)) : CLI_DONE;
@@ -417,14 +503,17 @@ static const struct cli_action actions[] = {
      .description =
          "Shows whether the refresh is running, overdue or up to date; the time of the next run; pending "
          "files; the number of videos younger than 30 days, and how many of them have not been updated "
-         "for two hours; the size of the database; and the results of the last ten runs. Times are in "
+         "for two hours; the last and next scheduled backup; the size of the database; and the results of "
+         "the last ten runs. Times are in "
          "UTC.",
+     .examples = "viewtally status\n"
+                 "viewtally status --json | jq .refresh.overdue",
      .run = run},
     {0},
 };
 
 const struct cli_command cli_status = {
     .name = "status",
-    .summary = "show the state of the refresh",
+    .summary = "show the state of the refresh and of backups",
     .actions = actions,
 };

@@ -3,14 +3,33 @@
 
 #include "cli/output.h"
 #include "store/transaction_scope.h"
+#include "store/upgrade.h"
+
+#include <unistd.h>
 
 enum { ARENA_BYTES = 4096 };
+
+enum err cli_check_creatable(const struct cli *cli, struct error *error)
+{
+    const char *path = cli->config.store.path;
+    const struct config_origin *origin = config_origin_of(&cli->config, "store", "path");
+    const bool is_named = origin->is_from_environment || (origin->line && !cli->is_system_config);
+    if (is_named || (origin->line && *path == '/') || access(path, F_OK) == 0)
+        return OK;
+    return error_set(error, ERR_INVALID,
+                     "%s: set [store] path to %s of the database (or VIEWTALLY_STORE_PATH), or name a "
+                     "configuration file with --config; nothing was created",
+                     cli->config_path ? cli->config_path : "no configuration file",
+                     origin->line ? "the absolute path" : "the path");
+}
 
 bool cli_lock_database(struct cli *cli, bool creates)
 {
     struct error error;
-    if (cli->lock.file.fd >= 0 ||
-        database_lock_share(&cli->lock, cli->config.store.path, creates, &error) == OK)
+    if (cli->lock.file.fd >= 0)
+        return true;
+    if ((!creates || cli_check_creatable(cli, &error) == OK) &&
+        database_lock_acquire_shared(&cli->lock, cli->config.store.path, creates, &error) == OK)
         return true;
     (void)cli_fail(CLI_COULD_NOT, "%s", error.text);
     return false;
@@ -19,11 +38,14 @@ bool cli_lock_database(struct cli *cli, bool creates)
 bool cli_migrate_store(struct cli *cli, bool creates)
 {
     const char *path = cli->config.store.path;
+    const struct upgrade_options options = {.mode = UPGRADE_AUTOMATIC, .creates = creates};
+    struct upgrade_result result;
     struct error error;
-    int applied;
     if (!cli_lock_database(cli, creates))
         return false;
-    enum err err = creates ? store_create(path, &applied, &error) : store_migrate(path, &applied, &error);
+    enum err err = upgrade_database(&cli->lock, path, &options, &result, &error);
+    if (result.backup[0])
+        cli_note("the database was copied to %s before it was migrated", result.backup);
     if (err)
         (void)cli_fail(CLI_COULD_NOT, "%s", error.text);
     return !err;
@@ -43,9 +65,10 @@ struct store *cli_open_store(struct cli *cli)
     return store;
 }
 
+/* Returns true if the command prints the error itself (see cli_work). */
 static bool is_for_command(enum err err)
 {
-    return err == ERR_NOT_FOUND || err == ERR_EXISTS || err == ERR_INVALID;
+    return err == ERR_NOT_FOUND || err == ERR_EXISTS || err == ERR_INVALID || err == ERR_CANCELED;
 }
 
 struct work_call {

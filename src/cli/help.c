@@ -144,6 +144,19 @@ void cli_print_help(const struct cli_command *command, const struct cli_action *
     }
 }
 
+void cli_print_topics(void)
+{
+    printf("Topics:\n");
+    for (const struct help_topic *t = help_topics; t->name; t++)
+        printf("  %-14s %s\n", t->name, t->summary);
+}
+
+void cli_print_topic(const struct help_topic *topic)
+{
+    printf("%s: %s\n\n", topic->name, topic->summary);
+    write_text(stdout, topic->text, 0);
+}
+
 const char cli_exit_statuses[] = "0 done; 1 partly done, or the input was bad; 2 wrong usage or "
                                  "configuration; 3 database or network failure";
 
@@ -154,8 +167,14 @@ void cli_print_overview(const struct cli_command *const *commands, size_t count)
            "Commands:\n");
     for (size_t i = 0; i < count; i++)
         printf("  %-14s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\n`viewtally COMMAND --help` describes one command; `viewtally --version` shows the build.\n"
-           "The configuration is FILE, else $VIEWTALLY_CONFIG, else ./config.ini, else the defaults;\n"
+    printf("\n");
+    cli_print_topics();
+    printf("\n`viewtally help COMMAND` (or COMMAND --help) describes one command, `viewtally help TOPIC` a "
+           "topic;\n"
+           "`viewtally --version` shows the build,\n"
+           "`viewtally --licenses` the notices of its libraries.\n"
+           "The configuration is FILE, else $VIEWTALLY_CONFIG, else ./config.ini, else\n" CLI_SYSTEM_CONFIG
+           ", else the defaults;\n"
            "VIEWTALLY_<SECTION>_<KEY> in the environment overrides a key.\n\n"
            "Exit status: %s.\n",
            cli_exit_statuses);

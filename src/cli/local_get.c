@@ -85,7 +85,7 @@ enum err local_get(const char *address, const char *path, int timeout_ms, int *s
         out_of_memory();
     const struct http_request request = {.origin = origin, .method = "GET", .path = str_from_cstr(path)};
     (void)http_client_send(client, &request, on_done, &call);
-    while (http_client_call_count(client))
+    while (http_client_count_calls(client))
         (void)uv_run(&loop, UV_RUN_ONCE);
     http_client_close(client, on_client_closed, NULL);
     (void)uv_run(&loop, UV_RUN_DEFAULT);

@@ -38,7 +38,7 @@ static bool is_rate_header(struct str name)
     return false;
 }
 
-/* A body that is not JSON is replaced by a constant. */
+/* Anonymizes the response. Replaces a body that is not JSON by a constant. */
 static void anonymize_response(struct recording *r)
 {
     struct arena *arena = &r->session->call_arena;

@@ -212,7 +212,7 @@ enum cli_exit platform_session_print_token_error(const struct platform_session *
                     t->code);
 }
 
-enum cli_exit platform_session_explain_error(enum err err)
+enum cli_exit platform_session_print_send_error(enum err err)
 {
     if (err == ERR_NOT_FOUND || err == ERR_CORRUPT)
         return cli_fail(CLI_USAGE, "the tokens cannot be decrypted (see viewtally secrets check)");

@@ -16,14 +16,14 @@ struct platform_session {
     struct token_refresher *refresher;
     const struct platform_desc *desc;
     struct platform_options options; /* by_key is false: calls use the account's token */
-    struct arena arena;              /* for the account and for texts of the command */
+    struct arena arena;              /* memory of the account and of texts of the command */
     struct credential account;
     bool refreshed, waiting;
-    struct token_refresh_result token_refresh_result; /* of the last platform_session_refresh() */
+    struct token_refresh_result token_refresh_result; /* result of the last platform_session_refresh() */
 
     /* Set by platform_session_send(): */
     const struct http_request *request;
-    struct arena call_arena; /* for request and response; wiped before the next call */
+    struct arena call_arena; /* memory of request and response; wiped before the next call */
     struct http_response response;
     const char *network; /* the network error if there is no response, else NULL */
     char network_text[256];
@@ -53,6 +53,6 @@ void platform_session_name(const struct platform_session *a, char name[SESSION_N
 /* Prints why the tokens could not be refreshed. Returns the exit status. */
 enum cli_exit platform_session_print_token_error(const struct platform_session *a);
 /* Prints why platform_session_send() returned `err`. Returns the exit status. */
-enum cli_exit platform_session_explain_error(enum err err);
+enum cli_exit platform_session_print_send_error(enum err err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Log lines about the connection are suppressed: the command reports itself that Redis is unavailable. */
+/* Log lines about the connection are suppressed: the command itself reports that Redis is unavailable. */
 #include "cli/redis_session.h"
 
 #include "base/check.h"
@@ -30,7 +30,7 @@ enum err redis_session_open(struct redis_session *s, const struct config *c, str
     CHECK(uv_loop_init(&s->loop) == 0 && uv_timer_init(&s->loop, &s->deadline) == 0);
     s->deadline.data = s;
     CHECK(uv_timer_start(&s->deadline, on_deadline, SESSION_MS, 0) == 0);
-    log_set(LOG_ERROR, c->log.format);
+    log_set(LOG_NOTHING, c->log.format);
     s->redis = redis_new(&s->loop, &options, redis_scripts, s->probes.probes, REDIS_PROBES);
     CHECK(s->redis);
     while (!s->timed_out && !redis_is_up(s->redis) && !redis_is_unavailable(s->redis))

@@ -10,7 +10,7 @@ static void write_cell(FILE *to, const char *text)
         (void)fprintf(to, "%s%c", *text == '|' ? "\\" : "", *text);
 }
 
-/* A paragraph that is printed unchanged becomes a code block. */
+/* Writes the text as Markdown. A paragraph that is printed unchanged becomes a code block. */
 static void write_text(FILE *to, const char *text)
 {
     const struct str s = str_from_cstr(text);
@@ -81,13 +81,22 @@ static void write_command(FILE *to, const struct cli_command *command)
 
 void cli_write_commands(FILE *to, const struct cli_command *const *commands, size_t count)
 {
-    (void)fprintf(to,
-                  "# Command line\n\n"
-                  "Every command accepts `--config FILE` and `--help`. The configuration is FILE, else "
-                  "`$VIEWTALLY_CONFIG`,\nelse `./config.ini`, else the defaults; `VIEWTALLY_<SECTION>_<KEY>` "
-                  "in the environment overrides a key.\n\n"
-                  "Exit status: %s.\n",
-                  cli_exit_statuses);
+    (void)fprintf(
+        to,
+        "# Command line\n\n"
+        "Every command accepts `--config FILE` and `--help`. The configuration is FILE, else "
+        "`$VIEWTALLY_CONFIG`,\nelse `./config.ini`, else `/etc/viewtally/config.ini`, else the defaults;\n"
+        "`VIEWTALLY_<SECTION>_<KEY>` in the environment overrides a key.\n\n"
+        "Exit status: %s.\n",
+        cli_exit_statuses);
     for (size_t i = 0; i < count; i++)
         write_command(to, commands[i]);
+    (void)fputs(
+        "\n## Help topics\n\n`viewtally help COMMAND` describes a command, `viewtally help TOPIC` one "
+        "of the following topics.\n",
+        to);
+    for (const struct help_topic *t = help_topics; t->name; t++) {
+        (void)fprintf(to, "\n### %s: %s\n\n", t->name, t->summary);
+        write_text(to, t->text);
+    }
 }

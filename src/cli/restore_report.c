@@ -1,6 +1,7 @@
 /* Collects the authors first, because the store reads one list at a time. */
 #include "cli/restore_report.h"
 
+#include "base/json.h"
 #include "base/vec.h"
 #include "cli/output.h"
 #include "platforms/platform.h"
@@ -18,7 +19,8 @@ struct listed_author {
 };
 
 struct report {
-    struct buf out;
+    struct buf *out;
+    bool is_json;
     struct arena arena;
     VEC(struct listed_author) authors;
     const struct listed_author *author; /* the owner of the keys that are being listed */
@@ -34,18 +36,65 @@ static bool collect_author(void *ctx, const struct author *a)
     return true;
 }
 
+/* ---- what is valid now ---- */
+
+static void append_key_json(const struct report *r, const struct api_key *key)
+{
+    struct buf *b = r->out;
+    json_open(b, '{');
+    JSON_STR(b, "type", STR("key"));
+    JSON_UUID(b, "id", &key->id);
+    JSON_STR(b, "suffix", str_make(key->suffix, KEY_SUFFIX_LEN));
+    JSON_UUID(b, "author_id", &r->author->id);
+    JSON_STR(b, "name", key->name);
+    json_close(b, '}');
+}
+
+static void append_app_json(struct buf *b, const struct app_record *app)
+{
+    json_open(b, '{');
+    JSON_STR(b, "type", STR("app"));
+    JSON_STR(b, "client_id", app->client_id);
+    JSON_BOOL(b, "confidential", app->confidential);
+    JSON_STR(b, "name", app->name);
+    json_close(b, '}');
+}
+
+static void append_account_json(struct buf *b, const struct credential *c)
+{
+    json_open(b, '{');
+    JSON_STR(b, "type", STR("account"));
+    JSON_I64(b, "id", c->row);
+    JSON_STR(b, "api", str_from_cstr(platform_desc((enum platform_api)c->api)->name));
+    JSON_STR(b, "account_id", c->account_id);
+    json_close(b, '}');
+}
+
+static void append_plan_json(struct buf *b, const struct listed_author *a)
+{
+    json_open(b, '{');
+    JSON_STR(b, "type", STR("plan"));
+    JSON_UUID(b, "author_id", &a->id);
+    JSON_STR(b, "author_name", a->name);
+    json_close(b, '}');
+}
+
 static bool append_key(void *ctx, const struct api_key *key)
 {
     struct report *r = ctx;
     if (key->revoked_at != TIME_NONE)
         return true;
-    buf_append(&r->out, STR("  key      "));
-    cli_append_uuid(&r->out, &key->id);
-    buf_printf(&r->out, "  ...%.*s  of author ", KEY_SUFFIX_LEN, key->suffix);
-    cli_append_uuid(&r->out, &r->author->id);
-    buf_append(&r->out, STR("  "));
-    cli_append_text(&r->out, key->name);
-    buf_append_char(&r->out, '\n');
+    if (r->is_json) {
+        append_key_json(r, key);
+        return true;
+    }
+    buf_append(r->out, STR("  key      "));
+    cli_append_uuid(r->out, &key->id);
+    buf_printf(r->out, "  ...%.*s  of author ", KEY_SUFFIX_LEN, key->suffix);
+    cli_append_uuid(r->out, &r->author->id);
+    buf_append(r->out, STR("  "));
+    cli_append_text(r->out, key->name);
+    buf_append_char(r->out, '\n');
     return true;
 }
 
@@ -54,22 +103,30 @@ static bool append_app(void *ctx, const struct app_record *app)
     struct report *r = ctx;
     if (app->removed_at != TIME_NONE)
         return true;
-    buf_printf(&r->out, "  app      %.*s  %s  ", (int)app->client_id.len, app->client_id.p,
+    if (r->is_json) {
+        append_app_json(r->out, app);
+        return true;
+    }
+    buf_printf(r->out, "  app      %.*s  %s  ", (int)app->client_id.len, app->client_id.p,
                app->confidential ? "confidential" : "public");
-    cli_append_text(&r->out, app->name);
-    buf_append_char(&r->out, '\n');
+    cli_append_text(r->out, app->name);
+    buf_append_char(r->out, '\n');
     return true;
 }
 
 static bool append_account(void *ctx, const struct credential *c)
 {
     struct report *r = ctx;
-    buf_printf(&r->out, "  account  %lld  %s  ", (long long)c->row,
-               platform_desc((enum platform_api)c->api)->name);
-    cli_append_text(&r->out, c->account_id);
-    buf_append_char(&r->out, '\n');
     r->last_account = c->row;
     r->accounts++;
+    if (r->is_json) {
+        append_account_json(r->out, c);
+        return true;
+    }
+    buf_printf(r->out, "  account  %lld  %s  ", (long long)c->row,
+               platform_desc((enum platform_api)c->api)->name);
+    cli_append_text(r->out, c->account_id);
+    buf_append_char(r->out, '\n');
     return true;
 }
 
@@ -77,11 +134,15 @@ static void append_plan(struct report *r, const struct listed_author *a)
 {
     if (!a->plan_active)
         return;
-    buf_append(&r->out, STR("  plan     of author "));
-    cli_append_uuid(&r->out, &a->id);
-    buf_append(&r->out, STR("  "));
-    cli_append_text(&r->out, a->name);
-    buf_append_char(&r->out, '\n');
+    if (r->is_json) {
+        append_plan_json(r->out, a);
+        return;
+    }
+    buf_append(r->out, STR("  plan     of author "));
+    cli_append_uuid(r->out, &a->id);
+    buf_append(r->out, STR("  "));
+    cli_append_text(r->out, a->name);
+    buf_append_char(r->out, '\n');
 }
 
 static enum err append_accounts(struct report *r, struct store *store)
@@ -114,7 +175,7 @@ static void append_carried(struct buf *b, const struct carry_result *carried)
     for (int i = 0; i < CARRY_KINDS; i++)
         if (carried->counts[i])
             buf_printf(b, "  carried over: %lld %s\n", (long long)carried->counts[i],
-                       carry_name((enum carry_kind)i));
+                       carry_kind_name((enum carry_kind)i, carried->counts[i]));
 }
 
 static void append_advice(struct buf *b, const struct carry_result *carried)
@@ -142,19 +203,47 @@ static enum cli_exit append_list(struct report *r, const char *path)
                : CLI_DONE;
 }
 
-enum cli_exit restore_report(const char *path, const struct carry_result *carried)
+static enum cli_exit append_valid(struct buf *out, bool is_json, const char *path)
 {
-    struct report r = {.accounts = 0};
-    enum cli_exit code = CLI_DONE;
+    struct report r = {.out = out, .is_json = is_json};
     arena_init(&r.arena, 4096);
-    buf_init(&r.out, REPORT_MAX_BYTES);
-    append_carried(&r.out, carried);
-    if (!carried->is_complete) {
-        append_advice(&r.out, carried);
-        code = append_list(&r, path);
-    }
+    const enum cli_exit code = append_list(&r, path);
     VEC_FREE(&r.authors);
     arena_fini(&r.arena);
-    enum cli_exit printed = cli_print(&r.out);
+    return code;
+}
+
+enum cli_exit restore_report(const char *path, const struct carry_result *carried)
+{
+    struct buf out;
+    enum cli_exit code = CLI_DONE;
+    buf_init(&out, REPORT_MAX_BYTES);
+    append_carried(&out, carried);
+    if (!carried->is_complete) {
+        append_advice(&out, carried);
+        code = append_valid(&out, false, path);
+    }
+    enum cli_exit printed = cli_print(&out);
     return code ? code : printed;
+}
+
+enum cli_exit restore_report_append_json(struct buf *b, const char *path, const struct carry_result *carried)
+{
+    JSON_KEY(b, "revocations");
+    json_open(b, '{');
+    JSON_BOOL(b, "complete", carried->is_complete);
+    JSON_STR(b, "reason", str_from_cstr(carried->is_complete ? NULL : carried->why));
+    JSON_KEY(b, "carried_over");
+    json_open(b, '{');
+    for (int i = 0; i < CARRY_KINDS; i++) {
+        json_key(b, str_from_cstr(carry_kind_key((enum carry_kind)i)));
+        json_i64(b, carried->counts[i]);
+    }
+    json_close(b, '}');
+    JSON_KEY(b, "valid");
+    json_open(b, '[');
+    const enum cli_exit code = carried->is_complete ? CLI_DONE : append_valid(b, true, path);
+    json_close(b, ']');
+    json_close(b, '}');
+    return code;
 }

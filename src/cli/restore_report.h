@@ -11,4 +11,9 @@
  * even in that case. */
 MUST_USE enum cli_exit restore_report(const char *path, const struct carry_result *carried);
 
+/* Appends the same as a JSON member "revocations" of an open object: {complete, reason, carried_over: {kind:
+ * rows}, valid: [{type, …}]}. Returns CLI_COULD_NOT if the list is incomplete. */
+MUST_USE enum cli_exit restore_report_append_json(struct buf *b, const char *path,
+                                                  const struct carry_result *carried);
+
 #endif

@@ -120,7 +120,7 @@ enum cli_exit table_print(struct table *t)
     }
     buf_init(&out, TABLE_MAX_BYTES);
     out.failed = t->cells.failed;
-    if (t->count && !out.failed)
+    if (!out.failed)
         append_rows(t, &out);
     table_fini(t);
     return cli_print(&out);

@@ -28,6 +28,18 @@ struct platform_settings {
     int64_t ids_per_call, in_flight;
 };
 
+enum { CONFIG_KEYS_MAX = 128 };
+
+/* The default of [server] base_url. The OpenAPI document in the source tree contains it. */
+#define CONFIG_BASE_URL_DEFAULT "http://127.0.0.1:8080/v1"
+
+/* Where the value of a key comes from. */
+struct config_origin {
+    int line;                 /* the line in the configuration file; 0 if the key is not set there */
+    bool is_from_environment; /* overrides the file */
+    char *secret_file; /* the file that contains the value of a secret key; NULL if it is set otherwise */
+};
+
 /* Text values are NUL-terminated and owned by the config. */
 struct config {
     struct {
@@ -36,14 +48,19 @@ struct config {
         char *direct_url;      /* "" if not set */
         char *trusted_proxies; /* comma separated; may be "" */
         bool reuse_port;
+        char *socket_mode;  /* octal */
+        char *socket_group; /* "" if not set */
         char *cors_origins; /* comma separated; "" disables CORS */
         int64_t max_connections;
         int64_t drain_ms;
         int64_t header_timeout_ms, body_timeout_ms, idle_timeout_ms, write_timeout_ms;
+        bool gzip;
+        bool timing;
     } server;
     struct {
         char *path;
         int64_t busy_timeout_ms;
+        int64_t min_free_bytes; /* 0: not checked */
     } store;
     struct {
         char *url;      /* "" disables Redis */
@@ -73,12 +90,26 @@ struct config {
     struct {
         char *source; /* names, comma separated; "" disables the refresh */
         int64_t minute, jitter_s;
-        char *spool_dir;    /* "" if not set */
-        int64_t interval_s; /* for the simulated source only; 0 means hourly */
+        char *spool_dir;        /* "" if not set */
+        int64_t interval_s;     /* used by the simulated source only; 0 means hourly */
+        int64_t keep_done_days; /* days until a file in the spool's done/ is deleted; 0 means never */
+        char *ping_url;         /* called after each complete run; "" if not set */
     } refresh;
+    struct {
+        char *directory; /* "" disables scheduled backups */
+        int64_t every_ms;
+        int64_t keep_hourly, keep_daily, keep_weekly;
+        char *ping_url; /* called after each scheduled backup; "" if not set */
+    } backup;
     struct {
         char *key_file; /* "" if not set */
     } secrets;
+    struct {
+        bool enabled;
+        int64_t timeout_ms;
+        char *allowed_networks; /* comma separated; may be "" */
+        char *ca_file;          /* if "", the system's certificate authorities are used */
+    } webhooks;
     struct {
         int64_t deadline_s, pace_s, timeout_ms, connect_timeout_ms, retry_percent;
         char *ca_file; /* if "", the system's certificate authorities are used */
@@ -94,17 +125,21 @@ struct config {
         enum log_level level;
         enum log_format format;
         char *access; /* a path; "-" is standard error; "" disables the access log */
+        int64_t slow_request_ms, slow_query_ms; /* 0: off */
     } log;
+    /* Indexed by the number of the key, see config_find_key(). */
+    struct config_origin origins[CONFIG_KEYS_MAX];
 };
 
-/* The syntax of a value. */
+/* The syntax of a key's value. */
 enum config_type {
-    CONFIG_TEXT,    /* at most `max` bytes */
-    CONFIG_LIST,    /* comma separated items; stored without empty items and without spaces around items */
-    CONFIG_INTEGER, /* min … max */
-    CONFIG_MILLI,   /* a decimal number with at most three decimals, min … max in thousandths */
-    CONFIG_SWITCH,  /* on, off; also yes, no, true, false */
-    CONFIG_DATE,    /* YYYY-MM-DD; stored as the time in ms at which it begins in UTC */
+    CONFIG_TEXT,     /* at most `max` bytes */
+    CONFIG_LIST,     /* comma separated items; stored without empty items and without spaces around items */
+    CONFIG_INTEGER,  /* min … max */
+    CONFIG_MILLI,    /* a decimal number with at most three decimals, min … max in thousandths */
+    CONFIG_DURATION, /* a whole number and s, m, h or d; stored in ms; min … max in ms */
+    CONFIG_SWITCH,   /* on, off; also yes, no, true, false */
+    CONFIG_DATE,     /* YYYY-MM-DD; stored as the time in ms at which it begins in UTC */
     CONFIG_LOG_LEVEL,
     CONFIG_LOG_FORMAT,
 };
@@ -119,11 +154,11 @@ struct config_key {
     const char *initial; /* the default, as text */
     int64_t min, max;
     bool secret; /* printed as "(hidden)"; may also be given as `<name>_file` */
-    /* Checks a further rule for the value. On failure, returns false and sets `*why` to a static text such as
-     * "must be …". NULL if there is no further rule. */
-    bool (*check)(struct str value, const char **why);
-    const char
-        *help; /* for config.example.ini and docs/; NULL if the previous key's help describes this key too */
+    /* Checks a further rule for the value. On failure, returns ERR_INVALID and a text such as "must be …".
+     * NULL if there is no further rule. */
+    enum err (*check)(struct str value, struct error *error);
+    const char *help; /* the text for config.example.ini and docs/; NULL if the previous key's help describes
+                         this key too */
 };
 
 struct config_section {
@@ -141,6 +176,15 @@ extern const struct config_section *const config_platform_keys[PLATFORM_COUNT];
 /* Returns the i-th key, in the order of config.example.ini, or NULL if there are at most `i` keys. */
 const struct config_key *config_key_at(size_t i);
 
+/* Finds a key and sets `*at` to its number. Returns NULL if there is no such key. */
+const struct config_key *config_find_key(const char *section, const char *name, size_t *at);
+
+/* Returns where the value of an existing key comes from. */
+const struct config_origin *config_origin_of(const struct config *c, const char *section, const char *name);
+
+/* Returns true if the file or the environment sets the key. */
+bool config_is_set(const struct config *c, const char *section, const char *name);
+
 /* Sets all values to their defaults. */
 void config_init(struct config *c);
 
@@ -152,10 +196,16 @@ void config_fini(struct config *c);
 void config_copy(struct config *out, const struct config *from);
 
 /* Reads the file `path`, which may be NULL, and then the environment into `c`, which contains the defaults.
- * `environment` is a NULL-terminated list of NAME=VALUE. Returns ERR_INVALID if a value or the file is
- * invalid; `message` is then `FILE:LINE: text` or `VARIABLE: text`, and `c` contains the defaults. */
+ * `environment` is a NULL-terminated list of NAME=VALUE. Returns ERR_INVALID if the file or a value is
+ * invalid; `message` then contains one line per mistake, without a line feed at the end, and `c` contains the
+ * defaults. A line is `FILE:LINE: text`, `FILE: text` or `VARIABLE: text`, and shows the wrong value unless
+ * it is a secret. */
 MUST_USE enum err config_load(struct config *c, const char *path, const char *const *environment,
                               struct buf *message);
+
+/* Appends the current value of a key, without secrets: "(hidden)" replaces a secret or the password in a URL.
+ */
+void config_print_value(const struct config *c, const struct config_key *key, struct buf *out);
 
 /* Appends all keys and their current values as an INI file. Secrets are replaced by "(hidden)". */
 void config_print(const struct config *c, struct buf *out);
@@ -169,7 +219,7 @@ MUST_USE bool config_write_reference(FILE *to);
 MUST_USE bool config_write_example(FILE *to);
 
 /* Returns the default of a key as text. Precondition: the key exists. */
-const char *config_initial(const char *section, const char *name);
+const char *config_get_default(const char *section, const char *name);
 
 /* Calls `fn` for each item of `list`, a CONFIG_LIST value. */
 void config_each_item(const char *list, void (*fn)(void *ctx, struct str item), void *ctx);

@@ -24,6 +24,7 @@ static void write_type(FILE *to, const struct config_key *key)
         (void)fprintf(to, "%lld to %lld, three decimals", (long long)key->min / 1000,
                       (long long)key->max / 1000);
         return;
+    case CONFIG_DURATION: (void)fputs("duration, such as `90m` or `1d`", to); return;
     case CONFIG_SWITCH: (void)fputs("on, off", to); return;
     case CONFIG_DATE: (void)fputs("date", to); return;
     case CONFIG_LOG_LEVEL: (void)fputs("debug, info, warn, error", to); return;
@@ -39,7 +40,7 @@ static void write_key(FILE *to, const struct config_key *key)
                   key->place.reload ? "SIGHUP" : "restart");
     write_cell(to, key->help ? key->help : "See the key above.");
     if (key->secret)
-        (void)fprintf(to, " `%s_file` names a file with the value instead.", key->name);
+        (void)fprintf(to, " `%s_file` names a file that contains the value instead.", key->name);
     (void)fputs(" |\n", to);
 }
 
@@ -50,8 +51,11 @@ bool config_write_reference(FILE *to)
     (void)fputs(
         "# Configuration\n\n"
         "The configuration is an INI file: the one given with `--config`, else `$VIEWTALLY_CONFIG`, else\n"
-        "`./config.ini`, else the defaults. `VIEWTALLY_<SECTION>_<KEY>` in the environment overrides a key.\n"
-        "`viewtally check-config` validates it and prints the effective values.\n\n"
+        "`./config.ini`, else `/etc/viewtally/config.ini`, else the defaults. `VIEWTALLY_<SECTION>_<KEY>` "
+        "in\n"
+        "the environment overrides a key. `viewtally check-config` prints which file it used, all mistakes, "
+        "or\n"
+        "the effective values.\n\n"
         "A new value of a key marked SIGHUP takes effect when the server receives this signal; all other "
         "keys need a\nrestart.\n",
         to);

@@ -1,9 +1,15 @@
 /* The table of configuration keys: one row each, in the order of config.example.ini. */
+#include "base/clock.h"
 #include "config/address.h"
 #include "config/key_rows.h"
 
-/* Every item must be a listen address. */
-static bool are_addresses(struct str value, const char **why)
+enum err config_rule(bool is_met, const char *rule, struct error *error)
+{
+    return is_met ? OK : error_set(error, ERR_INVALID, "%s", rule);
+}
+
+/* Returns true if every item is a listen address. */
+static bool is_valid_addresses(struct str value)
 {
     struct str rest = value, item;
     struct sockaddr_storage tcp;
@@ -13,7 +19,6 @@ static bool are_addresses(struct str value, const char **why)
         item = str_trim(item);
         if (!item.len)
             continue;
-        *why = "must be addresses such as 127.0.0.1:8080, [::1]:8080 or unix:/run/viewtally.sock";
         if (item.len >= sizeof address)
             return false;
         memcpy(address, item.p, item.len);
@@ -25,13 +30,39 @@ static bool are_addresses(struct str value, const char **why)
     return true;
 }
 
-static bool check_listen(struct str value, const char **why)
+static enum err check_addresses(struct str value, struct error *error)
 {
-    *why = "must be at least one address such as 127.0.0.1:8080, [::1]:8080 or unix:/run/viewtally.sock";
+    return config_rule(is_valid_addresses(value),
+                       "must be addresses such as 127.0.0.1:8080, [::1]:8080 or unix:/run/viewtally.sock",
+                       error);
+}
+
+static enum err check_listen(struct str value, struct error *error)
+{
     for (size_t i = 0; i < value.len; i++)
         if (value.p[i] != ',' && value.p[i] != ' ')
-            return are_addresses(value, why);
-    return false;
+            return check_addresses(value, error);
+    return config_rule(
+        false, "must be at least one address such as 127.0.0.1:8080, [::1]:8080 or unix:/run/viewtally.sock",
+        error);
+}
+
+/* Accepts an octal number of three or four digits, at most 0777. */
+static bool is_valid_mode(struct str value)
+{
+    const bool has_zero = value.len == 4 && value.p[0] == '0';
+    if (value.len != 3 && !has_zero)
+        return false;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.p[i] < '0' || value.p[i] > '7')
+            return false;
+    return true;
+}
+
+static enum err check_mode(struct str value, struct error *error)
+{
+    return config_rule(is_valid_mode(value), "must be the permissions of a file in octal, such as 0660",
+                       error);
 }
 
 /* Accepts http:// or https:// and a host, with or without a path, but without a query, a fragment, or a slash
@@ -49,27 +80,35 @@ static bool is_url(struct str value)
     return true;
 }
 
-static bool check_base_url(struct str value, const char **why)
+static bool is_valid_base_url(struct str value)
 {
-    *why = "must be a URL that ends in /v1, such as https://stats.example.com/v1";
     return is_url(value) && value.len > 3 && memcmp(value.p + value.len - 3, "/v1", 3) == 0;
 }
 
-static bool check_direct_url(struct str value, const char **why)
+static enum err check_base_url(struct str value, struct error *error)
 {
-    return value.len == 0 || check_base_url(value, why);
+    return config_rule(is_valid_base_url(value),
+                       "must be a URL that ends in /v1, such as https://stats.example.com/v1", error);
 }
 
-static bool check_path(struct str value, const char **why)
+static enum err check_direct_url(struct str value, struct error *error)
 {
-    *why = "must be the path of a file";
+    return value.len == 0 ? OK : check_base_url(value, error);
+}
+
+static bool is_valid_path(struct str value)
+{
     return value.len > 0;
 }
 
-/* Accepts only characters of a bearer token (RFC 6750, b64token), so that a key never needs escaping. */
-static bool check_prefix(struct str value, const char **why)
+static enum err check_path(struct str value, struct error *error)
 {
-    *why = "must be 1 to 32 letters, digits or underscores";
+    return config_rule(is_valid_path(value), "must be the path of a file", error);
+}
+
+/* Accepts only characters of a bearer token (RFC 6750, b64token), so that a key never needs escaping. */
+static bool is_valid_prefix(struct str value)
+{
     if (value.len == 0 || value.len > 32)
         return false;
     for (size_t i = 0; i < value.len; i++) {
@@ -80,13 +119,17 @@ static bool check_prefix(struct str value, const char **why)
     return true;
 }
 
-/* Header fields that have another meaning cannot identify an author. */
-static bool check_auth_header(struct str value, const char **why)
+static enum err check_prefix(struct str value, struct error *error)
+{
+    return config_rule(is_valid_prefix(value), "must be 1 to 32 letters, digits or underscores", error);
+}
+
+/* Rejects header fields that already have another meaning, because they cannot identify an author. */
+static bool is_valid_auth_header(struct str value)
 {
     static const char *const reserved[] = {"host",   "authorization", "if-none-match",  "accept",
                                            "cookie", "origin",        "content-type",   "content-length",
                                            "expect", "connection",    "sec-fetch-site", "transfer-encoding"};
-    *why = "must be the name of a header field that has no other use, such as X-Remote-User";
     for (size_t i = 0; i < value.len; i++) {
         char c = value.p[i];
         if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'))
@@ -98,11 +141,17 @@ static bool check_auth_header(struct str value, const char **why)
     return value.len < 12 || !str_eq_nocase(str_make(value.p, 12), STR("x-forwarded-"));
 }
 
-/* The items become part of a Content-Security-Policy, so they must not contain a separator. */
-static bool check_image_sources(struct str value, const char **why)
+static enum err check_auth_header(struct str value, struct error *error)
+{
+    return config_rule(is_valid_auth_header(value),
+                       "must be the name of a header field that has no other use, such as X-Remote-User",
+                       error);
+}
+
+/* Rejects the separators of a Content-Security-Policy, because the items become part of one. */
+static bool is_valid_image_sources(struct str value)
 {
     struct str rest = value, item;
-    *why = "must be origins such as https://i.ytimg.com, comma separated, or https:";
     while (value.len && rest.p) {
         rest = str_cut(rest, ',', &item);
         item = str_trim(item);
@@ -112,14 +161,19 @@ static bool check_image_sources(struct str value, const char **why)
     return true;
 }
 
+static enum err check_image_sources(struct str value, struct error *error)
+{
+    return config_rule(is_valid_image_sources(value),
+                       "must be origins such as https://i.ytimg.com, comma separated, or https:", error);
+}
+
 /* Accepts "none", or a list of different sources. */
-static bool check_source(struct str value, const char **why)
+static bool is_valid_source(struct str value)
 {
     static const char *const names[] = {"spool", "simulated", "platforms"};
     enum { NAMES = 3 };
     struct str item, rest = value;
     bool seen[NAMES] = {false};
-    *why = "must be \"none\", or a comma-separated list of \"spool\", \"simulated\" and \"platforms\"";
     if (str_eq(value, STR("none")))
         return true;
     while (rest.p) {
@@ -135,9 +189,15 @@ static bool check_source(struct str value, const char **why)
     return true;
 }
 
-bool config_check_origin(struct str value, const char **why)
+static enum err check_source(struct str value, struct error *error)
 {
-    *why = "must be a URL such as https://api.example.com, without a path";
+    return config_rule(
+        is_valid_source(value),
+        "must be \"none\", or a comma-separated list of \"spool\", \"simulated\" and \"platforms\"", error);
+}
+
+static bool is_valid_origin(struct str value)
+{
     if (!is_url(value))
         return false;
     const struct str rest = str_make(value.p + 8, value.len > 8 ? value.len - 8 : 0);
@@ -150,19 +210,53 @@ bool config_check_origin(struct str value, const char **why)
 #endif
 }
 
+enum err config_check_origin(struct str value, struct error *error)
+{
+    return config_rule(is_valid_origin(value),
+                       "must be a URL such as https://api.example.com, without a path", error);
+}
+
+/* Unlike is_url(), accepts a query, which may contain the secret of the check. */
+static bool is_valid_ping_url(struct str value)
+{
+    const struct str rest = str_starts_with(value, STR("https://"))  ? str_make(value.p + 8, value.len - 8)
+                            : str_starts_with(value, STR("http://")) ? str_make(value.p + 7, value.len - 7)
+                                                                     : STR("");
+    struct str host;
+    (void)str_cut(rest, '/', &host);
+    (void)str_cut(host, '?', &host);
+    for (size_t i = 0; i < value.len; i++)
+        if (value.p[i] <= ' ' || value.p[i] >= 0x7F || strchr("#\"<>\\^`{|}", value.p[i]))
+            return false;
+    return value.len == 0 || (host.len && !memchr(host.p, '@', host.len));
+}
+
+static enum err check_ping_url(struct str value, struct error *error)
+{
+    return config_rule(
+        is_valid_ping_url(value),
+        "must be a URL such as https://hc-ping.com/UUID, without user name, password or fragment", error);
+}
+
 static const struct config_key keys[] = {
     {"server", "listen", CONFIG_LIST, KEY(server.listen), "127.0.0.1:8080", TEXT_LIMIT(2000), false,
      check_listen,
      "Listen addresses, comma separated: 127.0.0.1:8080, [::1]:8080, unix:/run/viewtally.sock. Port 0 "
      "selects a free port,\n"
      "which is printed at start."},
+    {"server", "socket_mode", CONFIG_TEXT, KEY(server.socket_mode), "0660", TEXT_LIMIT(4), false, check_mode,
+     "The permissions of Unix sockets in listen. A client needs write permission to connect."},
+    {"server", "socket_group", CONFIG_TEXT, KEY(server.socket_group), "", TEXT_LIMIT(64), false, NULL,
+     "The group of Unix sockets in listen, such as www-data, the group of nginx. Empty: the group of the "
+     "server."},
     {"server", "reuse_port", CONFIG_SWITCH, KEY(server.reuse_port), "off", NO_LIMIT, false, NULL,
      "on: several processes may listen on the same TCP addresses; the kernel distributes the connections."},
-    {"server", "base_url", CONFIG_TEXT, KEY(server.base_url), "http://127.0.0.1:8080/v1", TEXT_LIMIT(500),
-     false, check_base_url, "The URL that clients use, ending in /v1. Its path is the path of the API."},
+    {"server", "base_url", CONFIG_TEXT, KEY(server.base_url), CONFIG_BASE_URL_DEFAULT, TEXT_LIMIT(500), false,
+     check_base_url, "The URL that clients use, ending in /v1. Its path is the path of the API."},
     {"server", "direct_url", CONFIG_TEXT, KEY(server.direct_url), "", TEXT_LIMIT(500), false,
      check_direct_url, "A second URL of the API that bypasses the proxy, ending in /v1. Empty: none."},
-    {"server", "trusted_proxies", CONFIG_LIST, KEY(server.trusted_proxies), "", TEXT_LIMIT(4000), false, NULL,
+    {"server", "trusted_proxies", CONFIG_LIST, KEY(server.trusted_proxies), "", TEXT_LIMIT(4000), false,
+     config_check_proxies,
      "Proxies whose X-Forwarded-For is trusted, comma separated: addresses, networks (10.0.0.0/8, ::1), and "
      "unix for all\n"
      "clients of Unix sockets."},
@@ -175,7 +269,10 @@ static const struct config_key keys[] = {
      "Maximum number of open connections. Above it, a new client waits until an idle connection is closed. "
      "Lowered if the limit on open files is smaller."},
     {"server", "drain_ms", CONFIG_INTEGER, KEY(server.drain_ms), "10000", 0, 600000, false, NULL,
-     "Milliseconds that requests in flight have to complete when the server stops."},
+     "Milliseconds after SIGTERM in which requests in flight complete. Until 3/4 of this time have passed, "
+     "idle "
+     "connections stay\n"
+     "open for one more request, and new ones are accepted."},
     {"server", "header_timeout_ms", CONFIG_INTEGER, KEY(server.header_timeout_ms), "30000", 100, 3600000,
      false, NULL, "Milliseconds in which the head of a request must arrive."},
     {"server", "body_timeout_ms", CONFIG_INTEGER, KEY(server.body_timeout_ms), "30000", 100, 3600000, false,
@@ -183,22 +280,32 @@ static const struct config_key keys[] = {
     {"server", "idle_timeout_ms", CONFIG_INTEGER, KEY(server.idle_timeout_ms), "75000", 100, 3600000, false,
      NULL,
      "Milliseconds that a connection may be idle between requests. Must be longer than that of the proxy "
-     "(60 s in scripts/nginx.conf)."},
+     "(60 s in packaging/nginx/viewtally.conf)."},
     {"server", "write_timeout_ms", CONFIG_INTEGER, KEY(server.write_timeout_ms), "60000", 100, 3600000, false,
      NULL, "Milliseconds after which a client that reads nothing of its response is disconnected."},
+    {"server", "gzip", CONFIG_SWITCH, KEY(server.gzip), "off", NO_LIMIT, false, NULL,
+     "Compress cached API responses of 1 KiB or more for clients that accept gzip. Not needed behind a proxy "
+     "that compresses, as in packaging/nginx/viewtally.conf."},
+    {"server", "timing", CONFIG_SWITCH, RELOADED(server.timing), "off", NO_LIMIT, false, NULL,
+     "Add a Server-Timing field to the response if a request has X-Viewtally-Timing: 1 and comes directly "
+     "from "
+     "this machine, not through a proxy. For the operator."},
 
     {"store", "path", CONFIG_TEXT, KEY(store.path), "viewtally.db", TEXT_LIMIT(1000), false, check_path,
      "The SQLite database. A relative path is relative to the working directory. While the database is in "
      "use, it also has -wal and -shm files: copy it with viewtally backup, not with cp."},
     {"store", "busy_timeout_ms", CONFIG_INTEGER, KEY(store.busy_timeout_ms), "10000", 0, 600000, false, NULL,
      "Milliseconds that a write waits for a write of another process. Reads do not wait."},
+    {"store", "min_free_bytes", CONFIG_INTEGER, RELOADED(store.min_free_bytes), "104857600", 0,
+     INT64_C(1) << 50, false, NULL,
+     "Free bytes of the database's disk below which /readyz reports the server as degraded. 0: not checked."},
 
-    {"redis", "url", CONFIG_TEXT, KEY(redis.url), "", TEXT_LIMIT(500), false, NULL,
+    {"redis", "url", CONFIG_TEXT, KEY(redis.url), "", TEXT_LIMIT(500), false, config_check_redis_url,
      "Redis, through which several processes share one rate limit: redis://user@host:6379/0, rediss://… "
      "(TLS) or unix:/path.\n"
      "Empty: each process limits on its own."},
     {"redis", "password", CONFIG_TEXT, KEY(redis.password), "", TEXT_LIMIT(500), true, NULL,
-     "The password of Redis. Alternatively, password_file names a file that contains it."},
+     "The password of Redis."},
     {"redis", "ca_file", CONFIG_TEXT, KEY(redis.ca_file), "", TEXT_LIMIT(1000), false, NULL,
      "For rediss://: a file with the trusted certificate authorities (PEM). Empty: those of the system."},
     {"redis", "client_cert_file", CONFIG_TEXT, KEY(redis.client_cert_file), "", TEXT_LIMIT(1000), false, NULL,
@@ -253,11 +360,45 @@ static const struct config_key keys[] = {
      "The spool directory. Rename files into it; processed files move to its subdirectories done and bad."},
     {"refresh", "interval_s", CONFIG_INTEGER, KEY(refresh.interval_s), "0", 0, 3600, false, NULL,
      "Seconds between two refreshes, only for source = simulated. 0: hourly."},
+    {"refresh", "keep_done_days", CONFIG_INTEGER, RELOADED(refresh.keep_done_days), "30", 0, 36500, false,
+     NULL, "Days after which an applied file is deleted from the spool's subdirectory done. 0: never."},
+    {"refresh", "ping_url", CONFIG_TEXT, RELOADED(refresh.ping_url), "", TEXT_LIMIT(1000), true,
+     check_ping_url,
+     "The URL of a dead man's switch: requested with GET after each complete refresh. The service behind it "
+     "alerts you when the requests stop. Empty: none."},
+
+    {"backup", "directory", CONFIG_TEXT, KEY(backup.directory), "", TEXT_LIMIT(1000), false, NULL,
+     "The directory of scheduled backups. It must exist, best on another disk. Empty: no scheduled backups."},
+    {"backup", "every", CONFIG_DURATION, RELOADED(backup.every_ms), "1h", MINUTE_MS, 31 * DAY_MS, false, NULL,
+     "Time between two scheduled backups. Hourly ones start at minute 30 of the hour, daily ones at 00:30 "
+     "UTC."},
+    {"backup", "keep_hourly", CONFIG_INTEGER, RELOADED(backup.keep_hourly), "24", 0, 10000, false, NULL,
+     "Keeps the newest backup of each of this many hours that have one. A backup that no keep_* key keeps is "
+     "deleted; the newest is always kept."},
+    {"backup", "keep_daily", CONFIG_INTEGER, RELOADED(backup.keep_daily), "7", 0, 10000, false, NULL,
+     "Keeps the newest backup of each of this many UTC days."},
+    {"backup", "keep_weekly", CONFIG_INTEGER, RELOADED(backup.keep_weekly), "4", 0, 10000, false, NULL,
+     "Keeps the newest backup of each of this many weeks (Monday to Sunday, UTC)."},
+    {"backup", "ping_url", CONFIG_TEXT, RELOADED(backup.ping_url), "", TEXT_LIMIT(1000), true, check_ping_url,
+     "The URL of a dead man's switch: requested with GET after each scheduled backup. Empty: none."},
 
     {"secrets", "key_file", CONFIG_TEXT, KEY(secrets.key_file), "", TEXT_LIMIT(1000), false, NULL,
      "The file with the key that encrypts the platform tokens in the database, made by viewtally secrets "
      "init. Only the server\n"
      "may be able to read it; do not store it with the backups. Empty: no tokens can be stored."},
+
+    {"webhooks", "enabled", CONFIG_SWITCH, KEY(webhooks.enabled), "on", NO_LIMIT, false, NULL,
+     "Deliver events to the webhooks of authors and apps. off: events wait, and a notice on the authors' "
+     "pages explains it."},
+    {"webhooks", "timeout_ms", CONFIG_INTEGER, KEY(webhooks.timeout_ms), "15000", 100, 60000, false, NULL,
+     "Milliseconds in which a receiver must respond."},
+    {"webhooks", "allowed_networks", CONFIG_LIST, KEY(webhooks.allowed_networks), "", TEXT_LIMIT(4000), false,
+     config_check_webhook_networks,
+     "Networks that webhooks may reach although they are not public, comma separated, such as 10.1.0.0/16. "
+     "Authors "
+     "choose the URLs, so list only networks where every service may be reached by every author."},
+    {"webhooks", "ca_file", CONFIG_TEXT, KEY(webhooks.ca_file), "", TEXT_LIMIT(1000), false, NULL,
+     "A file with the certificate authorities (PEM) trusted for webhooks. Empty: those of the system."},
 
     {"platforms", "deadline_s", CONFIG_INTEGER, RELOADED(platforms.deadline_s), "3000", 10, 3540, false, NULL,
      "Seconds after which the refresh of the platforms ends. Posts without a response keep their counts."},
@@ -273,7 +414,7 @@ static const struct config_key keys[] = {
      "A file with the certificate authorities (PEM) trusted for the platforms. Empty: those of the system."},
 
     {"admin", "listen", CONFIG_LIST, KEY(admin.listen), "127.0.0.1:9187", TEXT_LIMIT(2000), false,
-     are_addresses,
+     check_addresses,
      "Listen addresses for the operator: /metrics, /livez, /readyz. They need no authentication, so do not "
      "expose them. Each\n"
      "process needs its own address. Empty: off."},
@@ -287,6 +428,14 @@ static const struct config_key keys[] = {
      "The format of log lines: text or json."},
     {"log", "access", CONFIG_TEXT, RELOADED(log.access), "", TEXT_LIMIT(1000), false, NULL,
      "The access log, one JSON line for each request: the path of a file, or - for standard error. Empty: "
+     "off."},
+    {"log", "slow_request_ms", CONFIG_INTEGER, RELOADED(log.slow_request_ms), "1000", 0, 3600000, false, NULL,
+     "Log a request that takes at least so many milliseconds, without the sleep of a long poll and the time "
+     "that "
+     "the client needs to read the response. 0: off."},
+    {"log", "slow_query_ms", CONFIG_INTEGER, RELOADED(log.slow_query_ms), "1000", 0, 3600000, false, NULL,
+     "Log a database statement that takes at least so many milliseconds, with its text but without values. "
+     "0: "
      "off."},
 };
 

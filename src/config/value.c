@@ -75,6 +75,38 @@ static bool parse_milli(const struct config_key *key, struct str text, int64_t *
     return true;
 }
 
+static const struct duration_unit {
+    char letter;
+    int64_t ms;
+} duration_units[] = {{'d', DAY_MS}, {'h', HOUR_MS}, {'m', MINUTE_MS}, {'s', SECOND_MS}};
+enum { DURATION_UNITS = 4, DURATION_MAX = 1000000 };
+
+static void print_duration(int64_t ms, struct buf *out)
+{
+    int i = 0;
+    while (i < DURATION_UNITS - 1 && ms % duration_units[i].ms)
+        i++;
+    buf_printf(out, "%lld%c", (long long)(ms / duration_units[i].ms), duration_units[i].letter);
+}
+
+static bool parse_duration(const struct config_key *key, struct str text, int64_t *out, struct buf *why)
+{
+    unsigned long long n;
+    for (int i = 0; i < DURATION_UNITS && text.len > 1; i++) {
+        if (text.p[text.len - 1] != duration_units[i].letter ||
+            !str_to_u64(str_make(text.p, text.len - 1), DURATION_MAX, &n))
+            continue;
+        *out = (int64_t)n * duration_units[i].ms;
+        if (*out >= key->min && *out <= key->max)
+            return true;
+    }
+    buf_append(why, STR("must be a whole number with s, m, h or d, such as 90m, from "));
+    print_duration(key->min, why);
+    buf_append(why, STR(" to "));
+    print_duration(key->max, why);
+    return false;
+}
+
 static bool parse_switch(struct str text, bool *out)
 {
     static const char *const on[] = {"on", "yes", "true"}, *const off[] = {"off", "no", "false"};
@@ -98,7 +130,7 @@ static bool set_date(struct config *c, const struct config_key *key, struct str 
 {
     int32_t date;
     if (!date_parse(text, &date))
-        return reject(why, "must be an existing date in the form YYYY-MM-DD");
+        return reject(why, "must be a valid date in the form YYYY-MM-DD");
     *(int64_t *)member(c, key) = date_start_ms(date);
     return true;
 }
@@ -118,16 +150,17 @@ static bool set_text(struct config *c, const struct config_key *key, struct str 
 
 bool value_set(struct config *c, const struct config_key *key, struct str text, struct buf *why)
 {
-    const char *rule = NULL;
+    struct error rule;
     if (text.len && memchr(text.p, '\0', text.len))
         return reject(why, "contains a NUL byte");
-    if (key->check && !key->check(text, &rule))
-        return reject(why, rule);
+    if (key->check && key->check(text, &rule))
+        return reject(why, rule.text);
     switch (key->type) {
     case CONFIG_TEXT:
     case CONFIG_LIST: return set_text(c, key, text, why);
     case CONFIG_INTEGER: return parse_integer(key, text, member(c, key), why);
     case CONFIG_MILLI: return parse_milli(key, text, member(c, key), why);
+    case CONFIG_DURATION: return parse_duration(key, text, member(c, key), why);
     case CONFIG_SWITCH: return parse_switch(text, member(c, key)) || reject(why, "must be on or off");
     case CONFIG_DATE: return set_date(c, key, text, why);
     case CONFIG_LOG_LEVEL:
@@ -157,6 +190,7 @@ void value_print(const struct config *c, const struct config_key *key, struct bu
     case CONFIG_LIST: buf_append(out, str_from_cstr(*(char *const *)at)); break;
     case CONFIG_INTEGER: buf_append_i64(out, *(const int64_t *)at); break;
     case CONFIG_MILLI: print_milli(*(const int64_t *)at, out); break;
+    case CONFIG_DURATION: print_duration(*(const int64_t *)at, out); break;
     case CONFIG_SWITCH: buf_append(out, *(const bool *)at ? STR("on") : STR("off")); break;
     case CONFIG_DATE:
         date_format(date_of(*(const int64_t *)at), date);
@@ -180,6 +214,7 @@ static size_t size_of(const struct config_key *key)
     case CONFIG_LIST: return sizeof(char *);
     case CONFIG_INTEGER:
     case CONFIG_MILLI:
+    case CONFIG_DURATION:
     case CONFIG_DATE: return sizeof(int64_t);
     case CONFIG_SWITCH: return sizeof(bool);
     case CONFIG_LOG_LEVEL: return sizeof(enum log_level);

@@ -146,7 +146,7 @@ static void shorten_batch(struct api_call *call, int tier)
     struct fetch_account *account = call->account;
     size_t most = (size_t)throttle_ids_per_call(account->api->throttle, call->batch->kind, tier);
     if (call->batch->with_account && most > 1)
-        most--; /* room for the account in a full batch */
+        most--; /* leave room for the account in a full batch */
     while (call->batch->count > most) {
         const size_t over = call->batch->count % most;
         const size_t keep = call->batch->count - (over ? over : most);
@@ -331,7 +331,7 @@ enum next api_call_start(struct api_calls *calls, struct fetch_account *account,
     account->busy = account->row != 0;
     author_posts_acquire(account->group);
     fetch_account_update_ready(account);
-    bucket_use(&account->bucket, t->pace.half, clock_mono_ms());
+    bucket_use(&account->bucket, t->pace.half_rate, clock_mono_ms());
     call->tier = throttle_select_tier(t, batch->tier >= 0 ? batch->tier : account->tier);
     count_call(call);
     const enum next next = load_and_send(call, result);

@@ -16,21 +16,23 @@
 #include "net/http_client.h"
 
 enum call_result_kind {
-    CALL_RESPONDED,        /* there is a response or a transport error; see `outcome` */
-    CALL_DELAYED,          /* not sent: the token cannot be refreshed now; `outcome` says when to retry */
-    CALL_RECONNECT,        /* not sent: the author must reconnect the account; see `code` */
-    CALL_APP_REJECTED,     /* not sent: the platform rejects our app; see `code` */
-    CALL_ACCOUNT_UNUSABLE, /* not sent: the account was removed or is not connected, or its tokens cannot be
-                              decrypted (only then `code` is set) */
+    CALL_RESPONDED, /* there is a response or a transport error; see `outcome` */
+    CALL_DELAYED, /* the call was not sent, because the token cannot be refreshed now; `outcome` contains when
+                     to retry */
+    CALL_RECONNECT,    /* the call was not sent, because the author must reconnect the account; see `code` */
+    CALL_APP_REJECTED, /* the call was not sent, because the platform rejects our app; see `code` */
+    CALL_ACCOUNT_UNUSABLE, /* the call was not sent: the account was removed or is not connected, or its
+                              tokens cannot be decrypted (only then `code` is set) */
     CALL_CANCELED,         /* canceled by api_calls_cancel() */
-    CALL_STORE_FAILED,     /* not sent: the database failed with `err`; run_fail() has been called */
+    CALL_STORE_FAILED, /* the call was not sent, because the database failed with `err`; run_fail() has been
+                          called */
 };
 
 struct call_result {
-    struct api_call *call; /* set by api_call_start(), also with NEXT_WAIT */
+    struct api_call *call; /* the call, which api_call_start() sets even if it returns NEXT_WAIT */
     enum call_result_kind kind;
     enum err err;
-    struct outcome outcome; /* its texts are in the arena of the call */
+    struct outcome outcome; /* the outcome; its texts are in the arena of the call */
     char code[ERROR_CODE_MAX];
 };
 
@@ -38,14 +40,15 @@ struct api_call {
     struct list link;
     struct api_calls *calls;
     struct fetch_account *account;
-    struct call_batch *batch; /* Owned by this struct. With the result, ownership passes to the caller. */
+    struct call_batch *batch; /* owned posts of the call; with the result, the caller becomes the owner */
     struct arena arena;
     struct platform_call request;
     int tier;               /* the request form with which the throttle counted the call */
-    struct tokens tokens;   /* decrypted; open only until the request is built */
-    struct http_call *http; /* NULL: the request is not sent yet, or its response is here */
-    bool counted;           /* true from throttle_begin() until throttle_end() or throttle_cancel() */
-    bool token_is_valid;    /* not expired, even if it is due for a refresh */
+    struct tokens tokens;   /* decrypted tokens; open only until the request is built */
+    struct http_call *http; /* NULL if the request was not sent yet, or its response has arrived */
+    bool counted;        /* the throttle counts the call: true from throttle_begin() until throttle_end() or
+                            throttle_cancel() */
+    bool token_is_valid; /* the token has not expired, even if it is due for a refresh */
     bool refresh_tried, refreshed;
     bool canceled;
 };

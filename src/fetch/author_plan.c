@@ -70,7 +70,8 @@ enum err author_plan_read(struct author_plan *p, int64_t author_row)
     p->now = clock_wall_ms();
     p->posts.count = p->accounts.count = 0;
     arena_reset(&p->arena);
-    enum err err = store_list_live(store, author_row, p->now - VIDEO_LIFE_DAYS * DAY_MS, p->now, on_video, p);
+    enum err err =
+        store_list_live_videos(store, author_row, p->now - VIDEO_LIFE_DAYS * DAY_MS, p->now, on_video, p);
     if (!err && p->posts.count)
         err = store_list_author_credentials(store, author_row, on_account, p);
     return err ? run_fail_database(p->run, err) : OK;
@@ -167,7 +168,7 @@ static enum err add_post(const struct author_plan *p, struct author_posts *group
 {
     struct post_window *window = group->window;
     struct platform_post record;
-    if (!platform_id_is_plain(post->post_id)) { /* the id could change the request, or read another post */
+    if (!platform_id_is_plain(post->post_id)) { /* the id could alter the request, or address another post */
         run_count(window->run, window->platform, RUN_PERMANENT, 1);
         return OK;
     }

@@ -45,7 +45,7 @@ enum { READ_ALL_AGES = -1 };
 struct plan_selection {
     struct post_window *window;
     bool by_age; /* age-based read intervals are in effect */
-    int pass;    /* 0: posts up to a day old, 1: older ones; READ_ALL_AGES */
+    int pass;    /* ages of posts to load: 0: up to a day, 1: older; READ_ALL_AGES */
 };
 
 /* Creates a group of the selected posts that are due. Sets `*out` to NULL if there are none. Counts the posts

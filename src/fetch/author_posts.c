@@ -88,8 +88,8 @@ static void store_reading(const struct pending_post *post)
 void pending_post_set_result(struct pending_post *post, enum post_result result)
 {
     static const enum run_counter counters[] = {
-        [POST_READ] = RUN_READ,           [POST_NO_DATA] = RUN_NO_DATA,   [POST_MISSING] = RUN_MISSING,
-        [POST_PERMANENT] = RUN_PERMANENT, [POST_UNANSWERED] = RUN_UNREAD,
+        [POST_READ] = RUN_READ,           [POST_NO_DATA] = RUN_NO_DATA, [POST_MISSING] = RUN_MISSING,
+        [POST_PERMANENT] = RUN_PERMANENT, [POST_UNREAD] = RUN_UNREAD,
     };
     struct author_posts *group = post->group;
     struct post_window *window = group->window;
@@ -108,7 +108,7 @@ void pending_post_set_result(struct pending_post *post, enum post_result result)
 static void abandon_posts(struct list *posts)
 {
     while (!list_is_empty(posts))
-        pending_post_set_result(LIST_ENTRY(posts->next, struct pending_post, link), POST_UNANSWERED);
+        pending_post_set_result(LIST_ENTRY(posts->next, struct pending_post, link), POST_UNREAD);
 }
 
 void call_batch_abandon(struct call_batch *batch)

@@ -8,7 +8,7 @@
 #include "fetch/post_queue.h"
 #include "fetch/results.h"
 
-/* The loaded groups of one platform. */
+/* A window: the groups (struct author_posts) of one platform that are in memory, one group per author. */
 struct post_window {
     enum platform platform;
     struct run *run;
@@ -29,14 +29,15 @@ struct author_posts {
     int references; /* number of calls that use an account of the group */
 };
 
-/* Initializes an empty window. The pointers must outlive it. */
+/* Initializes an empty post_window. The pointers must outlive it. */
 void post_window_init(struct post_window *w, enum platform platform, struct run *run,
                       struct result_set *results, struct pending_writes *writes);
 
-/* Creates a group that is not in the window yet. The caller adds it with post_window_add() or frees it. */
+/* Creates a group that is not in the post_window yet. The caller adds it with post_window_add() or frees it.
+ */
 struct author_posts *author_posts_new(struct post_window *window);
 void author_posts_free(struct author_posts *group);
-/* Adds a group to the window. The group must have open posts. */
+/* Adds a group to the post_window. The group must have open posts. */
 void post_window_add(struct post_window *w, struct author_posts *group, const struct walk_position *at);
 
 /* Increment and decrement the number of calls that use an account of the group. Call author_posts_acquire()
@@ -45,16 +46,16 @@ void post_window_add(struct post_window *w, struct author_posts *group, const st
 void author_posts_acquire(struct author_posts *group);
 void author_posts_release(struct author_posts *group);
 
-enum post_result { POST_READ, POST_NO_DATA, POST_MISSING, POST_PERMANENT, POST_UNANSWERED };
+enum post_result { POST_READ, POST_NO_DATA, POST_MISSING, POST_PERMANENT, POST_UNREAD };
 
 /* Sets the result of a post: removes it from its queue or batch and counts the result. With POST_READ, stores
  * post->counts as a reading. May free the group. */
 void pending_post_set_result(struct pending_post *post, enum post_result result);
 
-/* Gives every post of the batch the result POST_UNANSWERED and frees the batch. */
+/* Gives every post of the batch the result POST_UNREAD and frees the batch. */
 void call_batch_abandon(struct call_batch *batch);
 
-/* Stops using the account in this run. The posts in its queues get the result POST_UNANSWERED. */
+/* Stops using the account in this run. The posts in its queues get the result POST_UNREAD. */
 void fetch_account_abandon(struct fetch_account *account);
 
 /* Stops calling this API in this run. */

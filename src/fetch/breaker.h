@@ -4,7 +4,7 @@
  *   OPEN    --that time has passed, breaker_begin()-->                PROBING, one call
  *   PROBING --breaker_end(good)--> CLOSED    --breaker_end(bad)--> OPEN, for longer
  *
- * The state outlives a run, so `now` is the wall clock. A clock that is set back keeps the circuit open for
+ * The state outlives a run, so `now` is the wall clock. If the clock is set back, the circuit stays open for
  * at most an hour. */
 #ifndef VT_FETCH_BREAKER_H
 #define VT_FETCH_BREAKER_H
@@ -16,7 +16,7 @@ enum { BREAKER_IN_A_ROW = 20, BREAKER_WINDOW = 50 };
 
 struct breaker {
     int level;     /* number of times that the circuit has opened since the last success */
-    int64_t until; /* when the circuit may close again; 0: closed */
+    int64_t until; /* when the circuit may be probed; 0: closed */
     bool probing;
     int in_a_row;
     uint64_t window; /* the last calls, the newest in bit 0; a set bit is a failed call */

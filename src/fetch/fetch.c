@@ -4,8 +4,8 @@
  *                      |  pump(): fills windows, starts calls, applies results; after each call and by timer
  *                      `-> until nothing is left, the deadline has passed, or the run is stopping
  *
- * Everything happens on the run's thread, including database transactions: delaying a response by one does no
- * harm. */
+ * Everything happens on the run's thread, including database transactions: they delay the responses, which
+ * does no harm. */
 #include "fetch/fetch.h"
 
 #include "base/check.h"
@@ -96,7 +96,7 @@ static void start_call(struct engine *e, struct fetch_account *account, struct c
 }
 
 /* Returns the first account that can send now. Returns NULL if none exists, and sets `*soonest` to the time
- * at which one may be able to. Abandons accounts that cannot send before the deadline. */
+ * at which an account may be able to. Abandons accounts that cannot send before the deadline. */
 static struct fetch_account *next_account(struct engine *e, struct api_queue *api, int64_t now,
                                           int64_t *soonest)
 {
@@ -119,7 +119,7 @@ static struct fetch_account *next_account(struct engine *e, struct api_queue *ap
 }
 
 /* Starts the calls of one API that may begin now. Returns the monotonic time at which the next call may
- * begin, or PACE_NEVER if not before a call has ended. */
+ * begin, or PACE_NEVER if no call may begin before another call has ended. */
 static int64_t start_api_calls(struct engine *e, struct api_queue *api, int64_t now)
 {
     const struct throttle *t = api->throttle;
@@ -453,7 +453,7 @@ static enum err run_engine(struct engine *e)
     enum err err = load_state(e);
     if (err)
         return err;
-    err = survey(e->run, e->apis, e->walks);
+    err = survey_make(e->run, e->apis, e->walks);
     if (err)
         return err;
     err = run_loop(e);

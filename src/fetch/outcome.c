@@ -204,9 +204,9 @@ static void split_batch(struct outcome_handler *h, struct api_call *call, bool m
     abandon_batch(call);
 }
 
-/* The platform reports that our request is wrong. A single post with an invalid id may be the cause, so the
- * batch is split to find it. If several accounts in a row get this outcome, this request form is not used
- * again in this run. */
+/* Handles a response that reports an error in our request. A single post with an invalid id may be the cause,
+ * so the batch is split to find this post. If several accounts in a row get this outcome, this request form
+ * is not used again in this run. */
 static void handle_bad_request(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);
@@ -268,7 +268,7 @@ static enum call_next handle_token_rejected(struct outcome_handler *h, struct ap
 static void apply_usage(struct api_call *call, const struct outcome *o)
 {
     if (o->usage_percent > 0)
-        throttle_of(call)->pace.half = o->usage_percent >= USAGE_HALF_PERCENT;
+        throttle_of(call)->pace.half_rate = o->usage_percent >= USAGE_HALF_PERCENT;
     if (o->usage_percent < USAGE_PAUSE_PERCENT || o->kind == OUTCOME_RETRY || o->kind == OUTCOME_QUOTA_SPENT)
         return;
     pause_scope(call, o->scope == SCOPE_APP ? SCOPE_APP : SCOPE_ACCOUNT,

@@ -17,32 +17,32 @@ void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now)
     b->level = (int64_t)b->burst * CALL;
 }
 
-static int64_t bucket_level(const struct bucket *b, bool half, int64_t now)
+static int64_t bucket_level(const struct bucket *b, bool half_rate, int64_t now)
 {
     const int64_t passed = now > b->at ? now - b->at : 0, full = (int64_t)b->burst * CALL;
     /* The bucket is full at any rate. This also prevents an overflow of the product below. */
     if (passed > full)
         return full;
-    const int64_t level = b->level + passed * b->per_minute / (half ? 2 : 1);
+    const int64_t level = b->level + passed * b->per_minute / (half_rate ? 2 : 1);
     return level < full ? level : full;
 }
 
-int64_t bucket_ready_at(const struct bucket *b, bool half, int64_t now)
+int64_t bucket_ready_at(const struct bucket *b, bool half_rate, int64_t now)
 {
     if (!b->per_minute)
         return now;
-    const int64_t missing = CALL - bucket_level(b, half, now);
+    const int64_t missing = CALL - bucket_level(b, half_rate, now);
     if (missing <= 0)
         return now;
     const int64_t rate = b->per_minute;
-    return now + (missing * (half ? 2 : 1) + rate - 1) / rate;
+    return now + (missing * (half_rate ? 2 : 1) + rate - 1) / rate;
 }
 
-void bucket_use(struct bucket *b, bool half, int64_t now)
+void bucket_use(struct bucket *b, bool half_rate, int64_t now)
 {
     if (!b->per_minute)
         return;
-    b->level = bucket_level(b, half, now) - CALL;
+    b->level = bucket_level(b, half_rate, now) - CALL;
     b->at = later(b->at, now);
 }
 
@@ -51,16 +51,16 @@ void spread_init(struct spread *s, int64_t now, int64_t length_ms, int64_t plann
     *s = (struct spread){.until = now + length_ms, .planned = planned, .last = now};
 }
 
-int64_t spread_ready_at(const struct spread *s, bool half)
+int64_t spread_ready_at(const struct spread *s, bool half_rate)
 {
     if (s->begun == 0 || s->begun >= s->planned || s->until <= s->last)
         return s->last;
-    return s->last + (s->until - s->last) / (s->planned - s->begun) * (half ? 2 : 1);
+    return s->last + (s->until - s->last) / (s->planned - s->begun) * (half_rate ? 2 : 1);
 }
 
-void spread_begin(struct spread *s, bool half, int64_t now)
+void spread_begin(struct spread *s, bool half_rate, int64_t now)
 {
-    s->last = later(spread_ready_at(s, half), now - SECOND_MS);
+    s->last = later(spread_ready_at(s, half_rate), now - SECOND_MS);
     s->begun++;
 }
 
@@ -83,17 +83,17 @@ int64_t retry_budget(int64_t planned, int64_t percent)
 
 int64_t pace_ready_at(const struct pace *p, int64_t now)
 {
-    const int cap = p->half ? (p->in_flight_max + 1) / 2 : p->in_flight_max;
+    const int cap = p->half_rate ? (p->in_flight_max + 1) / 2 : p->in_flight_max;
     if (p->in_flight >= cap)
         return PACE_NEVER;
-    int64_t at = later(p->paused_until, spread_ready_at(&p->spread, p->half));
-    return later(at, bucket_ready_at(&p->bucket, p->half, now));
+    int64_t at = later(p->paused_until, spread_ready_at(&p->spread, p->half_rate));
+    return later(at, bucket_ready_at(&p->bucket, p->half_rate, now));
 }
 
 void pace_begin(struct pace *p, int64_t now)
 {
-    bucket_use(&p->bucket, p->half, now);
-    spread_begin(&p->spread, p->half, now);
+    bucket_use(&p->bucket, p->half_rate, now);
+    spread_begin(&p->spread, p->half_rate, now);
     p->in_flight++;
 }
 

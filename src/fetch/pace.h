@@ -13,17 +13,17 @@
 struct bucket {
     int per_minute; /* 0: unlimited */
     int burst;
-    int64_t level; /* in 60,000ths of a call: one millisecond adds per_minute of them */
+    int64_t level; /* content in 60,000ths of a call; each millisecond adds `per_minute` of these */
     int64_t at;    /* when `level` was computed */
 };
 
 /* Initializes a full bucket. */
 void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now);
 
-/* Returns the time from which the next call may begin. If `half` is true, the rate is halved. */
-int64_t bucket_ready_at(const struct bucket *b, bool half, int64_t now);
-/* Counts a call. */
-void bucket_use(struct bucket *b, bool half, int64_t now);
+/* Returns the time from which the next call may begin. If `half_rate` is true, the rate is halved. */
+int64_t bucket_ready_at(const struct bucket *b, bool half_rate, int64_t now);
+/* Counts a call: takes one call from the bucket. */
+void bucket_use(struct bucket *b, bool half_rate, int64_t now);
 
 /* ---- calls spread evenly over a period ---- */
 
@@ -37,12 +37,12 @@ struct spread {
 void spread_init(struct spread *s, int64_t now, int64_t length_ms, int64_t planned);
 
 /* Returns the time at which the next call is due. The remaining time is divided evenly among the remaining
- * calls. Calls beyond the plan are due immediately. If `half` is true (half the rate), the intervals are
+ * calls. Calls beyond the plan are due immediately. If `half_rate` is true (half the rate), the intervals are
  * twice as long. */
-int64_t spread_ready_at(const struct spread *s, bool half);
+int64_t spread_ready_at(const struct spread *s, bool half_rate);
 
 /* Counts a call. After a late call, the next calls catch up by at most a second. */
-void spread_begin(struct spread *s, bool half, int64_t now);
+void spread_begin(struct spread *s, bool half_rate, int64_t now);
 
 /* ---- retries ---- */
 
@@ -62,7 +62,7 @@ struct pace {
     struct bucket bucket;
     struct spread spread;
     int in_flight, in_flight_max;
-    bool half; /* the platform reports that the app has used most of its rate limit */
+    bool half_rate; /* the platform reports that the app has used most of its rate limit */
     int64_t paused_until;
     int64_t retries, retries_max;
 };

@@ -34,11 +34,12 @@ static enum err write_account(struct store *store, const struct account_update *
 {
     const struct str text = str_from_cstr(u->text);
     switch (u->kind) {
-    case ACCOUNT_SUCCEEDED: return store_credential_ok(store, u->row, u->at);
+    case ACCOUNT_SUCCEEDED: return store_record_credential_success(store, u->row, u->at);
     case ACCOUNT_FAILED:
-        return store_credential_failed(store, u->row, u->version, text, u->at, CREDENTIAL_CONNECTED);
+        return store_record_credential_failure(store, u->row, u->version, text, u->at, CREDENTIAL_CONNECTED);
     case ACCOUNT_RECONNECT:
-        return store_credential_failed(store, u->row, u->version, text, u->at, CREDENTIAL_RECONNECT_REQUIRED);
+        return store_record_credential_failure(store, u->row, u->version, text, u->at,
+                                               CREDENTIAL_RECONNECT_REQUIRED);
     case ACCOUNT_TIER: return store_set_credential_tier(store, u->row, u->tier, text, u->at);
     }
     return OK;

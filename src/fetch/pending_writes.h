@@ -12,13 +12,14 @@ enum account_update_kind {
     ACCOUNT_SUCCEEDED, /* a call succeeded */
     ACCOUNT_FAILED,    /* a call failed; the account stays connected */
     ACCOUNT_RECONNECT, /* the author must reconnect the account */
-    ACCOUNT_TIER,      /* the request form that works; `at` is when this expires */
+    ACCOUNT_TIER, /* the request form that works for the account; `at` is when this information expires */
 };
 
 struct account_update {
     enum account_update_kind kind;
-    int64_t row, version; /* version of the tokens; the update is ignored if they have changed since */
-    int64_t at;           /* wall clock: when it happened */
+    int64_t row,
+        version; /* `version` of the tokens: the update is ignored if the tokens have changed since */
+    int64_t at;  /* wall clock: when it happened */
     int tier;
     char text[2 * ERROR_CODE_MAX]; /* the error, or the metrics to omit */
 };

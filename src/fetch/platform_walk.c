@@ -33,7 +33,7 @@ static enum err next_author(struct platform_walk *w)
 {
     for (;;) {
         int64_t row;
-        const enum err err = store_next_author(run_store(w->window.run), w->at.author_row, &row);
+        const enum err err = store_find_next_author(run_store(w->window.run), w->at.author_row, &row);
         if (err && err != ERR_NOT_FOUND)
             return run_fail_database(w->window.run, err);
         if (!err && !(w->at.wrapped && row >= w->first_author)) {
@@ -120,7 +120,7 @@ struct walk_progress platform_walks_progress(const struct platform_walk walks[PL
 enum err first_author_load(struct run *run, int64_t *first_author)
 {
     struct platform_limit limit;
-    const enum err err = store_get_limit(run_store(run), API_TIKTOK, LIMIT_FIRST_AUTHOR, &limit);
+    const enum err err = store_get_platform_limit(run_store(run), API_TIKTOK, LIMIT_FIRST_AUTHOR, &limit);
     *first_author = !err && limit.value > 1 ? limit.value : 1;
     return err && err != ERR_NOT_FOUND ? run_fail_database(run, err) : OK;
 }
@@ -134,8 +134,8 @@ enum err first_author_save(struct run *run, int64_t current, int64_t next)
     enum err err = run_begin(run);
     if (err)
         return err;
-    err = next > 1 ? store_put_limit(run_store(run), &limit)
-                   : store_delete_limit(run_store(run), API_TIKTOK, LIMIT_FIRST_AUTHOR);
+    err = next > 1 ? store_put_platform_limit(run_store(run), &limit)
+                   : store_delete_platform_limit(run_store(run), API_TIKTOK, LIMIT_FIRST_AUTHOR);
     if (!err)
         return run_commit(run);
     run_rollback(run);

@@ -1,6 +1,6 @@
 /* A walk: loads the posts of all authors at one platform, author by author, into a window. All walks visit
- * the authors in the same order. Each has the pace of its platform: a slow platform fills only its own
- * window. */
+ * the authors in the same order. Each walk is only as fast as its platform, so a slow platform fills only its
+ * own window. */
 #ifndef VT_FETCH_PLATFORM_WALK_H
 #define VT_FETCH_PLATFORM_WALK_H
 

@@ -77,8 +77,8 @@ static void set_resolved(const struct api_call *call, struct pending_writes *wri
     fetch_account_add(call->account, post);
 }
 
-/* The platform is still processing the post. If this continues, the post is read once a day like a missing
- * post. */
+/* Records that the platform is still processing the post. If this continues, the post is read once a day like
+ * a missing post. */
 static void set_unresolved(struct pending_writes *writes, struct pending_post *post)
 {
     record_miss(post, writes);

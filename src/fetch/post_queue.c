@@ -114,7 +114,7 @@ bool fetch_account_is_ready(const struct fetch_account *account, int64_t now, in
     *at = retry ? retry->not_before : now;
     if (*at < account->not_before)
         *at = account->not_before;
-    const int64_t by_rate = bucket_ready_at(&account->bucket, account->api->throttle->pace.half, now);
+    const int64_t by_rate = bucket_ready_at(&account->bucket, account->api->throttle->pace.half_rate, now);
     if (*at < by_rate)
         *at = by_rate;
     return *at <= now;

@@ -15,7 +15,7 @@ struct author_posts;
 
 /* A post that this run has to read. */
 struct pending_post {
-    struct list link; /* in a queue of an account, or in a batch */
+    struct list link; /* link in a queue of an account, or in a batch */
     struct author_posts *group;
     int64_t video_row, video_posted_at;
     int64_t posted_at, read_at;  /* read_at: time of the last reading; TIME_NONE: none yet */
@@ -33,8 +33,8 @@ struct call_batch {
     enum call_kind kind;
     int tries;                     /* failed attempts */
     int64_t not_before;            /* monotonic */
-    int tier;                      /* request form; -1: the account's request form */
-    bool with_account;             /* platform_call.with_account of the next call */
+    int tier;                      /* request form of this batch; -1: the account's request form */
+    bool with_account;             /* value of platform_call.with_account for the next call */
     bool uncombined;               /* platform_call.combined was rejected for this batch */
     char dropped[METRIC_LIST_MAX]; /* if `tier` is set: metrics to omit */
 };
@@ -51,7 +51,7 @@ struct fetch_account {
     struct list link; /* in api_queue.ready */
     struct api_queue *api;
     struct author_posts *group; /* NULL for the API key */
-    int64_t row;                /* row in the database; 0 for the API key */
+    int64_t row;                /* row of the account in the database; 0 for the API key */
     int64_t version;            /* version of the tokens used last */
     struct str account_id;
     struct list queue[2]; /* pending posts, by enum call_kind */
@@ -88,7 +88,7 @@ bool fetch_account_is_ready(const struct fetch_account *account, int64_t now, in
  * may be sent at `now`. */
 struct call_batch *fetch_account_next_batch(struct fetch_account *account, int64_t now);
 
-/* Puts a batch back into the account. It is sent at `not_before` or later. */
+/* Puts a batch back into the account. The batch is sent at `not_before` or later. */
 void fetch_account_retry(struct fetch_account *account, struct call_batch *batch, int64_t not_before);
 
 /* Puts the posts of a batch back at the front of their queue, so that they are divided into calls again.

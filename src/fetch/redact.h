@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Overwrites secrets in `text` with '*': the values of names such as access_token or code, and every word
- * that is neither a number nor a short lower-case name. */
+/* Overwrites secrets in `text` with '*': the values of parameters and members such as access_token or code,
+ * and every word that is neither a number nor a short lower-case name. */
 void redact(char *text, size_t len);
 
 #endif

@@ -63,7 +63,8 @@ void result_set_add(struct result_set *set, struct author_results *results, int6
 
 /* --- applying --- */
 
-/* Drops the readings of videos that reached the age of thirty days while other platforms were awaited. */
+/* Drops the readings of videos that reached the age of thirty days while the step waited for other
+ * platforms. */
 static void drop_expired(struct author_results *results)
 {
     size_t kept = 0;

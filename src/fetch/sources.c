@@ -18,7 +18,7 @@ static void add_named(void *ctx, struct str name)
         wanted[i] = wanted[i] || str_eq(name, str_from_cstr(source_name((enum source_kind)i)));
 }
 
-struct source_list sources_configured(const struct config *config)
+struct source_list sources_from_config(const struct config *config)
 {
     struct source_list list = {{NULL}};
     bool wanted[SOURCE_KINDS] = {false};

@@ -7,6 +7,6 @@
 
 /* Returns the sources that the key `source` of section [refresh] lists, in the order in which a run reads
  * them. */
-struct source_list sources_configured(const struct config *config);
+struct source_list sources_from_config(const struct config *config);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "store/runs.h"
 
 #include <inttypes.h>
@@ -74,10 +75,10 @@ static int64_t decide_intervals(const struct throttle *t, struct platform_walk *
         return calls;
     walk->by_age = true;
     walk->passes = 2;
-    log_warn("platforms: %s: %s for %" PRId64 " posts: posts older than a day are read every 6 hours, older "
+    log_warn("platforms: %s: %s for %" PRId64 " post%s: posts older than a day are read every 6 hours, older "
              "than a week once a day",
              t->desc->name, t->backlog ? "the last run had too little time" : "quota or rate limit too low",
-             all);
+             all, plural(all, "", "s"));
     return all ? calls * posts_by_age(posts) / all + 1 : calls;
 }
 
@@ -107,7 +108,7 @@ static enum err count_all(struct author_plan *p, struct survey *s)
         enum err err = n % HEARTBEAT_AUTHORS == 0 ? run_heartbeat(p->run) : OK;
         if (err)
             return err;
-        err = store_next_author(run_store(p->run), author_row, &author_row);
+        err = store_find_next_author(run_store(p->run), author_row, &author_row);
         if (err)
             return err == ERR_NOT_FOUND ? OK : run_fail_database(p->run, err);
         err = author_plan_read(p, author_row);
@@ -117,8 +118,8 @@ static enum err count_all(struct author_plan *p, struct survey *s)
     }
 }
 
-enum err survey(struct run *run, struct api_queue apis[PLATFORM_APIS],
-                struct platform_walk walks[PLATFORM_COUNT])
+enum err survey_make(struct run *run, struct api_queue apis[PLATFORM_APIS],
+                     struct platform_walk walks[PLATFORM_COUNT])
 {
     struct survey s = {.posts_by_key = 0};
     struct author_plan plan;

@@ -5,9 +5,9 @@
 
 #include "fetch/platform_walk.h"
 
-/* Makes the survey. Sets by_age, passes and planned of the walks, and spread and retry budget of the
- * throttles. */
-MUST_USE enum err survey(struct run *run, struct api_queue apis[PLATFORM_APIS],
-                         struct platform_walk walks[PLATFORM_COUNT]);
+/* Makes the survey. Sets `by_age`, `passes` and `planned` of each walk, and the spread and the retry budget
+ * of each throttle. */
+MUST_USE enum err survey_make(struct run *run, struct api_queue apis[PLATFORM_APIS],
+                              struct platform_walk walks[PLATFORM_COUNT]);
 
 #endif

@@ -1,5 +1,5 @@
 /* Decides whether a call of an API may begin, by rate, concurrency, daily quota, circuit breaker and pauses.
- * Also records what the app may do at the API, such as which request forms it may use.
+ * Also records what the API permits the app, such as the request forms that it may use.
  *
  * A request form is the `tier` of platforms/platform.h. Times are monotonic ms unless stated otherwise. */
 #ifndef VT_FETCH_THROTTLE_H
@@ -26,8 +26,8 @@ struct throttle {
     int account_per_minute;
     struct pace pace;
     struct breaker breaker;
-    struct quota quotas[THROTTLE_QUOTAS]; /* one per request form if desc->quota_by_tier, otherwise one for
-                                             all forms */
+    struct quota quotas[THROTTLE_QUOTAS]; /* quotas: one per request form if desc->quota_by_tier, otherwise
+                                             one for all forms */
     int64_t share;                        /* calls that this run may make within the quota in use */
     int64_t begun;                        /* calls counted against `share` */
     int64_t responded_at;                 /* wall clock of the last valid response in this run; 0: none */
@@ -52,7 +52,7 @@ int64_t throttle_ready_at(const struct throttle *t, int64_t now);
 /* Returns the maximum number of posts that one call of this kind and form may request. */
 int throttle_ids_per_call(const struct throttle *t, enum call_kind kind, int tier);
 
-/* Returns the request form to use. It is `tier`, unless that form is not granted, or its quota is spent and
+/* Returns the request form to use. This is `tier`, unless that form is not granted, or its quota is spent and
  * another form has quota left. */
 int throttle_select_tier(const struct throttle *t, int tier);
 
@@ -83,7 +83,7 @@ void throttle_set_metrics_combined(struct throttle *t, enum combined result);
 /* Records an error code that no table contains. Returns true if it must be logged. */
 MUST_USE bool throttle_record_unknown_code(struct throttle *t, struct str code);
 
-/* Returns how many calls of the API this run can make, as far as known in advance. */
+/* Returns how many calls of the API this run can make, as far as the limits are known in advance. */
 int64_t throttle_capacity(const struct throttle *t, int64_t deadline_s);
 
 /* ---- state that outlives the run (throttle_store.c) ---- */

@@ -9,7 +9,7 @@ enum { BACKLOG_HOURS = 2 };
 static enum err load_limit(const struct throttle *t, struct store *store, struct str name, int64_t now,
                            struct platform_limit *out)
 {
-    const enum err err = store_get_limit(store, t->api, name, out);
+    const enum err err = store_get_platform_limit(store, t->api, name, out);
     if (err && err != ERR_NOT_FOUND)
         return err;
     const bool expired = !err && out->until != TIME_NONE && out->until <= now && !str_eq(name, LIMIT_BREAKER);
@@ -83,7 +83,7 @@ static enum err save_limit(const struct throttle *t, struct store *store, struct
                            int64_t until)
 {
     const struct platform_limit limit = {.api = t->api, .name = name, .value = value, .until = until};
-    return value ? store_put_limit(store, &limit) : store_delete_limit(store, t->api, name);
+    return value ? store_put_platform_limit(store, &limit) : store_delete_platform_limit(store, t->api, name);
 }
 
 static enum err save_quotas(const struct throttle *t, struct store *store)

@@ -4,9 +4,9 @@
  *                                          |--no response, first attempt--> SENT again with the same token
  *                                          `--anything else--> RETRY_LATER, RECONNECT, …
  *
- * The mark (refresh_sent_at) says that the stored refresh token may be used up. It stays if no clear response
- * came. If the platform then rejects the token, perhaps in another run after a crash, the cause is known
- * ("lost_in_refresh"). While the mark is recent, no other process refreshes the account. */
+ * The mark (refresh_sent_at) means that the stored refresh token may be used up. The mark stays if no clear
+ * response came. If the platform then rejects the token, perhaps in another run after a crash, the cause is
+ * known ("lost_in_refresh"). While the mark is recent, no other process refreshes the account. */
 #include "fetch/token_refresh.h"
 
 #include "base/check.h"
@@ -31,7 +31,7 @@ struct token_refresh {
     struct list link;
     struct token_refresher *refresher;
     struct tokens tokens;
-    struct arena arena; /* the request, and the parsed response */
+    struct arena arena; /* memory of the request and of the parsed response */
     int tries;
     bool may_be_spent; /* an earlier request with this refresh token had no clear response */
     VEC(struct refresh_waiter) waiters;
@@ -138,8 +138,8 @@ static void log_result(const struct token_refresh *refresh, const struct token_r
                  result->code);
 }
 
-/* Completes a refresh. It is unlinked before the waiters are called, because they may start another refresh.
- */
+/* Completes a refresh. The refresh is unlinked before the waiters are called, because they may start another
+ * refresh. */
 static void complete(struct token_refresh *refresh, const struct token_refresh_result *result)
 {
     struct token_refresher *r = refresh->refresher;
@@ -240,7 +240,8 @@ static enum err swap_tokens(struct store *store, void *ctx)
     return err;
 }
 
-/* The only copy of the new tokens is in memory, so retry if the database is busy or full for a moment. */
+/* Stores the new tokens. Retries if the database is busy or full for a moment, because their only copy is in
+ * memory. */
 static struct token_refresh_result save_tokens(struct token_refresh *refresh,
                                                const struct token_grant *received)
 {
@@ -287,6 +288,7 @@ static bool may_have_arrived(enum transport_error error)
     case TRANSPORT_DNS:
     case TRANSPORT_CONNECT:
     case TRANSPORT_TLS:
+    case TRANSPORT_ADDRESS:
     case TRANSPORT_REQUEST: return false;
     case TRANSPORT_OK:
     case TRANSPORT_TIMEOUT:

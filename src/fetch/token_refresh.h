@@ -21,11 +21,12 @@ struct token_sender {
 struct token_sender token_sender_of(struct http_client *client);
 
 enum token_refresh_status {
-    TOKEN_REFRESHED,   /* the database has newer tokens: load them and try again */
-    TOKEN_RETRY_LATER, /* no response, throttled, a 5xx status, or another process is refreshing the tokens */
-    TOKEN_RECONNECT,   /* The platform rejected the refresh token, or the account has no refresh token. The
-                          account is not marked   as "reconnect required": only the caller can tell whether one
-                          account or all accounts   are affected. */
+    TOKEN_REFRESHED,    /* the database has newer tokens: load them and try again */
+    TOKEN_RETRY_LATER,  /* there was no response, a throttled one or a 5xx status, or another process is
+                           refreshing the tokens */
+    TOKEN_RECONNECT,    /* The platform rejected the refresh token, or the account has no refresh token. The
+                           account is not marked as "reconnect required": only the caller can tell whether one
+                           account or all accounts are affected. */
     TOKEN_APP_REJECTED, /* the platform rejects our app; the account is not at fault */
     TOKEN_ACCOUNT_REMOVED,
     TOKEN_STORE_FAILED, /* the database or the encryption keys failed; see `err` */
@@ -34,9 +35,9 @@ enum token_refresh_status {
 struct token_refresh_result {
     enum token_refresh_status status;
     enum err err;
-    int64_t wait_ms;          /* of TOKEN_RETRY_LATER; 0: not given */
-    enum outcome_scope scope; /* of TOKEN_RETRY_LATER */
-    char code[64];            /* short and stable, such as "invalid_grant", "lost_in_refresh", "190.460" */
+    int64_t wait_ms;          /* wait that the platform requested, for TOKEN_RETRY_LATER; 0: none */
+    enum outcome_scope scope; /* for TOKEN_RETRY_LATER */
+    char code[64]; /* short and stable error code, such as "invalid_grant", "lost_in_refresh", "190.460" */
 };
 
 struct token_refresher;

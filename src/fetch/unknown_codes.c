@@ -52,7 +52,7 @@ static bool on_limit(void *ctx, const struct platform_limit *limit)
 
 enum err unknown_codes_load(struct unknown_codes *u, struct store *store, int api)
 {
-    return store_list_limits(store, api, on_limit, u);
+    return store_list_platform_limits(store, api, on_limit, u);
 }
 
 enum err unknown_codes_save(struct unknown_codes *u, struct store *store, int api)
@@ -67,8 +67,8 @@ enum err unknown_codes_save(struct unknown_codes *u, struct store *store, int ap
                        u->entries[i].text);
         const struct platform_limit limit = {
             .api = api, .name = str_from_cstr(name), .value = 1, .until = until};
-        const enum err err =
-            until > now ? store_put_limit(store, &limit) : store_delete_limit(store, api, limit.name);
+        const enum err err = until > now ? store_put_platform_limit(store, &limit)
+                                         : store_delete_platform_limit(store, api, limit.name);
         if (err)
             return err;
         if (until <= now)

@@ -1,5 +1,5 @@
 /* The position of a walk over the authors. A walk visits all authors in the order of their rows, beginning
- * with the run's first author and wrapping around. With two passes it does so twice. */
+ * with the run's first author and wrapping around. A walk with two passes visits all authors twice. */
 #ifndef VT_FETCH_WALK_POSITION_H
 #define VT_FETCH_WALK_POSITION_H
 

@@ -71,17 +71,20 @@ static void on_closed(uv_handle_t *handle)
         server_release_exchange(s, c->x);
     list_remove(&c->link);
     free(c->saved_input);
+    const bool is_old = !c->is_late;
     c->magic = 0;
     free(c);
-    server_conn_closed(s);
+    server_conn_closed(s, is_old);
 }
 
 void conn_report_end(struct conn *c, bool complete)
 {
     const struct http_options *o = &c->server->options;
     struct exchange *x = c->x;
+    if (x->r.times.since_us)
+        request_end_wait(&x->r, clock_work_us());
     if (!x->head_built)
-        x->r.res.status = 0; /* a status that the handler has set was not sent */
+        x->r.res.status = 0; /* the handler may have set a status that was not sent */
     if (x->counted && o->ended)
         o->ended(o->ended_ctx, &x->r, complete);
     x->counted = false;
@@ -146,8 +149,8 @@ static void on_end(struct conn *c, ssize_t error)
         conn_close(c, error == UV_EOF ? "client disconnected" : uv_strerror((int)error));
         return;
     }
-    /* The client may have shut down only its own side, so still send a pending response. Wake a sleeping
-     * request, because the client has most likely disconnected. */
+    /* The client may have shut down only its own side, so a pending response is still sent. But most likely
+     * it has disconnected, so a sleeping request need not sleep on. */
     c->peer_ended = true;
     c->reading = false;
     (void)uv_read_stop(&c->stream);
@@ -211,14 +214,17 @@ static bool begin_request(struct conn *c)
     return true;
 }
 
-/* Sets the request id (the client's, if it is well-formed) and the client address. */
+/* Sets the request id and the trace (the client's, if they are well-formed) and the client address. */
 static void identify(struct conn *c)
 {
     struct http_server *s = c->server;
     struct request *r = &c->x->r;
     r->peer_is_trusted = c->is_trusted;
-    r->client_address =
-        proxies_client(&s->proxies, str_from_cstr(c->peer), c->is_trusted, r->field[FIELD_X_FORWARDED_FOR]);
+    r->client_address = proxies_find_client(&s->proxies, str_from_cstr(c->peer), c->is_trusted,
+                                            r->field[FIELD_X_FORWARDED_FOR]);
+    /* Several lines are joined with ", ", which is not a valid value. */
+    if (!grammar_split_traceparent(r->field[FIELD_TRACEPARENT], &r->trace_id, &r->parent_id))
+        r->trace_id = r->parent_id = (struct str){NULL, 0};
     r->id = r->field[FIELD_X_REQUEST_ID];
     if (r->id.p && r->field_count[FIELD_X_REQUEST_ID] == 1 && grammar_is_request_id(r->id) &&
         !(s->options.holds_secret && s->options.holds_secret(s->options.holds_secret_ctx, r->id)))
@@ -258,7 +264,7 @@ static void handle(struct conn *c)
     x->r.arrived_us = c->server->work_us;
     x->counted = true;
     conn_enter(c, CONN_HANDLING);
-    router_find(c->server->options.router, &x->r);
+    router_find_route(c->server->options.router, &x->r);
     request_run(&x->r);
 }
 
@@ -358,7 +364,7 @@ static void expire_writing(struct conn *c)
 
 static void expire_head(struct conn *c)
 {
-    if (parser_is_blank(c->x->parser))
+    if (parser_has_only_empty_lines(c->x->parser))
         conn_close(c, "idle");
     else
         conn_reject(c, 408, "The request head did not arrive in time.");
@@ -414,6 +420,7 @@ static struct conn *conn_new(struct http_server *s, bool is_unix)
     c->magic = CONN_MAGIC;
     c->server = s;
     c->is_unix = is_unix;
+    c->is_late = s->draining;
     list_init(&c->link);
     list_init(&c->scheduled);
     if (FAULT_OR(UV_ENOMEM, is_unix ? uv_pipe_init(s->loop, &c->pipe, 0) : uv_tcp_init(s->loop, &c->tcp)) !=
@@ -443,7 +450,7 @@ enum err conn_accept(struct http_server *s, struct listener *from)
     if (!c->is_unix)
         (void)uv_tcp_nodelay(&c->tcp, 1);
     name_peer(c);
-    c->is_trusted = proxies_trust(&s->proxies, str_from_cstr(c->peer), c->is_unix);
+    c->is_trusted = proxies_is_trusted(&s->proxies, str_from_cstr(c->peer), c->is_unix);
     conn_set_reading(c, true);
     return OK;
 }

@@ -46,7 +46,7 @@ struct exchange {
     struct conn *conn;
     struct parser *parser;
     struct buf head;     /* head of the response, or framing of a chunk */
-    struct list link;    /* in http_server.pool or http_server.sleeping */
+    struct list link;    /* link in http_server.pool or http_server.sleeping */
     int64_t wake_ms;     /* when request_sleep() ends; monotonic */
     bool counted;        /* http_options.ended must be called when the exchange ends */
     bool head_built;     /* the head of the response */
@@ -65,7 +65,7 @@ struct conn {
     struct list link;      /* in the list of its state */
     struct list scheduled; /* in http_server.scheduled */
     enum conn_state state;
-    int64_t entered_ms, deadline_ms; /* of the current state; monotonic */
+    int64_t entered_ms, deadline_ms; /* when the current state was entered and when it expires; monotonic */
     struct exchange *x;              /* NULL if there is no request */
     struct str in;     /* bytes read but not yet parsed; while there are any, the socket is not read */
     char *saved_input; /* memory of `in`; NULL while `in` is in the server's read buffer, during on_read() */
@@ -74,6 +74,7 @@ struct conn {
     bool reading, is_unix;
     bool peer_ended; /* end of file was read */
     bool is_trusted; /* the peer is a trusted proxy */
+    bool is_late;    /* accepted while the server drains */
     bool resets;     /* close with a TCP reset, so that the client detects the truncated response */
     char peer[48];   /* numeric address, or "unix" */
     uv_shutdown_t shutdown;
@@ -89,8 +90,10 @@ struct listener {
     struct http_server *server;
     struct listener *next;
     bool is_unix;
+    bool is_bound;  /* this process has created the path of the Unix socket */
     char name[128]; /* 127.0.0.1:8080, [::1]:8080, unix:/path */
     bool waiting;   /* a connection waits to be accepted, because max_connections is reached */
+    bool is_passed; /* the service manager holds the socket, too, so connections may stay in its backlog */
     union {
         uv_handle_t handle;
         uv_stream_t stream;
@@ -103,14 +106,14 @@ enum { READ_BYTES = 16 << 10 };
 
 struct http_server {
     uv_loop_t *loop;
-    struct http_options options; /* without `listen` and `trusted_proxies` */
+    struct http_options options; /* a copy, in which `listen` and `trusted_proxies` are not set */
     struct proxies proxies;
     struct listener *listeners;
     struct list conns[CONN_STATES]; /* all connections, by state */
     struct list pool;               /* unused exchanges */
     int pooled;                     /* number of exchanges in `pool` */
     size_t pooled_large_bytes;      /* capacity of their body buffers above BODY_RETAINED */
-    struct arena_reserve reserve;   /* for the request that runs out of memory */
+    struct arena_reserve reserve;   /* reserve of memory for the request that runs out of it */
     struct list scheduled;          /* connections to run in the next loop iteration */
     struct list sleeping;           /* exchanges in request_sleep() */
     uv_timer_t tick;
@@ -118,10 +121,13 @@ struct http_server {
     uv_idle_t idle;   /* active while a connection is scheduled, so that the loop does not block */
     int open_handles;
     bool ticking, draining, forced, closing;
-    bool tick_failed; /* the timer could not be started; on_check() tries again */
-    int64_t tick_ms;  /* time of the next tick, if `ticking`; monotonic */
-    int64_t work_us;  /* clock_work_us() at the start of the current time slice */
-    int64_t drain_until_ms, listen_until_ms;
+    bool tick_failed;    /* the timer could not be started; on_check() tries again */
+    int64_t tick_ms;     /* time of the next tick, if `ticking`; monotonic */
+    int64_t work_us;     /* clock_work_us() at the start of the current time slice */
+    bool serves;         /* draining, but still accepts connections (http_server_drain()) */
+    bool drains_slowly;  /* http_server_drain() was called */
+    int old_connections; /* while `serves` is true: number of open connections that were accepted before */
+    int64_t drain_until_ms, listen_until_ms, leave_at_ms;
     int64_t warn_again_ms;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -157,7 +163,7 @@ void conn_enter(struct conn *c, enum conn_state state);
  * connection is already closing. */
 void conn_close(struct conn *c, const char *reason);
 
-/* Handles an expired deadline of the connection's state. */
+/* Closes the connection, or rejects its request, because the deadline of its state has expired. */
 void conn_time_out(struct conn *c);
 
 /* Schedules the connection for the next loop iteration, which calls conn_run(). */
@@ -187,7 +193,7 @@ void conn_reject(struct conn *c, int status, const char *message);
 /* Returns true if the socket's receive buffer is not empty. */
 bool conn_has_unread_input(const struct conn *c);
 
-/* Closes the connection if it is idle and has no unread input. Called when the server starts to drain. */
+/* Closes the connection if it is idle and has no unread input. Called while the server drains. */
 void conn_drain(struct conn *c);
 
 /* Calls http_options.ended for the current exchange, unless it was called before. `complete` is false if the
@@ -219,9 +225,14 @@ void request_run(struct request *r);
 /* Cancels the request's waiter and calls its on_free. Does nothing if the request has ended. */
 void request_cancel(struct request *r);
 
+/* Measures a wait of the request, for r->times. `waits_for` is the member of r->times to which the wait is
+ * added. request_end_wait() does nothing if the request does not wait. */
+void request_begin_wait(struct request *r, int64_t *waits_for);
+void request_end_wait(struct request *r, int64_t now_us);
+
 /* Wakes the sleeping requests whose deadline has expired. Returns the next deadline, or INT64_MAX if no
  * request sleeps. */
-int64_t request_wake_due(struct http_server *s, int64_t now_ms);
+int64_t request_wake_expired(struct http_server *s, int64_t now_ms);
 
 /* ---- server.c ---- */
 
@@ -237,10 +248,11 @@ void server_release_exchange(struct http_server *s, struct exchange *x);
 void server_on_connection(struct listener *l);
 
 /* Each of these is called in a close callback: server_handle_closed() for a handle that is counted in
- * open_handles, server_conn_closed() for a connection. The server is freed when the last handle has closed.
+ * open_handles, server_conn_closed() for a connection (`is_old`: accepted before the server drained). The
+ * server is freed when the last handle has closed.
  */
 void server_handle_closed(struct http_server *s);
-void server_conn_closed(struct http_server *s);
+void server_conn_closed(struct http_server *s, bool is_old);
 
 /* Logs the warning `what: reason`. Logs at most one warning per second and drops further ones, because many
  * connections may have the same problem at the same time. */
@@ -252,12 +264,28 @@ void server_iterate_soon(struct http_server *s);
 /* Ensures that the tick runs at `deadline_ms` (monotonic) or earlier. The timer may fire a little late. */
 void server_schedule_tick(struct http_server *s, int64_t deadline_ms);
 
+/* Closes all connections immediately. `reason` is a static text for the log. */
+void server_close_all(struct http_server *s, const char *reason);
+
+/* If the server drains and the last connection and listener have closed, frees the server when its own
+ * handles have closed, too. */
+void server_end_if_drained(struct http_server *s);
+
+/* ---- drain.c ---- */
+
+/* Continues to drain the server. Call in each loop iteration. Returns true if the next iteration must not
+ * wait for events. */
+bool server_drain_continue(struct http_server *s);
+
+/* Handles the deadlines of draining. Returns the next one, or INT64_MAX if no deadline is left. */
+int64_t server_drain_tick(struct http_server *s, int64_t now_ms);
+
 /* ---- evict.c ---- */
 
 /* Closes one connection for each client that waits to be accepted. First closes connections that have sent
  * nothing for 2 s since they were opened. If there are none, closes the connection that has been idle
- * longest, but only if it has been idle for at least 1 s. Returns when to call again (monotonic ms), or
- * INT64_MAX if no client waits any more. */
+ * longest, but only if it has been idle for at least 1 s. Returns the time of the next call
+ * (monotonic ms), or INT64_MAX if no client waits any more. */
 int64_t server_evict(struct http_server *s, int64_t now_ms);
 
 /* ---- listener.c ---- */
@@ -265,7 +293,11 @@ int64_t server_evict(struct http_server *s, int64_t now_ms);
 /* Binds to `address`, listens, and adds the listener to s->listeners. */
 MUST_USE enum err listener_open(struct http_server *s, const char *address, struct error *error);
 
-/* Stops listening. libuv unlinks the path of a Unix socket. */
+/* Adds the socket `fd`, which listens already, to s->listeners. The socket is closed with the listener,
+ * unless the function fails. */
+MUST_USE enum err listener_adopt(struct http_server *s, int fd, struct error *error);
+
+/* Stops listening, and unlinks the path of a Unix socket that listener_open() has created. */
 void listener_close(struct listener *l);
 
 /* Returns true if a connection waits in the kernel's backlog. */

@@ -72,7 +72,7 @@ bool fields_read_json(struct fields *f, struct arena *a, const char *const *name
     return ok;
 }
 
-const char *fields_repeated(const struct fields *f)
+const char *fields_find_repeated(const struct fields *f)
 {
     for (int i = 0; i < FIELDS_MAX && f->names[i]; i++)
         if (f->repeated[i])

@@ -23,6 +23,6 @@ bool fields_read_form(struct fields *f, struct arena *a, const char *const *name
 bool fields_read_json(struct fields *f, struct arena *a, const char *const *names, struct str text);
 
 /* Returns the first of the names that occurs more than once, or NULL. */
-const char *fields_repeated(const struct fields *f);
+const char *fields_find_repeated(const struct fields *f);
 
 #endif

@@ -45,31 +45,32 @@ static bool is_text(struct str s)
     return str_is_utf8(s) && !memchr(s.p, '\0', s.len);
 }
 
-static const char *add(struct arena *a, struct form *form, struct str raw_name, struct str raw_value)
+static enum err add(struct arena *a, struct form *form, struct str raw_name, struct str raw_value,
+                    struct error *error)
 {
     struct str name, value;
     if (!form_decode(a, raw_name, &name) || !form_decode(a, raw_value, &value))
-        return "contains an invalid percent-encoding";
+        return error_set(error, ERR_INVALID, "contains an invalid percent-encoding");
     if (!is_text(name) || !is_text(value))
-        return "contains text that is not valid UTF-8";
+        return error_set(error, ERR_INVALID, "contains text that is not valid UTF-8");
     if (form_get(form, name).p)
-        return "contains a field twice";
+        return error_set(error, ERR_INVALID, "contains a field twice");
     if (form->count == FORM_FIELDS_MAX)
-        return "contains too many fields";
+        return error_set(error, ERR_INVALID, "contains too many fields");
     form->fields[form->count].name = name;
     form->fields[form->count++].value = value;
-    return NULL;
+    return OK;
 }
 
-const char *form_parse(struct arena *a, struct str text, struct form *out)
+enum err form_parse(struct arena *a, struct str text, struct form *out, struct error *error)
 {
     struct str rest = text, name, value;
-    const char *wrong = NULL;
+    enum err err = OK;
     out->count = 0;
-    while (!wrong && form_next_pair(&rest, &name, &value))
+    while (!err && form_next_pair(&rest, &name, &value))
         if (name.len || value.p)
-            wrong = add(a, out, name, value.p ? value : STR(""));
-    return wrong;
+            err = add(a, out, name, value.p ? value : STR(""), error);
+    return err;
 }
 
 struct str form_get(const struct form *form, struct str name)
@@ -80,7 +81,7 @@ struct str form_get(const struct form *form, struct str name)
     return (struct str){NULL, 0};
 }
 
-bool form_is_body(const struct request *r)
+bool request_has_form_body(const struct request *r)
 {
     struct str type;
     (void)str_cut(r->field[FIELD_CONTENT_TYPE], ';', &type);

@@ -22,16 +22,16 @@ bool form_decode(struct arena *a, struct str in, struct str *out);
  * '=', sets value->p to NULL. Returns false if `rest` is empty. */
 bool form_next_pair(struct str *rest, struct str *name, struct str *value);
 
-/* Parses a form. Returns NULL on success. On failure, returns a static text such as "contains a field
- * twice", and `out` contains the fields before the error. The caller puts the name of the form in front of
- * the text: "The query contains a field twice". */
-const char *form_parse(struct arena *a, struct str text, struct form *out);
+/* Parses a form. On failure, returns ERR_INVALID and a text such as "contains a field twice", and `out`
+ * contains the fields before the error. The caller puts the name of the form in front of the text: "The query
+ * contains a field twice". `error` may be NULL. */
+MUST_USE enum err form_parse(struct arena *a, struct str text, struct form *out, struct error *error);
 
 /* Returns the value of a field. p == NULL if the form has no such field. */
 struct str form_get(const struct form *form, struct str name);
 
 /* Returns true if the Content-Type of the body is application/x-www-form-urlencoded, with or without
  * parameters. */
-bool form_is_body(const struct request *r);
+bool request_has_form_body(const struct request *r);
 
 #endif

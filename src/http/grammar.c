@@ -108,12 +108,43 @@ bool grammar_is_request_id(struct str s)
     return true;
 }
 
+static bool is_lower_hex(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
+            return false;
+    return true;
+}
+
+static bool is_nonzero_hex(struct str s)
+{
+    size_t zeros = 0;
+    while (zeros < s.len && s.p[zeros] == '0')
+        zeros++;
+    return zeros < s.len && is_lower_hex(s);
+}
+
+bool grammar_split_traceparent(struct str s, struct str *trace_id, struct str *parent_id)
+{
+    enum { VERSION = 0, TRACE = 3, PARENT = 36, FLAGS = 53, END = 55 };
+    if (s.len < END || s.p[TRACE - 1] != '-' || s.p[PARENT - 1] != '-' || s.p[FLAGS - 1] != '-')
+        return false;
+    const struct str version = str_make(s.p + VERSION, 2);
+    if (!is_lower_hex(version) || str_eq(version, STR("ff")) || !is_lower_hex(str_make(s.p + FLAGS, 2)))
+        return false;
+    if (s.len > END && (str_eq(version, STR("00")) || s.p[END] != '-'))
+        return false;
+    *trace_id = str_make(s.p + TRACE, PARENT - 1 - TRACE);
+    *parent_id = str_make(s.p + PARENT, FLAGS - 1 - PARENT);
+    return is_nonzero_hex(*trace_id) && is_nonzero_hex(*parent_id);
+}
+
 bool grammar_is_token_char(char c)
 {
     return is_alnum(c) || (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-bool grammar_ends_chunked(struct str codings)
+bool grammar_ends_with_chunked(struct str codings)
 {
     struct str item;
     while (codings.p) {
@@ -140,4 +171,39 @@ bool grammar_etag_matches(struct str list, struct str etag)
             return true;
     }
     return false;
+}
+
+/* Returns true for a weight above 0: no parameter, or `q=` with 1 or 0 and at most three decimals. */
+static bool has_positive_weight(struct str parameter)
+{
+    const struct str p = str_trim(parameter);
+    if (!p.p)
+        return true;
+    if (p.len < 3 || p.len > 7 || (p.p[0] | 0x20) != 'q' || p.p[1] != '=')
+        return false;
+    if ((p.p[2] != '0' && p.p[2] != '1') || (p.len > 3 && p.p[3] != '.'))
+        return false;
+    bool positive = p.p[2] == '1';
+    for (size_t i = 4; i < p.len; i++) {
+        if (p.p[i] < '0' || p.p[i] > '9')
+            return false;
+        positive = positive || p.p[i] != '0';
+    }
+    return positive;
+}
+
+bool grammar_accepts_gzip(struct str list)
+{
+    bool any = false;
+    struct str item, coding;
+    while (list.p) {
+        list = str_cut(list, ',', &item);
+        const struct str weight = str_cut(item, ';', &coding);
+        coding = str_trim(coding);
+        if (str_eq_nocase(coding, STR("gzip")) || str_eq_nocase(coding, STR("x-gzip")))
+            return has_positive_weight(weight);
+        if (str_eq(coding, STR("*")))
+            any = has_positive_weight(weight);
+    }
+    return any;
 }

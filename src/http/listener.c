@@ -1,4 +1,4 @@
-/* Listeners on TCP addresses (IPv4, IPv6) and Unix sockets. */
+/* Listeners on TCP addresses (IPv4, IPv6) and Unix sockets, opened here or passed by the service manager. */
 #include "base/check.h"
 #include "base/fault.h"
 #include "config/address.h"
@@ -32,8 +32,12 @@ static void on_closed(uv_handle_t *handle)
     server_handle_closed(s);
 }
 
+/* The path of a passed Unix socket is not unlinked, because the service manager listens on it. */
 void listener_close(struct listener *l)
 {
+    const char *path = address_unix_path(l->name);
+    if (path && l->is_bound && !l->is_passed)
+        (void)unlink(path);
     uv_close(&l->handle, on_closed);
 }
 
@@ -93,16 +97,29 @@ static bool is_stale(const char *path)
     return refused;
 }
 
-/* libuv translates ENOENT to EACCES; undo that if the directory does not exist. */
-static int explain_bind(int status, const char *path)
+/* bind(2) creates the file. */
+static int bind_unix(int fd, const char *path)
 {
-    char directory[sizeof((struct sockaddr_un *)NULL)->sun_path];
-    const char *slash = strrchr(path, '/');
-    if (status != UV_EACCES || !slash || slash == path)
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strlen(path));
+    return FAULT_OR(-1, bind(fd, (struct sockaddr *)&address, sizeof address));
+}
+
+/* Sets the file's group and mode. The file is created without permissions: no client can connect before both
+ * are set, and no other thread is affected, as it would be by umask(2). */
+static int bind_unix_as(int fd, const char *path, const struct http_options *o)
+{
+    if (fchmod(fd, 0) != 0)
+        return uv_translate_sys_error(errno);
+    if (bind_unix(fd, path) != 0)
+        return uv_translate_sys_error(errno);
+    if ((o->has_socket_group && lchown(path, (uid_t)-1, o->socket_group) != 0) ||
+        chmod(path, o->socket_mode ? o->socket_mode : UNIX_MODE) != 0) {
+        const int status = uv_translate_sys_error(errno);
+        (void)unlink(path);
         return status;
-    memcpy(directory, path, (size_t)(slash - path));
-    directory[slash - path] = '\0';
-    return access(directory, F_OK) != 0 ? uv_translate_sys_error(errno) : status;
+    }
+    return 0;
 }
 
 static int open_unix(struct listener *l, const char *path)
@@ -111,14 +128,56 @@ static int open_unix(struct listener *l, const char *path)
         return UV_ENAMETOOLONG;
     if (is_stale(path))
         (void)unlink(path);
-    int status = FAULT_OR(UV_ENOMEM, uv_pipe_bind2(&l->pipe, path, strlen(path), UV_PIPE_NO_TRUNCATE));
-    if (status != 0)
-        return explain_bind(status, path);
-    l->is_unix = true;
-    (void)snprintf(l->name, sizeof l->name, "unix:%s", path);
-    if (chmod(path, UNIX_MODE) != 0)
+    const int fd = FAULT_OR(-1, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (fd < 0)
         return uv_translate_sys_error(errno);
+    int status = bind_unix_as(fd, path, &l->server->options);
+    if (status == 0)
+        status = uv_pipe_open(&l->pipe, fd);
+    if (status != 0) {
+        (void)close(fd);
+        return status;
+    }
+    l->is_bound = l->is_unix = true;
+    (void)snprintf(l->name, sizeof l->name, "unix:%s", path);
     return FAULT_OR(UV_ENOMEM, uv_listen(&l->stream, BACKLOG, on_connection));
+}
+
+/* ---- passed sockets ---- */
+
+static int open_passed_tcp(struct listener *l, int fd)
+{
+    int status = uv_tcp_open(&l->tcp, fd);
+    if (status == 0)
+        status = FAULT_OR(UV_ENOMEM, uv_listen(&l->stream, BACKLOG, on_connection));
+    return status == 0 ? name_tcp(l) : status;
+}
+
+static int open_passed_unix(struct listener *l, int fd)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t len = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &len) != 0)
+        return uv_translate_sys_error(errno);
+    const bool is_abstract = len > sizeof address.sun_family && !address.sun_path[0];
+    const int path_len = (int)(len - sizeof address.sun_family) - is_abstract;
+    l->is_unix = true;
+    (void)snprintf(l->name, sizeof l->name, is_abstract ? "unix:@%.*s" : "unix:%.*s", path_len,
+                   address.sun_path + is_abstract);
+    const int status = uv_pipe_open(&l->pipe, fd);
+    return status == 0 ? FAULT_OR(UV_ENOMEM, uv_listen(&l->stream, BACKLOG, on_connection)) : status;
+}
+
+/* Returns AF_INET, AF_INET6 or AF_UNIX for a stream socket that listens, or 0. */
+static int family_of_listener(int fd)
+{
+    int listens = 0, type = 0, family = 0;
+    socklen_t len = sizeof listens;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) != 0 || !listens ||
+        getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) != 0 || type != SOCK_STREAM ||
+        getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) != 0)
+        return 0;
+    return family == AF_INET || family == AF_INET6 || family == AF_UNIX ? family : 0;
 }
 
 static enum err listen_error(const struct http_server *s, const char *address, int status,
@@ -126,6 +185,27 @@ static enum err listen_error(const struct http_server *s, const char *address, i
 {
     const enum err code = status == UV_EADDRINUSE ? ERR_BUSY : status == UV_ENOMEM ? ERR_NOMEM : ERR_IO;
     return error_set(error, code, "%s: %s: %s", s->options.key, address, uv_strerror(status));
+}
+
+/* Initializes the handle and adds the listener to s->listeners. Returns NULL if out of memory. */
+static struct listener *listener_new(struct http_server *s, bool is_unix)
+{
+    struct listener *l = try_calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
+    if (FAULT_OR(UV_ENOMEM, is_unix ? uv_pipe_init(s->loop, &l->pipe, 0) : uv_tcp_init(s->loop, &l->tcp)) !=
+        0) {
+        free(l);
+        return NULL;
+    }
+    l->server = s;
+    l->handle.data = l;
+    struct listener **last = &s->listeners;
+    while (*last)
+        last = &(*last)->next;
+    *last = l;
+    s->open_handles++;
+    return l;
 }
 
 enum err listener_open(struct http_server *s, const char *address, struct error *error)
@@ -136,21 +216,23 @@ enum err listener_open(struct http_server *s, const char *address, struct error 
         return error_set(error, ERR_INVALID,
                          "%s: %s is not an address such as 127.0.0.1:8080, [::1]:8080 or unix:/path",
                          s->options.key, address);
-    struct listener *l = try_calloc(1, sizeof *l);
-    int status = !l     ? UV_ENOMEM
-                 : path ? FAULT_OR(UV_ENOMEM, uv_pipe_init(s->loop, &l->pipe, 0))
-                        : FAULT_OR(UV_ENOMEM, uv_tcp_init(s->loop, &l->tcp));
-    if (status != 0) {
-        free(l);
-        return listen_error(s, address, status, error);
-    }
-    l->server = s;
-    l->handle.data = l;
-    struct listener **last = &s->listeners;
-    while (*last)
-        last = &(*last)->next;
-    *last = l;
-    s->open_handles++;
-    status = path ? open_unix(l, path) : open_tcp(l, &tcp);
+    struct listener *l = listener_new(s, path != NULL);
+    const int status = !l ? UV_ENOMEM : path ? open_unix(l, path) : open_tcp(l, &tcp);
     return status == 0 ? OK : listen_error(s, address, status, error);
+}
+
+enum err listener_adopt(struct http_server *s, int fd, struct error *error)
+{
+    const int family = family_of_listener(fd);
+    if (!family)
+        return error_set(
+            error, ERR_INVALID,
+            "file descriptor %d, passed by the service manager, is not a listening stream socket: "
+            "the socket unit needs ListenStream= and Accept=no",
+            fd);
+    struct listener *l = listener_new(s, family == AF_UNIX);
+    if (l)
+        l->is_passed = true;
+    const int status = !l ? UV_ENOMEM : family == AF_UNIX ? open_passed_unix(l, fd) : open_passed_tcp(l, fd);
+    return status == 0 ? OK : listen_error(s, "a passed socket", status, error);
 }

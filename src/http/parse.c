@@ -23,10 +23,11 @@ enum {
     REJECT = -1,
     NAME_MAX_BYTES = 64,    /* known names are shorter */
     VERSION_MAX_BYTES = 8,  /* "1.1" */
-    EMPTY_LINES_BYTES = 16, /* before a request line; RFC 9112, 2.2 requires one to be accepted */
+    EMPTY_LINES_BYTES = 16, /* empty lines before a request line, of which a server must accept at least one
+                               (RFC 9112, 2.2) */
     EXTENSION_BYTES = 1024, /* chunk extensions of all chunks together */
     TRAILER_BYTES = 4096,
-    WIRE_FACTOR = 8,         /* chunked body with its framing: at most this times the body limit */
+    WIRE_FACTOR = 8, /* a chunked body with its framing may be this many times the limit of the body */
     TEXT_RETAINED = 4 << 10, /* capacity of the text buffer between requests */
 };
 
@@ -46,6 +47,7 @@ static const struct {
     {NAME("authorization"), FIELD_AUTHORIZATION},
     {NAME("if-none-match"), FIELD_IF_NONE_MATCH},
     {NAME("accept"), FIELD_ACCEPT},
+    {NAME("accept-encoding"), FIELD_ACCEPT_ENCODING},
     {NAME("content-type"), FIELD_CONTENT_TYPE},
     {NAME("cookie"), FIELD_COOKIE},
     {NAME("origin"), FIELD_ORIGIN},
@@ -53,6 +55,8 @@ static const struct {
     {NAME("x-request-id"), FIELD_X_REQUEST_ID},
     {NAME("x-forwarded-for"), FIELD_X_FORWARDED_FOR},
     {NAME("x-forwarded-proto"), FIELD_X_FORWARDED_PROTO},
+    {NAME("traceparent"), FIELD_TRACEPARENT},
+    {NAME("x-viewtally-timing"), FIELD_X_VIEWTALLY_TIMING},
     {NAME("access-control-request-method"), FIELD_ACCESS_CONTROL_REQUEST_METHOD},
     {NAME("expect"), SLOT_EXPECT},
     {NAME("transfer-encoding"), SLOT_TRANSFER_ENCODING},
@@ -77,8 +81,8 @@ struct parser {
     size_t before_input; /* bytes of the request that precede `input` */
     size_t line_end;     /* offset in the request where the last part of the request line ended */
     size_t empty_bytes;  /* bytes of the empty lines before the request line */
-    size_t head_left;    /* bytes that the limit of the head still allows */
-    size_t wire_left;    /* bytes of body and framing that are still allowed */
+    size_t head_left;    /* number of bytes that may still be added to the head */
+    size_t wire_left;    /* number of bytes of body and framing that may still be read */
     size_t extension_left, trailer_left, lines_left;
     size_t body_capacity;
     bool after_cr, keeps_alive, expects_continue, lacks_memory;
@@ -244,7 +248,7 @@ static int slot_of(const struct parser *p, struct str name)
     return p->extra_field.len && str_eq_nocase(name, p->extra_field) ? (int)FIELD_EXTRA : SLOT_NONE;
 }
 
-/* Trailer fields count against their limit and are ignored (RFC 9110, 6.5.1). */
+/* Ignores trailer fields (RFC 9110, 6.5.1), but counts their bytes against the limit of trailer fields. */
 static int on_field_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);
@@ -314,8 +318,8 @@ static void join_values(struct parser *p)
     buf_reset(&p->text, TEXT_RETAINED);
 }
 
-/* Stores the values of the header fields in the request. Must also run for a request that is rejected,
- * because its response uses X-Request-Id. */
+/* Stores the values of the header fields in the request. Call it also for a request that is rejected, because
+ * its response contains the X-Request-Id. */
 static void publish_fields(struct parser *p)
 {
     join_values(p);
@@ -342,7 +346,7 @@ static int check_framing(struct parser *p)
         return 0;
     if (p->ll.http_minor == 0)
         return reject(p, 400, "HTTP/1.0 does not support Transfer-Encoding.");
-    if (grammar_ends_chunked(codings))
+    if (grammar_ends_with_chunked(codings))
         return reject(p, 501, "The only supported transfer coding is chunked.");
     return reject(p, 400, "The Transfer-Encoding does not define the end of the body.");
 }
@@ -575,7 +579,7 @@ const char *parser_message(const struct parser *p)
     return p->message;
 }
 
-bool parser_is_blank(const struct parser *p)
+bool parser_has_only_empty_lines(const struct parser *p)
 {
     return p->phase == PHASE_START;
 }

@@ -39,7 +39,7 @@ int parser_status(const struct parser *p);
 const char *parser_message(const struct parser *p);
 
 /* Returns true if nothing but empty lines has been read. */
-bool parser_is_blank(const struct parser *p);
+bool parser_has_only_empty_lines(const struct parser *p);
 
 /* Returns true if the client waits for `100 Continue` before it sends the body (RFC 9110, 10.1.1). Call after
  * PARSE_HEAD. */

@@ -2,17 +2,14 @@
 #ifndef VT_HTTP_PROXIES_H
 #define VT_HTTP_PROXIES_H
 
-#include "base/str.h"
+#include "base/ip_network.h"
 
 enum { PROXIES_MAX = 64 };
 
 struct proxies {
     size_t count;
     bool unix_sockets;
-    struct {
-        unsigned char address[16]; /* IPv4 as ::ffff:a.b.c.d */
-        unsigned bits;
-    } networks[PROXIES_MAX];
+    struct ip_network networks[PROXIES_MAX];
 };
 
 /* Adds a trusted proxy: an address, a CIDR network, or "unix" for all Unix sockets. Returns false for other
@@ -20,12 +17,12 @@ struct proxies {
 bool proxies_add(struct proxies *p, struct str text);
 
 /* Returns true if the peer is a trusted proxy. */
-bool proxies_trust(const struct proxies *p, struct str peer, bool is_unix);
+bool proxies_is_trusted(const struct proxies *p, struct str peer, bool is_unix);
 
-/* Returns the address of the client. If the peer is not `trusted` (see proxies_trust()), this is `peer`.
+/* Returns the address of the client. If the peer is not `trusted` (see proxies_is_trusted()), this is `peer`.
  * Otherwise it is the rightmost address in `forwarded`, the value of X-Forwarded-For, that is not a trusted
  * proxy. The search from the right stops at text that is not an address, and the result is then the address
  * found last. forwarded.p may be NULL. */
-struct str proxies_client(const struct proxies *p, struct str peer, bool trusted, struct str forwarded);
+struct str proxies_find_client(const struct proxies *p, struct str peer, bool trusted, struct str forwarded);
 
 #endif

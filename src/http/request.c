@@ -52,6 +52,35 @@ static void end(struct exchange *x)
     r->on_free = NULL;
 }
 
+/* ---- where the time goes ---- */
+
+void request_begin_wait(struct request *r, int64_t *waits_for)
+{
+    const int64_t now_us = clock_work_us();
+    request_end_wait(r, now_us);
+    r->times.since_us = now_us;
+    r->times.waits_for = waits_for;
+}
+
+void request_end_wait(struct request *r, int64_t now_us)
+{
+    struct request_times *t = &r->times;
+    if (t->since_us && now_us > t->since_us)
+        *t->waits_for += now_us - t->since_us;
+    t->since_us = 0;
+}
+
+static void cancel_sleep(struct waiter *w);
+
+/* Returns the member of r->times that measures the wait for which the last step returned NEXT_WAIT. */
+static int64_t *time_of_wait(struct exchange *x)
+{
+    struct request_times *t = &x->r.times;
+    if (x->r.wait.cancel == cancel_sleep)
+        return &t->asleep_us;
+    return x->conn->state == CONN_WRITING ? &t->sending_us : &t->waiting_us;
+}
+
 static void make_ready(struct exchange *x)
 {
     x->ready = true;
@@ -95,13 +124,16 @@ void request_run(struct request *r)
         r->wait = (struct waiter){.wake = on_wake};
     }
     x->ready = false;
+    request_end_wait(r, x->conn->server->work_us);
     enum next next = run_steps(x);
     CHECK(waiter_is_armed(&r->wait) == (next == NEXT_WAIT));
     if (request_lacks_memory(x)) {
         conn_reject_no_memory(x->conn);
         return;
     }
-    if (next == NEXT_MORE || next == NEXT_YIELD) {
+    if (next == NEXT_WAIT) {
+        request_begin_wait(r, time_of_wait(x));
+    } else if (next == NEXT_MORE || next == NEXT_YIELD) {
         make_ready(x);
     } else if (next == NEXT_DONE) {
         end(x);
@@ -145,7 +177,7 @@ void request_wake(struct request *r)
     waiter_complete(&r->wait);
 }
 
-int64_t request_wake_due(struct http_server *s, int64_t now_ms)
+int64_t request_wake_expired(struct http_server *s, int64_t now_ms)
 {
     int64_t next_ms = INT64_MAX;
     for (struct list *link = s->sleeping.next, *next; link != &s->sleeping; link = next) {

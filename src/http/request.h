@@ -25,6 +25,7 @@ enum http_field {
     FIELD_AUTHORIZATION,
     FIELD_IF_NONE_MATCH,
     FIELD_ACCEPT,
+    FIELD_ACCEPT_ENCODING,
     FIELD_CONTENT_TYPE,
     FIELD_COOKIE,
     FIELD_ORIGIN,
@@ -32,6 +33,8 @@ enum http_field {
     FIELD_X_REQUEST_ID,
     FIELD_X_FORWARDED_FOR,
     FIELD_X_FORWARDED_PROTO,
+    FIELD_TRACEPARENT,
+    FIELD_X_VIEWTALLY_TIMING,
     FIELD_ACCESS_CONTROL_REQUEST_METHOD,
     FIELD_EXTRA, /* the field named by http_options.extra_field */
     FIELD_COUNT
@@ -41,7 +44,17 @@ struct http_app;
 struct route;
 struct request;
 
-/* A step of a request. */
+/* Where the time of a request went, in microseconds. */
+struct request_times {
+    int64_t asleep_us;   /* sleeping in request_sleep(), for a long poll without events */
+    int64_t sending_us;  /* waiting for the client to read the response */
+    int64_t waiting_us;  /* waiting for anything else: Redis, jobs, the writer queue */
+    int64_t database_us; /* reads on the event loop; set by the request handler before the response is sent */
+    int64_t since_us;   /* private to the server: start of the current wait; 0 if the request does not wait */
+    int64_t *waits_for; /* private to the server: one of the members above, which measures the current wait */
+};
+
+/* One step of the chain of functions that handles a request. */
 typedef enum next request_step(struct request *r);
 
 struct request {
@@ -49,18 +62,20 @@ struct request {
     enum http_method method;
     struct str target;             /* as sent, for the log */
     struct str path;               /* percent-encoded, without scheme and host; begins with '/', or is "*" */
-    struct str query;              /* after '?', percent-encoded; p == NULL if none exists */
+    struct str query;              /* the part after '?', percent-encoded; p == NULL if there is no '?' */
     struct str field[FIELD_COUNT]; /* p == NULL if not sent */
     unsigned char field_count[FIELD_COUNT];
     struct str body;
 
     /* Set by the server. */
-    struct str id;             /* the client's X-Request-Id if well-formed, else a generated id */
-    struct str client_address; /* numeric: the peer's, or the one that a trusted proxy sent in
-                                  X-Forwarded-For; "unix" for a Unix socket */
-    bool peer_is_trusted;      /* the peer is a trusted proxy */
-    int64_t started_ms;        /* monotonic time of the first byte */
-    int64_t arrived_us;        /* clock_work_us() when the request was complete */
+    struct str id;                  /* the client's X-Request-Id if well-formed, else a generated id */
+    struct str trace_id, parent_id; /* from the client's traceparent; p == NULL if there is no valid one */
+    struct str client_address;      /* numeric: the peer's, or the one that a trusted proxy sent in
+                                       X-Forwarded-For; "unix" for a Unix socket */
+    bool peer_is_trusted;           /* the peer is a trusted proxy */
+    int64_t started_ms;             /* monotonic time of the first byte */
+    int64_t arrived_us;             /* clock_work_us() when the request was complete */
+    struct request_times times;
     bool client_ended; /* the client has shut down its side and has most likely disconnected: respond soon.
                           The server wakes a sleeping request when it sets this member */
     /* Set by the router; see http/router.h. */
@@ -70,12 +85,13 @@ struct request {
 
     /* Set by the request handler, for metrics and the access log. The strings are static or in the arena. */
     const struct uuid *key_id, *author_id; /* NULL if unknown */
-    const char *limiter;                   /* limiter_source_name(); NULL if not rate-limited */
+    const char *limiter; /* the result of limiter_source_name(); NULL if the request is not rate-limited */
+    bool from_cache;     /* the response comes from the response cache */
 
     /* Used by the request handler. */
     request_step *step; /* the next step */
     void *state;        /* the request handler's own data, in the arena */
-    struct waiter wait; /* for operations that the steps start; the engine has set `wake` */
+    struct waiter wait; /* the waiter for operations that the steps start; the engine has set `wake` */
     /* Called when the request ends or is canceled, to release resources that are not in the arena. May be
      * NULL. */
     void (*on_free)(struct request *r);

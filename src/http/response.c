@@ -39,6 +39,13 @@ void response_set_shared_body(struct request *r, struct shared_body *body)
     r->res.shared_body = shared_body_acquire(body);
 }
 
+void response_replace_shared_body(struct request *r, struct shared_body *body)
+{
+    struct shared_body *old = r->res.shared_body;
+    r->res.shared_body = shared_body_acquire(body);
+    shared_body_release(old);
+}
+
 void response_set_constant_body(struct request *r, struct str body)
 {
     r->res.constant_body = body;

@@ -49,6 +49,11 @@ void response_reset(struct request *r);
  * sent or aborted. */
 void response_set_shared_body(struct request *r, struct shared_body *body);
 
+/* Sends `body` instead of the shared body that was set before, which must own a reference to `body`
+ * (shared_body_compressed()). Acquires and
+ * releases references like response_set_shared_body(). */
+void response_replace_shared_body(struct request *r, struct shared_body *body);
+
 /* Sets a static body without copying it. */
 void response_set_constant_body(struct request *r, struct str body);
 

@@ -97,7 +97,7 @@ static enum next wrong_method_step(struct request *r)
     return next;
 }
 
-void router_find(const struct router *router, struct request *r)
+void router_find_route(const struct router *router, struct request *r)
 {
     router_hide_secrets(router, r);
     const struct mount *mount = find_route(router, r);
@@ -119,7 +119,8 @@ void router_hide_secrets(const struct router *router, struct request *r)
         for (const struct route *const *route = router->mounts[i].routes; *route; route++) {
             struct str fixed = str_make((*route)->path, fixed_length((*route)->path));
             if (fixed.len && fixed.p[fixed.len - 1] == '/')
-                fixed.len--; /* hides a secret even if the address is malformed */
+                fixed.len--; /* also hides a secret that does not follow a slash, because the client may have
+                                mistyped the address */
             if (!(*route)->secrets || !str_starts_with(rest, fixed))
                 continue;
             r->target = (*route)->secrets & ROUTE_SECRET_PATH ? STR("(secret address)") : r->path;

@@ -15,9 +15,10 @@ enum { ROUTE_GET = 1, ROUTE_POST = 2 }; /* methods; a GET route accepts HEAD too
 enum { ROUTE_SECRET_PATH = 1, ROUTE_SECRET_QUERY = 2 };
 
 struct route {
-    const char *path;    /* below the prefix; a last segment "{…}" matches any segment, which becomes
-                            r->path_parameter */
-    const char *name;    /* in logs and metrics, such as "/v1/videos/{id}"; NULL if the same as `path` */
+    const char *path; /* below the prefix; a last segment "{…}" matches any segment, which becomes
+                         r->path_parameter */
+    /* The name in logs and metrics, such as "/v1/videos/{id}"; NULL if it is the same as `path`. */
+    const char *name;
     unsigned methods;    /* ROUTE_GET, ROUTE_POST */
     unsigned secrets;    /* ROUTE_SECRET_PATH, ROUTE_SECRET_QUERY */
     unsigned flags;      /* defined by the application */
@@ -26,6 +27,7 @@ struct route {
 
 struct http_app {
     void *ctx;
+    struct str docs_url; /* of the documentation, for error bodies; lives as long as the application */
     /* The first step of a request that matches a route and its methods. */
     request_step *start;
     /* The first step of any other request. r->res.status is 404 if no route matches, or 405 if the route does
@@ -46,7 +48,7 @@ struct http_app {
  * that no route of any mount matches. */
 enum mount_unknown {
     UNKNOWN_NONE,
-    UNKNOWN_HTML, /* only to GET and HEAD with text/html in the Accept field, which browsers send */
+    UNKNOWN_HTML, /* responds only to GET and HEAD with text/html in the Accept field, which browsers send */
     UNKNOWN_ALL,
 };
 
@@ -69,10 +71,10 @@ void router_mount(struct router *router, const struct mount *mount);
 
 /* Looks up the route of a complete request. Sets r->app, r->route and r->path_parameter, and sets r->step to
  * the first step. */
-void router_find(const struct router *router, struct request *r);
+void router_find_route(const struct router *router, struct request *r);
 
 /* Removes secrets from r->target, which is logged. Must also be called for requests that are rejected before
- * router_find(). */
+ * router_find_route(). */
 void router_hide_secrets(const struct router *router, struct request *r);
 
 /* Returns the name of the request's route, or NULL if no route matches. */

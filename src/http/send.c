@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "http/router.h"
+#include "http/server_timing.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -34,7 +35,7 @@ static void linger(struct conn *c)
     conn_set_reading(c, true);
 }
 
-/* A complete response for HTTP/1.0 and 1.1. The connection closes after it. */
+/* A complete response, valid for HTTP/1.0 and 1.1, after which the connection is closed. */
 #define NO_MEMORY_BODY                                                                                       \
     "{\"error\":{\"code\":\"internal_error\",\"message\":\"The server is out of memory. Try again "          \
     "later.\"}}\n"
@@ -85,7 +86,7 @@ void conn_reject_no_memory(struct conn *c)
         abandon_exchange(c);
     uv_buf_t buf = buf_of(text);
     (void)uv_try_write(&c->stream, &buf,
-                       1); /* not tried again: without memory we cannot wait for the socket */
+                       1); /* there is only one attempt, because waiting for the socket would need memory */
     if (c->peer_ended)
         conn_close(c, "out of memory");
     else
@@ -199,6 +200,8 @@ static void begin_response(struct conn *c, enum response_framing framing)
     x->head_built = true;
     if (x->r.app->finish)
         x->r.app->finish(&x->r);
+    if (server_timing_is_requested(c))
+        server_timing_add(&x->r, clock_work_us());
     /* After the client's last request the connection closes. */
     bool last = c->peer_ended && c->in.len == 0;
     if (x->r.res.close || s->draining || framing == FRAMING_CLOSE || last)
@@ -255,7 +258,8 @@ static size_t last_chunk(struct exchange *x, uv_buf_t bufs[BUFS_MAX])
         buf_reset(&x->head, x->head.cap);
         return chunk(x, true, bufs);
     }
-    bufs[0] = buf_of(buf_str(&x->head)); /* for HEAD, conn_flush() has built the head but not sent it */
+    /* The request is a HEAD, for which conn_flush() has built the head but not sent it. */
+    bufs[0] = buf_of(buf_str(&x->head));
     return 1;
 }
 
@@ -269,7 +273,8 @@ void conn_respond(struct conn *c)
     }
     bool truncated = x->aborted || x->r.res.body.failed;
     if (truncated && x->r.res.streaming) {
-        c->resets = parser_is_http_1_0(x->parser); /* where the end of the connection ends the response */
+        /* In HTTP/1.0, closing the connection normally would look like a complete response. */
+        c->resets = parser_is_http_1_0(x->parser);
         conn_close(c, x->aborted ? x->aborted : "response too large");
         return;
     }
@@ -286,6 +291,8 @@ void conn_respond(struct conn *c)
     int status = send_buffers(c, bufs, count);
     if (status != 0)
         finish_write(c, status);
+    else
+        request_begin_wait(&x->r, &x->r.times.sending_us);
 }
 
 /* Does nothing. The wait for a write is canceled only when the connection closes, and libuv then cancels

@@ -1,4 +1,4 @@
-/* The server: the pool of exchanges, loop iterations, the tick, draining, opening and closing. */
+/* The server: the pool of exchanges, loop iterations, the tick, opening and closing. drain.c stops it. */
 #include "http/server.h"
 
 #include "base/check.h"
@@ -19,7 +19,6 @@ enum {
 #endif
     TICK_MIN_MS = 10,
     ITERATION_US = 2000,
-    LISTEN_DRAIN_MS = 100,
     POOL_MAX = 64,
     ARENA_BLOCK = 8 << 10,
     BODY_RETAINED = 64 << 10,     /* capacity of the body buffer of an exchange in the pool */
@@ -29,7 +28,7 @@ enum {
     HEAD_FIRST_BYTES = 1 << 10, /* most heads are smaller */
     RESERVE_BYTES = 1 << 20,    /* more than any step of a request handler allocates from its arena */
     ACCEPT_AGAIN_MS = 100,
-    SPARE_FILES = 64, /* descriptors for the database, Redis and logs */
+    SPARE_FILES = 64, /* file descriptors reserved for the database, Redis and logs */
 };
 
 /* ---- the pool ---- */
@@ -110,8 +109,6 @@ void server_release_exchange(struct http_server *s, struct exchange *x)
 
 /* ---- loop iterations ---- */
 
-static void drain_listeners(struct http_server *s);
-
 static void on_idle(uv_idle_t *idle)
 {
     (void)idle;
@@ -154,9 +151,8 @@ static void on_check(uv_check_t *check)
     run_ready_conns(s);
     if (s->tick_failed)
         server_schedule_tick(s, s->tick_ms);
-    if (s->draining && s->listeners)
-        drain_listeners(s);
-    if (list_is_empty(&s->scheduled) && !s->tick_failed && !(s->draining && s->listeners))
+    const bool drains = server_drain_continue(s);
+    if (list_is_empty(&s->scheduled) && !s->tick_failed && !drains)
         (void)uv_idle_stop(&s->idle);
 }
 
@@ -195,7 +191,7 @@ static int64_t expire(struct http_server *s, enum conn_state state, int64_t now_
     return INT64_MAX;
 }
 
-static void close_all(struct http_server *s, const char *reason)
+void server_close_all(struct http_server *s, const char *reason)
 {
     s->forced = true;
     for (int state = 0; state < CONN_CLOSING; state++)
@@ -209,8 +205,8 @@ static bool has_room(const struct http_server *s)
 }
 
 /* Accepts waiting connections and evicts idle ones. libuv stores one waiting connection per listener and
- * stops listening until it is accepted; further connections wait in the kernel's backlog. Returns when to
- * call again (monotonic ms), or INT64_MAX if no client waits any more. */
+ * stops listening until it is accepted; further connections wait in the kernel's backlog. Returns the time of
+ * the next call (monotonic ms), or INT64_MAX if no client waits any more. */
 static int64_t accept_waiting(struct http_server *s)
 {
     const int64_t now_ms = server_now_ms(s);
@@ -239,17 +235,15 @@ static void on_tick(uv_timer_t *timer)
     struct http_server *s = timer->data;
     int64_t now = clock_mono_ms();
     s->ticking = false;
-    int64_t next = request_wake_due(s, now);
+    int64_t next = request_wake_expired(s, now);
     for (int state = 0; state < CONN_CLOSING; state++) {
         int64_t due = expire(s, (enum conn_state)state, now);
         next = due < next ? due : next;
     }
     const int64_t accept_again = accept_waiting(s);
     next = accept_again < next ? accept_again : next;
-    if (s->draining && now >= s->drain_until_ms && !s->forced)
-        close_all(s, "server is stopping");
-    else if (s->draining && s->drain_until_ms < next)
-        next = s->drain_until_ms;
+    const int64_t drain = server_drain_tick(s, now);
+    next = drain < next ? drain : next;
     if (next < INT64_MAX)
         server_schedule_tick(s, next);
 }
@@ -298,7 +292,7 @@ static void free_server(struct http_server *s)
 
 /* When the last connection and listener have closed, closes the server's own handles. When these have closed,
  * frees the server. */
-static void end_if_drained(struct http_server *s)
+void server_end_if_drained(struct http_server *s)
 {
     if (s->draining && !s->closing && s->counts.connections == 0 && !s->listeners)
         close_own_handles(s);
@@ -309,59 +303,16 @@ static void end_if_drained(struct http_server *s)
 void server_handle_closed(struct http_server *s)
 {
     s->open_handles--;
-    end_if_drained(s);
+    server_end_if_drained(s);
 }
 
-void server_conn_closed(struct http_server *s)
+void server_conn_closed(struct http_server *s, bool is_old)
 {
     s->counts.connections--;
+    if (s->serves && is_old && --s->old_connections == 0)
+        server_iterate_soon(s);
     accept_waiting_and_tick(s);
-    end_if_drained(s);
-}
-
-static void drain_conns(struct http_server *s)
-{
-    for (int state = 0; state < CONN_CLOSING; state++)
-        for (struct list *link = s->conns[state].next, *next; link != &s->conns[state]; link = next) {
-            next = link->next;
-            conn_drain(LIST_ENTRY(link, struct conn, link));
-        }
-}
-
-/* Closes a listener when its backlog is empty, or after LISTEN_DRAIN_MS. A client in the backlog may already
- * have sent a request, and closing the listener would reset its connection. */
-static void drain_listeners(struct http_server *s)
-{
-    bool late = s->forced || clock_mono_ms() >= s->listen_until_ms;
-    struct listener **at = &s->listeners, *l;
-    while ((l = *at) != NULL) {
-        if (!late && (l->waiting || listener_has_backlog(l))) {
-            at = &l->next;
-            continue;
-        }
-        *at = l->next;
-        listener_close(l);
-    }
-    if (!s->listeners)
-        drain_conns(s);
-}
-
-void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx)
-{
-    if (s->draining) {
-        close_all(s, "server is forced to stop");
-        return;
-    }
-    int64_t now = clock_mono_ms();
-    s->closed = closed;
-    s->closed_ctx = ctx;
-    s->draining = true;
-    s->drain_until_ms = now + s->options.limits.drain_ms;
-    s->listen_until_ms = now + LISTEN_DRAIN_MS;
-    server_schedule_tick(s, s->drain_until_ms);
-    drain_conns(s);
-    server_iterate_soon(s); /* on_check() closes the listeners */
-    end_if_drained(s);
+    server_end_if_drained(s);
 }
 
 /* ---- opening ---- */
@@ -450,6 +401,11 @@ static enum err listen_all(struct http_server *s, struct error *error)
         if (err)
             return err;
     }
+    for (size_t i = 0; i < s->options.passed_count; i++) {
+        const enum err err = listener_adopt(s, s->options.passed[i], error);
+        if (err)
+            return err;
+    }
     return OK;
 }
 
@@ -462,7 +418,7 @@ enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struc
     int status = open_own_handles(s);
     if (status != 0) {
         close_own_handles(s);
-        end_if_drained(s);
+        server_end_if_drained(s);
         return error_set(error, status == UV_ENOMEM ? ERR_NOMEM : ERR_IO, "the HTTP server cannot start: %s",
                          uv_strerror(status));
     }
@@ -470,6 +426,7 @@ enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struc
     if (!err)
         err = listen_all(s, error);
     s->options.listen = NULL;
+    s->options.passed = NULL;
     s->options.trusted_proxies = NULL;
     if (err) {
         s->forced = true;
@@ -485,6 +442,11 @@ void http_server_print_addresses(const struct http_server *s, const char *what)
     for (const struct listener *l = s->listeners; l; l = l->next)
         printf("%s %s\n", what, l->name);
     (void)fflush(stdout);
+}
+
+void http_server_set_timing(struct http_server *s, bool timing)
+{
+    s->options.timing = timing;
 }
 
 struct http_server_counts http_server_get_counts(const struct http_server *s)

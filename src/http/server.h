@@ -18,24 +18,30 @@ struct http_limits {
     size_t body_bytes;     /* if exceeded: 413 */
     int max_connections;   /* if reached, new clients wait in the backlog until a connection closes or an idle
                               one is evicted (evict.c) */
-    int header_timeout_ms; /* from the first byte to the end of the head; if exceeded: 408. Also closes a new
-                              connection that sends nothing */
-    int body_timeout_ms;   /* for the whole body; if exceeded: 408 */
-    int idle_timeout_ms;   /* between requests */
+    int header_timeout_ms; /* time from the first byte to the end of the head; if exceeded: 408. Also the time
+                              after which a new connection that sends nothing is closed */
+    int body_timeout_ms;   /* time for the whole body; if exceeded: 408 */
+    int idle_timeout_ms;   /* time that a connection may be idle between requests */
     int write_timeout_ms;  /* how long the client may read nothing of the response */
-    int request_timeout_ms; /* for handling the request; if exceeded: 503. 0 means no limit */
-    int drain_ms;           /* for completing the requests in flight after http_server_close() */
+    int request_timeout_ms; /* time for handling the request; if exceeded: 503. 0 means no limit */
+    int drain_ms;           /* time for completing the requests in flight after http_server_close() */
 };
 
 struct http_options {
     struct http_limits limits;
     const char *const *listen; /* "127.0.0.1:8080", "[::1]:8080", "unix:/path"; port 0 selects a free port */
     size_t listen_count;
+    const int *passed; /* listening sockets from the service manager, used in addition to `listen` */
+    size_t passed_count;
+    mode_t socket_mode; /* permissions of the Unix sockets in `listen`; 0 means 0660 */
+    gid_t socket_group; /* group of the Unix sockets in `listen`, if `has_socket_group` is true */
+    bool has_socket_group;
     bool reuse_port; /* let several processes listen on the same TCP address (SO_REUSEPORT) */
     const char *const *trusted_proxies; /* addresses, CIDR networks, or "unix" */
     size_t trusted_proxy_count;
     const char *extra_field; /* name of one more header field to store, at most 64 bytes; may be NULL or "".
                                 Must outlive the server */
+    bool timing; /* send Server-Timing to clients on this machine that ask for it (server_timing.h) */
     const struct router *router; /* must outlive the server */
     /* Returns true if a client's X-Request-Id contains a secret. The server then generates an id instead, so
      * that the secret is not logged. May be NULL. */
@@ -55,12 +61,22 @@ struct http_options {
 MUST_USE enum err http_server_open(struct http_server **out, uv_loop_t *loop,
                                    const struct http_options *options, struct error *error);
 
+/* Changes http_options.timing while the server runs. */
+void http_server_set_timing(struct http_server *s, bool timing);
+
 /* Prints a line `WHAT ADDRESS` for each listener on standard output; WHAT is the text `what`. */
 void http_server_print_addresses(const struct http_server *s, const char *what);
 
-/* Drains the server: stops listening, unlinks Unix sockets, closes idle connections, and lets requests in
- * flight complete with `Connection: close`. After drain_ms, closes the connections that are still open. Then
- * frees the server and calls `closed` on the loop. A second call closes all connections immediately. */
+/* Stops the server gradually, so that no request fails. At first, the server still accepts connections and
+ * keeps idle ones open, but each response carries `Connection: close`. Connections on which the client sends
+ * nothing within 2 s of connecting are closed. When all connections that were open at the time of the call
+ * have closed, or after 3/4 of drain_ms, continues like http_server_close(). */
+void http_server_drain(struct http_server *s, void (*closed)(void *ctx), void *ctx);
+
+/* Stops the server soon: stops listening, unlinks Unix sockets, closes idle connections, and lets requests in
+ * flight complete with `Connection: close`. drain_ms after the first call, closes the connections that are
+ * still open. Then frees the server and calls `closed` on the loop. A further call of either function closes
+ * all connections immediately; its `closed` is ignored. */
 void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx);
 
 struct http_server_counts {

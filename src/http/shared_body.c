@@ -23,11 +23,14 @@ struct shared_body {
     unsigned magic;
     int references;
     int fd; /* -1 if the text is in `memory` */
+    bool compression_claimed;
+    struct shared_body *compressed; /* NULL: none, or not yet */
     struct str text;
     char memory[];
 };
 
-/* The kernel assigns the lowest free descriptor. */
+/* Returns true if `fd` is in the lowest quarter of the descriptors. The kernel assigns the lowest free one,
+ * so a higher one means that few are free. */
 static bool leaves_room_for_connections(int fd)
 {
     struct rlimit limit;
@@ -57,19 +60,23 @@ static int make_sealed_file(struct str text)
     return -1;
 }
 
-static struct shared_body *new_in_file(struct str text)
+struct shared_body *shared_body_from_file(int fd, size_t len)
 {
-    const int fd = make_sealed_file(text);
-    if (fd < 0)
-        return NULL;
-    const char *map = mmap(NULL, text.len, PROT_READ, MAP_PRIVATE, fd, 0);
+    CHECK(len <= SHARED_BODY_MAX_BYTES);
+    const char *map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED) {
         (void)close(fd);
         return NULL;
     }
     struct shared_body *body = xmalloc(sizeof *body);
-    *body = (struct shared_body){MAGIC, .references = 1, .fd = fd, .text = str_make(map, text.len)};
+    *body = (struct shared_body){MAGIC, .references = 1, .fd = fd, .text = str_make(map, len)};
     return body;
+}
+
+static struct shared_body *new_in_file(struct str text)
+{
+    const int fd = make_sealed_file(text);
+    return fd < 0 ? NULL : shared_body_from_file(fd, text.len);
 }
 
 static struct shared_body *new_in_memory(struct str text)
@@ -106,8 +113,27 @@ void shared_body_release(struct shared_body *body)
         (void)munmap((void *)(uintptr_t)body->text.p, body->text.len);
         (void)close(body->fd);
     }
+    shared_body_release(body->compressed);
     body->magic = 0;
     free(body);
+}
+
+void shared_body_set_compressed(struct shared_body *body, struct shared_body *compressed)
+{
+    CHECK(!body->compressed);
+    body->compressed = compressed;
+}
+
+struct shared_body *shared_body_compressed(const struct shared_body *body)
+{
+    return body->compressed;
+}
+
+bool shared_body_claim_compression(struct shared_body *body)
+{
+    const bool first = !body->compression_claimed;
+    body->compression_claimed = true;
+    return first;
 }
 
 struct str shared_body_text(const struct shared_body *body)

@@ -12,11 +12,29 @@
 
 struct shared_body;
 
-enum { SHARED_BODY_FILE_MIN_BYTES = 16 << 10 };
+enum {
+    SHARED_BODY_FILE_MIN_BYTES = 16 << 10,
+    SHARED_BODY_MAX_BYTES = 2000000000 /* uv_buf_t and the results of libuv do not hold 64-bit lengths */
+};
 
 /* Creates a body from a copy of `text`. The caller owns the first reference. If the system cannot create a
  * file (no memory or descriptor), the body is stored in memory. */
 struct shared_body *shared_body_new(struct str text);
+
+/* Creates a body from the first `len` bytes of a file. Preconditions: the file does not change any more;
+ * `len` is at most SHARED_BODY_MAX_BYTES. Takes ownership of the descriptor, even on failure. Returns NULL if
+ * the file cannot be mapped. */
+struct shared_body *shared_body_from_file(int fd, size_t len);
+
+/* Attaches a compressed form of the same content, whose reference now belongs to `body`. Precondition: `body`
+ * has none. */
+void shared_body_set_compressed(struct shared_body *body, struct shared_body *compressed);
+
+/* Returns the compressed form, or NULL. */
+struct shared_body *shared_body_compressed(const struct shared_body *body);
+
+/* Returns true on the first call for `body`, so that it is compressed only once, also if this fails. */
+bool shared_body_claim_compression(struct shared_body *body);
 
 /* Adds a reference and returns `body`. */
 struct shared_body *shared_body_acquire(struct shared_body *body);

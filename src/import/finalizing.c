@@ -64,13 +64,13 @@ static enum err finalize_each(struct store *store, const struct step_rules *rule
     return OK;
 }
 
-enum err finalizing_pass(struct store *store, const struct step_rules *rules, size_t limit,
-                         struct finalizing_result *result, bool *more)
+enum err finalizing_run_batch(struct store *store, const struct step_rules *rules, size_t limit,
+                              struct finalizing_result *result, bool *more)
 {
     struct pending_video pending[FINALIZING_BATCH_MAX];
     size_t count = 0;
     CHECK(limit > 0 && limit <= FINALIZING_BATCH_MAX);
-    enum err err = store_list_pending(store, pending, limit, &count);
+    enum err err = store_list_pending_videos(store, pending, limit, &count);
     if (err)
         return err;
     struct arena arena;
@@ -90,7 +90,7 @@ struct finalizing_batch {
 static enum err finalize_batch(struct store *store, void *ctx)
 {
     struct finalizing_batch *b = ctx;
-    return finalizing_pass(store, b->rules, FINALIZING_BATCH_MAX, b->result, &b->more);
+    return finalizing_run_batch(store, b->rules, FINALIZING_BATCH_MAX, b->result, &b->more);
 }
 
 static enum err complete(struct store *store, const struct step_rules *rules,
@@ -98,8 +98,9 @@ static enum err complete(struct store *store, const struct step_rules *rules,
 {
     struct pending_video any;
     size_t count = 0;
-    /* Checked before the transaction, so that without pending videos there is no wait for another writer. */
-    enum err err = store_list_pending(store, &any, 1, &count);
+    /* Check before the transaction, so that an import without pending videos does not wait for another
+     * writer. */
+    enum err err = store_list_pending_videos(store, &any, 1, &count);
     const struct transaction_scope scope = transaction_scope_plain(store);
     struct finalizing_batch batch = {.rules = rules, .result = result, .more = count > 0};
     while (!err && batch.more)
@@ -107,8 +108,8 @@ static enum err complete(struct store *store, const struct step_rules *rules,
     return err;
 }
 
-enum err finalizing_complete(const struct store_options *options, const struct step_rules *rules,
-                             struct finalizing_result *result, struct error *error)
+enum err finalizing_run_all(const struct store_options *options, const struct step_rules *rules,
+                            struct finalizing_result *result, struct error *error)
 {
     struct store *store;
     struct import_lock lock;

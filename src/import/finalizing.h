@@ -1,6 +1,6 @@
-/* Finalizing (decision 4, point 8): after an import, each video with a new baseline is compared with the
- * author's other videos to decide whether it is viral. Videos that a crashed import did not finalize are
- * finalized by the next import, by `migrate`, or at the next server start. */
+/* Finalizing: after an import, each video with a new baseline is compared with the author's other videos to
+ * decide whether it is viral. Videos that a crashed import did not finalize are finalized by the next import,
+ * by `migrate`, or at the next server start. */
 #ifndef VT_IMPORT_FINALIZING_H
 #define VT_IMPORT_FINALIZING_H
 
@@ -15,12 +15,12 @@ enum { FINALIZING_BATCH_MAX = 500 };
 /* Finalizes at most `limit` videos. Call in a write transaction. Adds the numbers of finalized and of viral
  * videos to `*result`. Sets `*more` to false if no video is left. The result does not depend on the order of
  * videos or the size of transactions. */
-MUST_USE enum err finalizing_pass(struct store *store, const struct step_rules *rules, size_t limit,
-                                  struct finalizing_result *result, bool *more);
+MUST_USE enum err finalizing_run_batch(struct store *store, const struct step_rules *rules, size_t limit,
+                                       struct finalizing_result *result, bool *more);
 
 /* Finalizes all videos left over by a killed import, in its own transactions. Does nothing if an import is
  * running, because that import finalizes them. */
-MUST_USE enum err finalizing_complete(const struct store_options *options, const struct step_rules *rules,
-                                      struct finalizing_result *result, struct error *error);
+MUST_USE enum err finalizing_run_all(const struct store_options *options, const struct step_rules *rules,
+                                     struct finalizing_result *result, struct error *error);
 
 #endif

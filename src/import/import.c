@@ -1,6 +1,7 @@
 /* The pipeline. Each phase is a function, in this order:
  *
  *     import_stage_input   files -> staging       (nothing is applied yet)
+ *     import_apply_exports staging -> database    (each export in one transaction)
  *     apply_entities       staging -> database    (authors, then books, then videos)
  *     sort_readings        staging -> sorter      (each reading finds its video)
  *     apply_steps          sorter -> database     (a step is all readings of one author and time)
@@ -88,8 +89,8 @@ static enum err apply_line(struct import *im, struct upserts *upserts, uint64_t 
     return OK;
 }
 
-static enum err apply_line_batch(struct import *im, struct upserts *upserts, struct staging_reader *reader,
-                                 bool *has)
+static enum err apply_line_batch(struct import *im, struct upserts *upserts,
+                                 struct staged_line_reader *reader, bool *has)
 {
     uint64_t input_line;
     struct str line;
@@ -98,7 +99,7 @@ static enum err apply_line_batch(struct import *im, struct upserts *upserts, str
         return err;
     upserts_begin(upserts);
     while (!err && *has && !import_batch_is_full(im)) {
-        err = staging_next_line(reader, &input_line, &line, has);
+        err = staged_line_next(reader, &input_line, &line, has);
         if (err)
             err = import_fail_temp(im, err);
         else if (*has)
@@ -110,9 +111,9 @@ static enum err apply_line_batch(struct import *im, struct upserts *upserts, str
 static enum err apply_kind(struct import *im, struct upserts *upserts, enum record_kind kind, int64_t *done,
                            int64_t total)
 {
-    struct staging_reader reader;
+    struct staged_line_reader reader;
     bool has = im->staging.counts[kind] > 0;
-    enum err err = staging_reader_open(&reader, &im->staging, kind);
+    enum err err = staging_open_lines(&im->staging, kind, &reader);
     if (err)
         err = import_fail_temp(im, err);
     while (!err && has) {
@@ -120,7 +121,7 @@ static enum err apply_kind(struct import *im, struct upserts *upserts, enum reco
         *done += im->batch.rows;
         import_show_progress(im, IMPORT_ENTITIES, *done, total);
     }
-    staging_reader_close(&reader);
+    staged_line_reader_close(&reader);
     return err;
 }
 
@@ -131,10 +132,14 @@ static enum err apply_entities(struct import *im)
     const int64_t total = counts[RECORD_AUTHOR] + counts[RECORD_BOOK] + counts[RECORD_VIDEO];
     int64_t done = 0;
     enum err err = OK;
-    upserts_init(&upserts, im->store, &im->options->rules, im->now);
+    upserts_init(&upserts, im->store, &im->options->rules, im->now, &im->options->by);
     for (int k = RECORD_AUTHOR; k <= RECORD_VIDEO && !err; k++)
         err = apply_kind(im, &upserts, (enum record_kind)k, &done, total);
-    memcpy(im->summary->upserts, upserts.counts, sizeof upserts.counts);
+    for (int k = 0; k < RECORD_KINDS; k++) {
+        im->summary->upserts[k].created += upserts.counts[k].created;
+        im->summary->upserts[k].changed += upserts.counts[k].changed;
+        im->summary->upserts[k].unchanged += upserts.counts[k].unchanged;
+    }
     upserts_fini(&upserts);
     return err;
 }
@@ -170,13 +175,13 @@ static enum err sort_reading(struct import *im, struct post_cache *cache, const 
 
 static enum err sort_readings(struct import *im)
 {
-    struct staging_reader reader;
+    struct temp_reader reader;
     struct staged_reading r;
     struct post_cache *cache = post_cache_new(im->store);
     const int64_t total = im->staging.counts[RECORD_READING];
     bool has = true;
     int64_t done = 0;
-    enum err err = staging_reader_open(&reader, &im->staging, RECORD_READING);
+    enum err err = staging_open_readings(&im->staging, &reader);
     if (err)
         err = import_fail_temp(im, err);
     while (!err && has) {
@@ -190,7 +195,7 @@ static enum err sort_readings(struct import *im)
             err = err ? err : import_heartbeat(im);
         }
     }
-    staging_reader_close(&reader);
+    temp_reader_close(&reader);
     post_cache_free(cache);
     if (!err && (err = sorter_finish(im->sorter)) != OK)
         err = import_fail_temp(im, err);
@@ -215,7 +220,8 @@ static enum err add_to_step(struct import *im, struct step *step, const struct s
     observe_reading(im, reading.platform, rejection);
     if (rejection != REJECTION_NONE) {
         im->summary->rejected[rejection]++;
-        import_report(im, record->sequence, rejection_text(rejection));
+        if (rejection != REJECTION_STALE || !im->options->accepts_older)
+            import_report(im, record->sequence, rejection_text(rejection));
     }
     return OK;
 }
@@ -315,7 +321,7 @@ static enum err finalize_videos(struct import *im)
         err = import_batch_begin(im);
         if (err)
             return err;
-        err = finalizing_pass(im->store, &im->options->rules, FINALIZING_BATCH_MAX, &done, &more);
+        err = finalizing_run_batch(im->store, &im->options->rules, FINALIZING_BATCH_MAX, &done, &more);
         if (err)
             err = import_fail_store(im, err);
         err = import_batch_end(im, err);
@@ -330,6 +336,8 @@ static enum err finalize_videos(struct import *im)
 static enum err run_phases(struct import *im)
 {
     enum err err = staging_open(&im->staging, im->options->temp_dir);
+    if (!err)
+        err = export_sections_open(&im->sections, im->options->temp_dir);
     if (err)
         return import_fail_temp(im, err);
     err = import_stage_input(im);
@@ -341,6 +349,8 @@ static enum err run_phases(struct import *im)
     if (err)
         return err;
     if (!im->options->after) /* if `after` is set, an earlier import has applied authors, books and videos */
+        err = import_apply_exports(im);
+    if (!err && !im->options->after)
         err = apply_entities(im);
     if (err)
         return err;
@@ -353,15 +363,17 @@ static enum err run_phases(struct import *im)
 
 enum err import_run(struct store *store, const struct import_options *options, struct import_summary *summary)
 {
-    struct import im = {.options = options, .summary = summary, .store = store, .lock.file.fd = -1};
+    struct import im = {
+        .options = options, .summary = summary, .store = store, .lock.file.fd = -1, .sections.file.fd = -1};
     memset(summary, 0, sizeof *summary);
     im.scope = options->scope ? *options->scope : transaction_scope_plain(store);
-    im.parser = record_parser_new();
+    im.parser = record_parser_new(options->unknown_fields);
     im.sorter = sorter_new(options->temp_dir, options->sort_bytes ? options->sort_bytes : SORT_BYTES);
     enum err err = run_phases(&im);
     import_lock_close(&im.lock);
     sorter_free(im.sorter);
     staging_close(&im.staging);
+    export_sections_close(&im.sections);
     record_parser_free(im.parser);
     return err;
 }

@@ -1,6 +1,7 @@
-/* Imports NDJSON files into the database (decision 9). An import first stages all input in temporary files.
- * It then applies authors, books and videos; then the readings as steps in the order of their times; and
- * finally finalizes the videos with a new baseline. A step is the readings of one author at one time.
+/* Imports NDJSON files into the database (the format is in docs/data-in.md). An import first stages all input
+ * in temporary files. The import then applies authors, books and videos; then the readings as steps in the
+ * order of their times; and finally finalizes the videos with a new baseline. A step is the readings of one
+ * author at one time.
  *
  * Memory does not grow with the input, but temporary files do (twice 90 bytes per reading). Writes happen in
  * short transactions, so that the server and other imports can write in between. After a crash the database
@@ -18,7 +19,8 @@ enum import_phase { IMPORT_STAGING, IMPORT_ENTITIES, IMPORT_SORTING, IMPORT_APPL
 
 struct import_progress {
     enum import_phase phase;
-    int64_t done, total; /* bytes while staging, else lines or videos; `total` is 0 if unknown */
+    int64_t done,
+        total; /* number of bytes while staging, otherwise of lines or videos; `total` is 0 if unknown */
 };
 
 /* Identifies a step. Steps are applied in the order of time, then of author. */
@@ -47,8 +49,14 @@ struct import_options {
     const char *temp_dir;
     const char *lock_path; /* path of the database; NULL if no other process uses it (dry run) */
     struct step_rules rules;
-    size_t sort_bytes; /* memory for sorting, in bytes; 0 for the default */
-    int64_t now_ms;    /* wall clock; TIME_NONE to read the clock */
+    enum unknown_fields unknown_fields;
+    bool accepts_exports; /* the files may contain exports (author_export.h), which are rejected otherwise */
+    bool allows_erased;   /* an export may contain an author that was erased */
+    bool new_event_ids;   /* the events of exports get new ids */
+    bool accepts_older;   /* a reading that is older than the post's last one is counted, but not reported */
+    size_t sort_bytes;    /* memory for sorting, in bytes; 0 for the default */
+    int64_t now_ms;       /* present time (wall clock); TIME_NONE to read the clock */
+    struct actor by;      /* for the audit log */
     const struct import_position
         *after; /* the last step that an earlier import of the files applied; may be NULL */
     const struct transaction_scope
@@ -62,15 +70,20 @@ struct import_options {
 };
 
 struct import_summary {
-    int64_t lines;                              /* except blank lines */
-    int64_t bad_lines;                          /* invalid, or rejected as author, book or video */
+    int64_t lines;     /* except blank lines */
+    int64_t bad_lines; /* number of lines that are invalid, or rejected as author, book or video */
     struct upsert_counts upserts[RECORD_KINDS]; /* for authors, books and videos */
     int64_t readings,
         rejected[REJECTION_KINDS]; /* `readings`: valid lines; `rejected`: rejected readings by reason */
     struct step_result steps;
-    int64_t viral_by_baseline; /* set while finalizing */
-    bool finalizing_left;      /* another import is running and will finalize the remaining videos */
-    char why[256];             /* the cause of a failure, for the operator */
+    int64_t unknown_field_lines; /* accepted lines with an unknown field */
+    uint64_t first_unknown_line; /* the first of these lines (an input line of import/staging.h), and its
+                                    unknown field */
+    char first_unknown_field[400];
+    int64_t exports, rejected_exports; /* number of exports that were imported or rejected */
+    int64_t viral_by_baseline;         /* set while finalizing */
+    bool finalizing_left;              /* another import is running and will finalize the remaining videos */
+    char why[256];                     /* the cause of a failure, for the operator */
 };
 
 /* Runs an import on an open STORE_WRITE connection. On an error, the steps committed so far remain and
@@ -78,7 +91,7 @@ struct import_summary {
 MUST_USE enum err import_run(struct store *store, const struct import_options *options,
                              struct import_summary *summary);
 
-/* Returns the number of rejected readings, for all reasons together. */
+/* Returns the number of rejected readings, for all reasons together. Includes older readings. */
 int64_t import_rejected_readings(const struct import_summary *summary);
 
 #endif

@@ -15,7 +15,8 @@ enum err import_batch_begin(struct import *im)
 {
     im->batch.rows = 0;
     enum err err = transaction_begin(&im->scope);
-    im->batch.started_us = clock_work_us(); /* excludes the wait for another writer */
+    im->batch.started_us =
+        clock_work_us(); /* time measured from here on excludes the wait for another writer */
     return err ? import_fail_store(im, err) : OK;
 }
 
@@ -34,8 +35,8 @@ static enum err commit(struct import *im)
     return err;
 }
 
-/* SQLite's write lock has no queue: waiting processes poll it, so pause to let them acquire it. A scope
- * passed by the caller does this itself. */
+/* Pauses after the commit: SQLite's write lock has no queue, and waiting processes poll it, so they need time
+ * to acquire it. A scope passed by the caller does this itself. */
 enum err import_batch_end(struct import *im, enum err err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000L};

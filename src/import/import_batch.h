@@ -1,8 +1,9 @@
-/* The state of one import, and its batches. A batch is a write transaction of limited size and duration. For
- * import.c, import_input.c and import_batch.c. */
+/* The state of one import, and its batches. A batch is a write transaction of limited size and duration. Only
+ * import.c, import_input.c and import_batch.c include this header. */
 #ifndef VT_IMPORT_IMPORT_BATCH_H
 #define VT_IMPORT_IMPORT_BATCH_H
 
+#include "import/export_section.h"
 #include "import/import.h"
 #include "import/import_lock.h"
 #include "import/sorter.h"
@@ -21,6 +22,7 @@ struct import {
     struct import_batch batch; /* the open batch, else the last one */
     struct record_parser *parser;
     struct staging staging;
+    struct export_sections sections;
     struct sorter *sorter;
     struct import_lock lock;
     int64_t now;   /* wall-clock time (or options->now_ms) when staging ended */
@@ -46,6 +48,17 @@ MUST_USE enum err import_heartbeat(struct import *im);
 
 /* Reads all files. Stages the valid lines and reports the invalid ones. */
 MUST_USE enum err import_stage_input(struct import *im);
+
+/* ---- exports (import_exports.c) ---- */
+
+/* Stages the line if it belongs to an export, and sets `*err`. Otherwise returns false. */
+bool import_stage_export_line(struct import *im, uint64_t input_line, struct str line, enum err *err);
+/* Rejects the open export, if there is one, because one of its lines is too long. */
+void import_break_export(struct import *im);
+/* Call at the end of each file: rejects an export that is still open. */
+void import_end_file(struct import *im);
+/* Applies the exports, each in one transaction of its own. */
+MUST_USE enum err import_apply_exports(struct import *im);
 
 /* ---- reporting ---- */
 

@@ -12,10 +12,23 @@
 
 enum { PROGRESS_LINES = 1000 };
 
+static void note_unknown_field(struct import *im, uint64_t input_line)
+{
+    struct import_summary *s = im->summary;
+    const struct str field = record_unknown_field(im->parser);
+    if (!field.p || s->unknown_field_lines++)
+        return;
+    s->first_unknown_line = input_line;
+    (void)snprintf(s->first_unknown_field, sizeof s->first_unknown_field, "%.*s", (int)field.len, field.p);
+}
+
 static enum err stage_line(struct import *im, uint64_t input_line, struct str line)
 {
     struct record record;
     struct str why;
+    enum err err;
+    if (import_stage_export_line(im, input_line, line, &err))
+        return err;
     if (record_is_blank(line))
         return OK;
     im->summary->lines++;
@@ -23,7 +36,8 @@ static enum err stage_line(struct import *im, uint64_t input_line, struct str li
         import_report_bad_line(im, input_line, why);
         return OK;
     }
-    enum err err = staging_add(&im->staging, input_line, line, &record);
+    note_unknown_field(im, input_line);
+    err = staging_add(&im->staging, input_line, line, &record);
     return err ? import_fail_temp(im, err) : OK;
 }
 
@@ -43,6 +57,7 @@ static enum err read_lines(struct import *im, struct line_reader *reader, int fi
         } else if (kind == LINE_TOO_LONG) {
             im->summary->lines++;
             import_report_bad_line(im, input_line, STR("the line is longer than 1 MiB"));
+            import_break_export(im);
         }
         if (reader->number % PROGRESS_LINES == 0) {
             import_show_progress(im, IMPORT_STAGING, done_before + reader->bytes_read, total);
@@ -95,6 +110,7 @@ static enum err read_file(struct import *im, struct line_reader *reader, int fil
         return import_fail(im, ERR_IO, "%s: %s", name, strerror(errno));
     line_reader_open(reader, fd);
     enum err err = read_lines(im, reader, file, *done, total);
+    import_end_file(im);
     *done += reader->bytes_read;
     close_file(im, fd);
     return err;

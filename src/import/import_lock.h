@@ -1,6 +1,6 @@
 /* A file lock that decides which import finalizes, because videos must not be finalized while an import is
  * running. Each import holds the lock shared. Finalizing requires the exclusive lock, so the import that ends
- * last finalizes the videos of all. The system releases the lock of a killed process. */
+ * last finalizes the videos of all imports. The system releases the lock of a killed process. */
 #ifndef VT_IMPORT_IMPORT_LOCK_H
 #define VT_IMPORT_IMPORT_LOCK_H
 

@@ -1,5 +1,5 @@
-/* Parses one line of the import format (decision 9) and validates it as far as possible without the database.
- */
+/* Parses one line of the import format (docs/data-in.md) and validates it as far as possible without the
+ * database. */
 #ifndef VT_IMPORT_RECORD_H
 #define VT_IMPORT_RECORD_H
 
@@ -21,10 +21,17 @@ struct field {
         struct str text;
         struct uuid id;
         int64_t time_ms;
-        int64_t count; /* 0 … COUNT_MAX */
+        int64_t count; /* 0 … COUNT_MAX; in an export up to GAINED_MAX */
         bool flag;
+        int32_t date; /* days since 1970 */
         enum platform platform;
     };
+};
+
+/* A list of records. Its items are valid until the next line is parsed. */
+struct field_list {
+    void *items;
+    size_t count;
 };
 
 struct author_record {
@@ -41,7 +48,8 @@ struct post_record {
 
 struct video_record {
     struct field id, author_id, book_id, title, thumbnail_url;
-    size_t post_count; /* at most one per platform */
+    struct field_list post_list; /* of struct post_record; only for record.c: use `posts` */
+    size_t post_count;           /* at most one per platform */
     struct post_record posts[PLATFORM_COUNT];
 };
 
@@ -63,19 +71,28 @@ struct record {
 /* The maximum length of a line for record_parse(). */
 enum { RECORD_LINE_MAX = 1024 * 1024 };
 
+/* Whether a line with a field that the format does not have is invalid. */
+enum unknown_fields { UNKNOWN_FIELDS_REJECTED, UNKNOWN_FIELDS_IGNORED };
+
 struct record_parser;
-struct record_parser *record_parser_new(void);
+struct record_parser *record_parser_new(enum unknown_fields policy);
 void record_parser_free(struct record_parser *p);
 
 /* Returns true if the line is empty or contains only JSON white space. */
 bool record_is_blank(struct str line);
 
-/* Parses one line. Returns false if it is invalid and sets `*why` to the reason, which names the field and
- * does not quote the line. Texts of the record and the reason are valid until the next call.
+/* Parses one line. Returns false if it is invalid and sets `*why` to the reason, which names the field. The
+ * reason quotes nothing of the line except the name of an unknown field (escaped). Texts of the record and
+ * the reason are valid until the next call.
  *
  * A line that lacks a required field is invalid. Every line requires `type`. An author, book or video
  * requires `id`; each of its posts requires `platform`; a reading requires `platform`, `post_id` and
  * `observed_at`. The caller must check the fields that are required only for a new row. */
 bool record_parse(struct record_parser *p, struct str line, struct record *out, struct str *why);
+
+/* If the line that record_parse() accepted last contains an unknown field, returns a text about the first
+ * one, such as `plan is not a field of an author (did you mean plan_active?)`, valid until the next call.
+ * Otherwise returns p == NULL. */
+struct str record_unknown_field(const struct record_parser *p);
 
 #endif

@@ -18,7 +18,7 @@ struct sort_record {
     int64_t video_row;
     int64_t counts[COUNT_KINDS];
     int32_t platform,
-        baseline; /* 32 bits wide to avoid padding, because records are written to disk in binary */
+        baseline; /* both are 32 bits wide to avoid padding, because records are written to disk in binary */
 };
 
 /* Compares (observed_at, author, sequence). Returns < 0, 0 or > 0. */

@@ -1,15 +1,10 @@
-/* File formats: a line is preceded by its input line and length; a reading is the fixed part of struct
- * staged_reading followed by the bytes of its post id. */
+/* In its file, a reading is the fixed part of struct staged_reading followed by the bytes of its post id. */
 #include "import/staging.h"
 
 #include "base/check.h"
 
 enum { READING_HEAD_BYTES = offsetof(struct staged_reading, post_id) };
 _Static_assert(READING_HEAD_BYTES == 8 + 8 + 8 * COUNT_KINDS + 8, "no padding: it is written in binary");
-
-struct line_head {
-    uint64_t input_line, len;
-};
 
 enum err staging_open(struct staging *in, const char *dir)
 {
@@ -51,56 +46,33 @@ enum err staging_add(struct staging *in, uint64_t input_line, struct str line, c
     in->counts[record->kind]++;
     if (record->kind == RECORD_READING)
         return add_reading(file, input_line, &record->reading);
-    const struct line_head head = {.input_line = input_line, .len = line.len};
-    enum err err = temp_file_write(file, &head, sizeof head);
-    return err ? err : temp_file_write(file, line.p, line.len);
+    return staged_line_add(file, input_line, line);
 }
 
-enum err staging_reader_open(struct staging_reader *r, struct staging *in, enum record_kind kind)
+enum err staging_open_lines(struct staging *in, enum record_kind kind, struct staged_line_reader *reader)
 {
     struct temp_file *file = &in->files[kind];
-    memset(r, 0, sizeof *r);
+    return staged_line_reader_open(reader, file, 0, file->size);
+}
+
+enum err staging_open_readings(struct staging *in, struct temp_reader *reader)
+{
+    struct temp_file *file = &in->files[RECORD_READING];
+    *reader = (struct temp_reader){.fd = -1};
     enum err err = temp_file_flush(file);
-    if (err)
-        return err;
-    buf_init(&r->line, RECORD_LINE_MAX);
-    temp_reader_open(&r->file, file, 0, file->size);
-    return OK;
-}
-
-void staging_reader_close(struct staging_reader *r)
-{
-    temp_reader_close(&r->file);
-    buf_fini(&r->line);
-}
-
-enum err staging_next_line(struct staging_reader *r, uint64_t *input_line, struct str *line, bool *has)
-{
-    struct line_head head;
-    *has = temp_reader_has_more(&r->file);
-    if (!*has)
-        return OK;
-    enum err err = temp_reader_read(&r->file, &head, sizeof head);
-    if (err)
-        return err;
-    buf_reset(&r->line, RECORD_LINE_MAX);
-    char *to = buf_reserve(&r->line, head.len);
-    CHECK(to);
-    err = temp_reader_read(&r->file, to, head.len);
-    r->line.len = head.len;
-    *input_line = head.input_line;
-    *line = buf_str(&r->line);
+    if (!err)
+        temp_reader_open(reader, file, 0, file->size);
     return err;
 }
 
-enum err staging_next_reading(struct staging_reader *r, struct staged_reading *out, bool *has)
+enum err staging_next_reading(struct temp_reader *reader, struct staged_reading *out, bool *has)
 {
-    *has = temp_reader_has_more(&r->file);
+    *has = temp_reader_has_more(reader);
     if (!*has)
         return OK;
-    enum err err = temp_reader_read(&r->file, out, READING_HEAD_BYTES);
+    enum err err = temp_reader_read(reader, out, READING_HEAD_BYTES);
     if (err)
         return err;
     CHECK(out->post_id_len < sizeof out->post_id);
-    return temp_reader_read(&r->file, out->post_id, out->post_id_len);
+    return temp_reader_read(reader, out->post_id, out->post_id_len);
 }

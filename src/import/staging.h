@@ -4,9 +4,8 @@
 #ifndef VT_IMPORT_STAGING_H
 #define VT_IMPORT_STAGING_H
 
-#include "base/buf.h"
 #include "import/record.h"
-#include "import/tempfile.h"
+#include "import/staged_lines.h"
 
 /* Packs file index and line number into one integer, which identifies an input line. The integers are in
  * input order. */
@@ -47,18 +46,13 @@ void staging_close(struct staging *in);
 MUST_USE enum err staging_add(struct staging *in, uint64_t input_line, struct str line,
                               const struct record *record);
 
-/* Reads the staged records of one kind. */
-struct staging_reader {
-    struct temp_reader file;
-    struct buf line;
-};
-MUST_USE enum err staging_reader_open(struct staging_reader *r, struct staging *in, enum record_kind kind);
-void staging_reader_close(struct staging_reader *r);
+/* Opens a reader of the lines of a kind other than readings. On failure, close it nevertheless. */
+MUST_USE enum err staging_open_lines(struct staging *in, enum record_kind kind,
+                                     struct staged_line_reader *reader);
 
-/* staging_next_line() reads the next line of a kind other than readings, and staging_next_reading() the next
- * reading. Both set `*has` to false at the end. `*line` is valid until the next call. */
-MUST_USE enum err staging_next_line(struct staging_reader *r, uint64_t *input_line, struct str *line,
-                                    bool *has);
-MUST_USE enum err staging_next_reading(struct staging_reader *r, struct staged_reading *out, bool *has);
+/* Opens a reader of the readings. On failure, close it nevertheless. */
+MUST_USE enum err staging_open_readings(struct staging *in, struct temp_reader *reader);
+/* Reads the next reading. Sets `*has` to false after the last one. */
+MUST_USE enum err staging_next_reading(struct temp_reader *reader, struct staged_reading *out, bool *has);
 
 #endif

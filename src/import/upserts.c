@@ -4,12 +4,14 @@
 
 #include "base/check.h"
 #include "rules/comparables.h"
+#include "store/erase.h"
 
 enum { ARENA_BLOCK = 32 * 1024 };
 
-void upserts_init(struct upserts *e, struct store *store, const struct step_rules *rules, int64_t now_ms)
+void upserts_init(struct upserts *e, struct store *store, const struct step_rules *rules, int64_t now_ms,
+                  const struct actor *by)
 {
-    *e = (struct upserts){.store = store, .rules = *rules, .now = now_ms};
+    *e = (struct upserts){.store = store, .rules = *rules, .now = now_ms, .by = by};
     arena_init(&e->arena, ARENA_BLOCK);
 }
 
@@ -93,6 +95,12 @@ static enum err apply_author(struct upserts *e, const struct author_record *reco
         return err;
     if (created && record->name.given == GIVEN_NOT)
         return reject(reason, STR("name is missing"));
+    bool is_erased = false;
+    err = created ? store_find_tombstone(e->store, &author.id, &is_erased) : OK;
+    if (err || is_erased)
+        return err ? err
+                   : reject(reason, STR("this author was erased (to create the author again, run viewtally "
+                                        "author add --id)"));
     changed = set_text(&author.name, &record->name, STR(""));
     if (record->plan_active.given == GIVEN_VALUE && record->plan_active.flag != author.plan_active) {
         author.plan_active = record->plan_active.flag;
@@ -101,7 +109,7 @@ static enum err apply_author(struct upserts *e, const struct author_record *reco
     count(&e->counts[RECORD_AUTHOR], created, changed);
     if (created)
         return store_insert_author(e->store, &author);
-    return changed ? store_update_author(e->store, &author) : OK;
+    return changed ? store_update_author(e->store, &author, e->now, e->by) : OK;
 }
 
 static enum err apply_book(struct upserts *e, const struct book_record *record, struct str *reason)
@@ -176,7 +184,7 @@ static enum err reject_post(struct upserts *e, struct str *reason, size_t i, con
     return reject(reason, arena_printf(&e->arena, "posts[%zu].%s", i, problem));
 }
 
-/* Checks that the post id is unused or belongs to this video. Its row is 0 for a new video. */
+/* Checks that the post id is unused or belongs to this video. The row of a new video is 0. */
 static enum err check_post_id(struct upserts *e, const struct video *video, const struct post_record *record,
                               size_t i, struct str *reason)
 {
@@ -261,6 +269,17 @@ static enum err write_post_keys(struct upserts *e, struct video *old, const stru
     return err;
 }
 
+/* Returns true if a post was added or has another URL. Events show both. */
+static bool posts_of_events_changed(struct video *old, const struct video *video)
+{
+    for (size_t i = 0; i < video->post_count; i++) {
+        const struct post *post = &video->posts[i], *was = find_post(old, post->platform);
+        if (!was || !was->url.p != !post->url.p || !str_eq(was->url, post->url))
+            return true;
+    }
+    return false;
+}
+
 static enum err create_video(struct upserts *e, struct video *video)
 {
     enum err err = initial_comparison(e, video->author_row, &video->viral);
@@ -305,6 +324,8 @@ static enum err apply_video(struct upserts *e, const struct video_record *record
     if (err)
         return err;
     err = write_post_keys(e, &old, &video);
+    if (!err && !created && posts_of_events_changed(&old, &video))
+        err = store_touch_feed(e->store, video.author_row);
     return err ? err : touch_author(e, video.author_row);
 }
 

@@ -1,5 +1,5 @@
-/* Upserts authors, books and videos from import lines (decision 9). An upsert inserts the row or changes the
- * fields that the line contains. A rejected line changes nothing. */
+/* Upserts authors, books and videos from import lines. An upsert inserts the row or changes the fields that
+ * the line contains. A rejected line changes nothing. */
 #ifndef VT_IMPORT_UPSERTS_H
 #define VT_IMPORT_UPSERTS_H
 
@@ -17,17 +17,19 @@ enum { COMPARISONS_CACHED = 256 };
 struct upserts {
     struct store *store;
     struct step_rules rules;
-    int64_t now; /* creation time of new rows */
+    int64_t now;            /* creation time of new rows */
+    const struct actor *by; /* for the audit log; borrowed */
     struct arena arena;
     struct upsert_counts counts[RECORD_KINDS]; /* by enum record_kind */
     int64_t touched_author; /* the author whose revision was incremented last in this transaction */
     struct {
         int64_t author_row;
         struct viral_comparison viral;
-    } comparisons[COMPARISONS_CACHED]; /* for new videos; cached for one transaction */
+    } comparisons[COMPARISONS_CACHED]; /* comparisons for new videos, cached for one transaction */
 };
 
-void upserts_init(struct upserts *e, struct store *store, const struct step_rules *rules, int64_t now_ms);
+void upserts_init(struct upserts *e, struct store *store, const struct step_rules *rules, int64_t now_ms,
+                  const struct actor *by);
 void upserts_fini(struct upserts *e);
 
 /* Clears the cached data. Call at the start of each transaction. */

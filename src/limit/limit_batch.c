@@ -1,7 +1,7 @@
 /* One batch is open during a loop iteration. Batches in flight are in a list until Redis replies.
  *
- *   first request --> OPEN --end of the iteration, or batch full--> IN FLIGHT --reply, or failure--> waiters
- *                                                                                                 complete */
+ *   first request --> OPEN --iteration ends, or batch full--> IN FLIGHT
+ *   IN FLIGHT --reply or failure--> waiters complete */
 #include "limit/limit_batch.h"
 
 #include "base/check.h"
@@ -40,7 +40,7 @@ struct limit_batcher {
     limit_replied_fn *replied;
     void *ctx;
     struct redis_key_family keys;
-    struct limit_batch *open; /* NULL if there was no request in this iteration */
+    struct limit_batch *open; /* the batch of this iteration; NULL if there was no request yet */
     struct list in_flight;
 };
 
@@ -156,7 +156,8 @@ enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const stru
         return NEXT_MORE; /* out of memory: treated as if Redis were unavailable */
     struct batch_entry *e = &batch->entries[batch->count++];
     *e = (struct batch_entry){.batch = batch, .key_row = key_row, .key_id = *key_id, .waiter = w, .out = out};
-    batch->limit = limit; /* a reload may change the limit within an iteration; the latest limit is used */
+    batch->limit =
+        limit; /* a reload may change the limit within an iteration: the batch uses the latest limit */
     w->cancel = cancel;
     w->call = e;
     return NEXT_WAIT;

@@ -1,8 +1,8 @@
-/* The rate limit (decision 7). Redis stores the windows that all processes share. If no Redis is configured,
- * or if Redis is unavailable or late, the limiter uses the windows of this process (limit/window.h) instead.
- * When Redis rejects a request, its reply contains when the key's next slot is freed. Until then, but for at
- * most one second, the limiter rejects further requests of the key without a call to Redis. So `viewtally key
- * limit --reset` takes effect within one second. */
+/* The rate limit. Redis stores the windows that all processes share. If no Redis is configured, or if Redis
+ * is unavailable or late, the limiter uses the windows of this process (limit/window.h) instead. When Redis
+ * rejects a request, its reply contains when the key's next slot is freed. Until then, but for at most one
+ * second, the limiter rejects further requests of the key without a call to Redis. So `viewtally key limit
+ * --reset` takes effect within one second. */
 #ifndef VT_LIMIT_LIMITER_H
 #define VT_LIMIT_LIMITER_H
 
@@ -56,7 +56,7 @@ struct limiter_counts {
     unsigned long long admitted[LIMITER_SOURCES], rejected[LIMITER_SOURCES];
     int keys; /* number of API keys that have a window in this process */
 };
-/* Returns the number of verdicts since the start. */
+/* Returns the numbers of verdicts since the start, by source. */
 struct limiter_counts limiter_get_counts(const struct limiter *l);
 
 #endif

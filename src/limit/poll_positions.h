@@ -1,6 +1,6 @@
-/* Poll positions: how far each API key has read the feed of events (decision 6). Redis stores a hash {after,
- * sent, at, polls} per key. Poll positions are only shown to authors and operators; no page of the feed
- * depends on them. Without Redis they are unknown.
+/* Poll positions: how far each API key has read the feed of events. Redis stores a hash {after, sent, at,
+ * polls} per key. Poll positions are only shown to authors and operators; no page of the feed depends on
+ * them. Without Redis they are unknown.
  *
  * The position of a key is the parameter `after` of its last poll. When a client has processed a page, it
  * passes the page's `next_cursor` as `after` of the next poll. So an event that was sent counts as lag until
@@ -45,7 +45,8 @@ void poll_positions_record(struct poll_positions *p, const struct uuid *key_id,
 
 struct poll_position {
     bool known; /* false if the key has not polled in the last 90 days, or if Redis did not reply */
-    int64_t after, sent, at_ms, polls; /* as in struct poll_update; `polls` is the total */
+    /* The same members as in struct poll_update, but `polls` is the total. */
+    int64_t after, sent, at_ms, polls;
 };
 
 enum { POLL_POSITIONS_MAX = 50, POLL_POSITION_FIELDS = 4 };
@@ -75,13 +76,13 @@ enum { LAG_MAX = 1000 };
 
 struct poll_position_counts {
     unsigned long long recorded, dropped; /* updates; they are dropped if Redis is unavailable */
-    struct metrics_sizes lag;             /* lag of the key when a poll arrives, for each poll */
+    struct metrics_size_histogram lag;    /* lag of the key when a poll arrives, for each poll */
 };
 
 /* Returns the totals since the start. */
 struct poll_position_counts poll_positions_get_counts(const struct poll_positions *p);
 
-/* Adds the lag of a poll to the metric. */
+/* Adds the lag of a poll, in events, to the metric of lags. */
 void poll_positions_observe_lag(struct poll_positions *p, int64_t events);
 
 #endif

@@ -98,11 +98,16 @@ static const char load_polls_script[] =
     "end\n"
     "return reply\n";
 
+/* Deletes KEYS. */
+static const char delete_script[] = "redis.call('DEL', unpack(KEYS))\n"
+                                    "return {}\n";
+
 const char *const redis_scripts[] = {
     [SCRIPT_LIMIT] = limit_script,
     [SCRIPT_SHOW_WINDOW] = show_window_script,
     [SCRIPT_RECORD_POLLS] = record_polls_script,
     [SCRIPT_LOAD_POLLS] = load_polls_script,
+    [SCRIPT_DELETE] = delete_script,
     NULL,
 };
 

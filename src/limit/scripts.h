@@ -9,7 +9,7 @@
 #include "base/uuid.h"
 #include "redis/redis.h"
 
-enum redis_script { SCRIPT_LIMIT, SCRIPT_SHOW_WINDOW, SCRIPT_RECORD_POLLS, SCRIPT_LOAD_POLLS };
+enum redis_script { SCRIPT_LIMIT, SCRIPT_SHOW_WINDOW, SCRIPT_RECORD_POLLS, SCRIPT_LOAD_POLLS, SCRIPT_DELETE };
 
 /* The Lua sources, in the order of enum redis_script, for redis_new(). */
 extern const char *const redis_scripts[];
@@ -32,7 +32,7 @@ struct redis_key_family {
     size_t len;
     char text[REDIS_KEY_MAX - UUID_TEXT_LEN];
 };
-/* Stores the key prefix and the family for redis_key_format(). */
+/* Initializes a family of Redis keys from the key prefix and the family's name. */
 void redis_key_family_init(struct redis_key_family *f, const char *key_prefix, const char *family);
 
 /* Formats the name of a Redis key into `out` and returns it. */

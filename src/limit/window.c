@@ -15,9 +15,10 @@ struct window {
     struct hash_link link;
     struct list by_use;
     int64_t key;
-    int64_t last_ms; /* time of the last use; a minute later, the window can be removed */
+    int64_t last_ms; /* time of the last use; the window can be removed a minute later */
     int64_t rejected_until_ms, rejection_expires_ms;
-    int first, count, capacity; /* ring: `count` times from `first` on, oldest first */
+    int first, count,
+        capacity; /* the ring contains `count` times, oldest first, beginning at index `first` */
     int64_t *times;
 };
 
@@ -164,7 +165,7 @@ struct limit_verdict windows_acquire(struct windows *l, int64_t key, int64_t now
     if (v.admitted)
         record(l, w, now_ms);
     v.remaining = l->limit - w->count;
-    if (w->count) /* 0 only if there was no memory to record the request */
+    if (w->count) /* `count` is 0 only if there was no memory to record the request */
         v.reset_ms = WINDOW_MS - (now_ms - w->times[w->first]);
     return v;
 }

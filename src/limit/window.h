@@ -1,6 +1,6 @@
-/* Exact sliding windows in the memory of this process (decision 7). A request is admitted if and only if
- * fewer than `limit` requests of its key were admitted in the last 60,000 ms. Rejected requests are not
- * recorded. All times are monotonic; the caller passes the current time.
+/* Exact sliding windows in the memory of this process. A request is admitted if and only if fewer than
+ * `limit` requests of its key were admitted in the last 60,000 ms. Rejected requests are not recorded. All
+ * times are monotonic; the caller passes the current time.
  *
  * Memory: 8 bytes for each request admitted in the last minute, which are at most `limit` per key. A key
  * without a request in the last minute is removed. */

@@ -1,9 +1,9 @@
 /* The only file that uses libcurl: its multi interface, driven by the loop.
  *
  * curl requests that sockets are watched (on_socket: one uv_poll_t each) and that it is called after a
- * timeout (on_timer). Both events call curl_multi_socket_action() and then complete the finished calls
- * (complete_calls). The caller's `done` never runs inside a curl callback, because curl does not allow
- * adding or removing handles there.
+ * timeout (on_timer). Both on_poll() and on_timeout() call curl_multi_socket_action(), and then
+ * complete_calls() completes the finished calls. The caller's `done` never runs inside a curl callback,
+ * because curl does not allow adding or removing handles there.
  *
  * A call that could not be started is completed from a timer, so that `done` never runs within
  * http_client_send(). curl leaves errors in OpenSSL's error queue. They are cleared after each use of curl,
@@ -11,16 +11,17 @@
 #include "net/http_client.h"
 
 #include "base/build_info.h"
+#include "base/ca_bundle.h"
 #include "base/check.h"
 #include "base/fault.h"
 #include "base/list.h"
 #include "base/wiped.h"
 
-#include <ctype.h>
 #include <curl/curl.h>
 #include <openssl/err.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 struct http_client {
     uv_loop_t *loop;
@@ -45,6 +46,7 @@ struct http_call {
     struct http_header headers[HTTP_CLIENT_HEADERS_MAX];
     size_t header_count;
     bool too_large;
+    bool refused;                 /* the address policy rejected an address of the server */
     enum transport_error failure; /* error that this file detected; if TRANSPORT_OK, the result code of curl
                                      determines the error */
     uint64_t started_ms;
@@ -57,15 +59,6 @@ struct socket_watch {
     struct http_client *client;
     curl_socket_t socket;
 };
-
-const char *transport_error_name(enum transport_error e)
-{
-    static const char *const names[TRANSPORT_ERRORS] = {
-        "ok", "dns", "connect", "tls", "timeout", "reset", "too_large", "protocol", "request",
-    };
-    CHECK((unsigned)e < TRANSPORT_ERRORS);
-    return names[e];
-}
 
 /* ---- the library ---- */
 
@@ -208,13 +201,16 @@ static enum transport_error transport_error_from(CURLcode code)
 static void complete(struct http_call *c, CURLcode code)
 {
     struct http_result r = {.took_ms = (int64_t)(uv_now(c->client->loop) - c->started_ms), .why = c->why};
-    r.error = c->failure != TRANSPORT_OK ? c->failure
-              : c->too_large             ? TRANSPORT_TOO_LARGE
-                                         : transport_error_from(code);
+    r.error = c->failure != TRANSPORT_OK       ? c->failure
+              : c->too_large                   ? TRANSPORT_TOO_LARGE
+              : c->refused && code != CURLE_OK ? TRANSPORT_ADDRESS
+                                               : transport_error_from(code);
     if (r.error == TRANSPORT_OK && !read_headers(c))
         r.error = TRANSPORT_TOO_LARGE;
     if (r.error == TRANSPORT_TOO_LARGE)
         (void)snprintf(c->why, sizeof c->why, "the response exceeds the size limit");
+    else if (r.error == TRANSPORT_ADDRESS)
+        (void)snprintf(c->why, sizeof c->why, "the address of the server is not public");
     else if (r.error != TRANSPORT_OK && !c->why[0])
         (void)snprintf(c->why, sizeof c->why, "%s", curl_easy_strerror(code));
     if (r.error == TRANSPORT_OK) {
@@ -224,12 +220,35 @@ static void complete(struct http_call *c, CURLcode code)
                                             c->header_count};
         r.why = "";
     }
-    remove_easy(c); /* before `done`, which may close the client */
+    remove_easy(c); /* remove the handle before calling `done`, which may close the client */
     list_remove(&c->link);
     void (*done)(void *, const struct http_result *) = c->done;
     c->done = NULL;
     done(c->ctx, &r);
     free_call(c);
+}
+
+/* ---- connections ---- */
+
+/* The only place where this is safe: curl has resolved the name and connects to exactly this address. */
+static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct http_call *c = ctx;
+    const struct http_client_options *o = &c->client->options;
+    (void)purpose;
+    if (!o->allow_address(o->allow_address_ctx, &address->addr)) {
+        c->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static bool guard_connections(struct http_call *c)
+{
+    return !c->client->options.allow_address ||
+           (curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket) == CURLE_OK &&
+            curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETDATA, c) == CURLE_OK &&
+            curl_easy_setopt(c->easy, CURLOPT_PROXY, "") == CURLE_OK);
 }
 
 /* ---- the loop ---- */
@@ -294,8 +313,8 @@ static void on_timeout(uv_timer_t *t)
 static void on_failing(uv_timer_t *t)
 {
     struct http_client *client = t->data;
-    if (client->failed.next->next !=
-        &client->failed) /* one per loop iteration, so that an immediate retry cannot starve the loop */
+    if (client->failed.next->next != &client->failed) /* completes one call per loop iteration, so that an
+                                                         immediate retry cannot starve the loop */
         (void)uv_timer_start(t, on_failing, 0, 0);
     if (!list_is_empty(&client->failed))
         complete(LIST_ENTRY(client->failed.next, struct http_call, link), CURLE_OK);
@@ -367,35 +386,10 @@ static int on_timer(CURLM *multi, long timeout_ms, void *ctx)
 
 /* ---- requests ---- */
 
-/* Rejects control characters, which could inject another header. */
-static bool is_field_value(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
-            return false;
-    return true;
-}
-
-static bool is_path(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] >= 0x7f || s.p[i] == '#')
-            return false;
-    return s.len > 0 && s.p[0] == '/';
-}
-
-static bool is_field_name(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if (!isalnum((unsigned char)s.p[i]) && s.p[i] != '-' && s.p[i] != '_')
-            return false;
-    return s.len > 0;
-}
-
 static bool add_field(struct http_call *c, struct str name, struct str value)
 {
     struct wiped line = {0};
-    if (!is_field_name(name) || !is_field_value(value))
+    if (!http_is_field_name(name) || !http_is_field_value(value))
         return false;
     /* curl sends a header with an empty value only if the name ends in a semicolon. */
     const bool complete = wiped_append(&line, name) &&
@@ -474,7 +468,7 @@ static bool set_options(struct http_call *c, const char *origin)
     /* Wait for the handshake of a new connection, which calls may share (HTTP/2), instead of opening many.
      * Only with TLS: without TLS, curl learns from the first response whether the connection can be shared,
      * and all calls would wait for that response. */
-    (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT, (long)(strncmp(origin, "https:", 6) == 0));
+    (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT, (long)(strncmp(origin, "https:", 6) == 0 && !o->never_waits));
     (void)curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);
@@ -500,14 +494,14 @@ static bool set_options(struct http_call *c, const char *origin)
 static bool start_call(struct http_call *c, const struct http_request *r)
 {
     const char *origin = r->origin;
-    if (!protocol_of(c->client, origin) || !is_path(r->path) || !(c->easy = curl_easy_init()))
+    if (!protocol_of(c->client, origin) || !http_is_path(r->path) || !(c->easy = curl_easy_init()))
         return false;
     if (!wiped_append(&c->url, str_from_cstr(origin)) || !wiped_append(&c->url, r->path))
         return false;
     /* curl sends a request again only if it was sent on a reused connection. So a request that must not be
      * sent twice gets a new connection. */
     (void)curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, (long)r->once);
-    return add_fields(c, r) && set_options(c, origin) && set_body(c, r) &&
+    return add_fields(c, r) && set_options(c, origin) && guard_connections(c) && set_body(c, r) &&
            curl_multi_add_handle(c->client->multi, c->easy) == CURLM_OK;
 }
 
@@ -537,11 +531,11 @@ struct http_call *http_client_send(struct http_client *client, const struct http
 
 void http_client_cancel(struct http_call *c)
 {
-    CHECK(c->done); /* must not be called within or after the call's own `done` */
+    CHECK(c->done); /* fails if this function is called within or after the call's own `done` */
     free_call(c);
 }
 
-size_t http_client_call_count(const struct http_client *client)
+size_t http_client_count_calls(const struct http_client *client)
 {
     return client->count;
 }
@@ -559,6 +553,8 @@ struct http_client *http_client_new(uv_loop_t *loop, const struct http_client_op
     }
     client->loop = loop;
     client->options = *options;
+    if (!options->ca_file || !*options->ca_file)
+        client->options.ca_file = ca_bundle_find();
     list_init(&client->calls);
     list_init(&client->failed);
     CHECK(uv_timer_init(loop, &client->timer) == 0 && uv_timer_init(loop, &client->failing) == 0);

@@ -14,6 +14,7 @@
 #include "net/http_message.h"
 
 #include <stdint.h>
+#include <sys/socket.h>
 #include <uv.h>
 
 struct http_client;
@@ -29,8 +30,9 @@ enum transport_error {
     TRANSPORT_TOO_LARGE, /* the body or the headers of the response exceed their limit */
     TRANSPORT_PROTOCOL,  /* the response is not valid HTTP, or its body cannot be decompressed */
     TRANSPORT_REQUEST,   /* our request is invalid, its origin is not allowed, or out of memory */
+    TRANSPORT_ADDRESS,   /* options->allow_address rejected the address of the server */
 };
-enum { TRANSPORT_ERRORS = 9 };
+enum { TRANSPORT_ERRORS = TRANSPORT_ADDRESS + 1 };
 
 /* Returns "ok", "dns", "connect" and so on, for metrics, logs and tables. The string is static. */
 const char *transport_error_name(enum transport_error e);
@@ -49,6 +51,13 @@ struct http_client_options {
     int64_t connect_timeout_ms, timeout_ms;
     size_t body_max;       /* maximum size of a decompressed response body, in bytes */
     long host_connections; /* maximum per host; further calls wait, and timeout_ms includes the wait */
+    bool never_waits;      /* open another connection rather than wait whether calls can share one (HTTP/2): a
+                              server without ALPN shows that only with its first response */
+    /* If not NULL, called with the address of the server before each connection. If it returns false, no
+     * packet is sent to this address. The client then uses no proxy, because a proxy would resolve the name
+     * itself. */
+    bool (*allow_address)(void *ctx, const struct sockaddr *address);
+    void *allow_address_ctx;
 };
 
 /* Checks libcurl. Call when the process starts. Returns ERR_INVALID if libcurl was built without a feature
@@ -79,7 +88,7 @@ struct http_call *http_client_send(struct http_client *client, const struct http
 void http_client_cancel(struct http_call *call);
 
 /* Returns the number of calls in flight. */
-size_t http_client_call_count(const struct http_client *client);
+size_t http_client_count_calls(const struct http_client *client);
 
 /* Cancels all calls and frees the client. `closed` is called on the loop when all handles are closed, never
  * before http_client_close() returns. */

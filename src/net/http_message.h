@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct http_header {
-    struct str name, value; /* in a response, the case of the name is as the server sent it */
+    struct str name, value; /* a response has the names in the case in which the server sent them */
 };
 
 enum { HTTP_REQUEST_HEADERS_MAX = 6 };
@@ -20,12 +20,20 @@ struct http_request {
     struct str path;         /* with the query; begins with '/' */
     struct str content_type; /* p == NULL if there is no body */
     struct str body;
-    struct http_header
-        headers[HTTP_REQUEST_HEADERS_MAX]; /* in addition to Content-Type, Accept and User-Agent */
+    struct http_header headers[HTTP_REQUEST_HEADERS_MAX]; /* further header fields besides Content-Type,
+                                                             Accept and User-Agent */
     size_t header_count;
     bool
         once; /* never send the request twice, because it uses a code or refresh token that works only once */
 };
+
+/* Returns true for a valid name of a header. */
+bool http_is_field_name(struct str s);
+/* Returns true for a valid value of a header. Control characters, which could inject another header, are
+ * invalid. */
+bool http_is_field_value(struct str s);
+/* Returns true for a valid path with or without a query: visible ASCII, beginning with '/', no fragment. */
+bool http_is_path(struct str s);
 
 struct http_response {
     int status;

@@ -64,14 +64,14 @@ static const char *check_challenge(struct authorize_request *q)
     return NULL;
 }
 
-const char *authorize_check(struct authorize_request *q, const char **description)
+const char *authorize_check_parameters(struct authorize_request *q, const char **description)
 {
     const struct str *v = q->fields.values;
     *description = check_state(q);
     if (*description)
         return "invalid_request";
     *description = "a parameter is given more than once";
-    if (fields_repeated(&q->fields))
+    if (fields_find_repeated(&q->fields))
         return "invalid_request";
     *description = "response_type is missing";
     if (!v[RESPONSE_TYPE].p)
@@ -93,15 +93,18 @@ struct str authorize_code_uri(struct arena *a, const struct authorize_request *q
                               struct str code)
 {
     const struct redirect_param params[] = {{"code", code}, {"state", q->state}, {"iss", iss}};
-    return redirect_build(a, q->redirect_uri, params, 3);
+    return redirect_add_parameters(a, q->redirect_uri, params, 3);
 }
 
 struct str authorize_error_uri(struct arena *a, const struct authorize_request *q, struct str iss,
                                const char *error, const char *description)
 {
+    /* The guide is below the issuer, which is base_url. */
+    const struct str page = arena_printf(a, "%.*s/docs/connect#%s", (int)iss.len, iss.p ? iss.p : "", error);
     const struct redirect_param params[] = {{"error", str_from_cstr(error)},
                                             {"error_description", str_from_cstr(description)},
+                                            {"error_uri", page},
                                             {"state", q->state},
                                             {"iss", iss}};
-    return redirect_build(a, q->redirect_uri, params, 4);
+    return redirect_add_parameters(a, q->redirect_uri, params, 5);
 }

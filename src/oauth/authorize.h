@@ -12,8 +12,8 @@ enum { AUTHORIZE_QUERY_MAX = 3500, AUTHORIZE_STATE_MAX = 2048 };
 struct authorize_request {
     struct fields fields;
     struct str client_id;
-    struct str redirect_uri; /* after authorize_check_redirect() has succeeded: matches a URI that the app
-                                registered */
+    struct str redirect_uri; /* is known to match a URI that the app registered only after
+                                authorize_check_redirect() has succeeded */
     struct str state;        /* any bytes; p is NULL if not given */
     struct str challenge;
 };
@@ -27,7 +27,7 @@ const char *authorize_check_redirect(struct authorize_request *q, const struct a
 
 /* Checks all other parameters. Returns NULL, or on an error an OAuth error code and sets `*description`; send
  * both to the app with authorize_error_uri(). */
-const char *authorize_check(struct authorize_request *q, const char **description);
+const char *authorize_check_parameters(struct authorize_request *q, const char **description);
 
 /* Each function returns the redirect URI with the parameters of a response added: a code, or an error. The
  * URI is allocated in the arena. `iss` is the issuer (RFC 9207). */

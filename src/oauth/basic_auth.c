@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-bool basic_parse(struct arena *a, struct str field, struct str *id, struct str *secret)
+bool basic_auth_parse(struct arena *a, struct str field, struct str *id, struct str *secret)
 {
     char text[BASIC_DECODED_MAX];
     size_t len;

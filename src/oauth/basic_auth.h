@@ -10,6 +10,6 @@ enum { BASIC_DECODED_MAX = 1024 };
  * both decoded in the arena; they may contain any bytes. The scheme is case-insensitive. Returns false for
  * another scheme, invalid base64, more than BASIC_DECODED_MAX decoded bytes, a missing colon, or an invalid
  * percent escape. */
-bool basic_parse(struct arena *a, struct str field, struct str *id, struct str *secret);
+bool basic_auth_parse(struct arena *a, struct str field, struct str *id, struct str *secret);
 
 #endif

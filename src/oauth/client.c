@@ -2,8 +2,10 @@
 #include "oauth/client.h"
 
 #include "auth/failure_limiter.h"
+#include "auth/failure_log.h"
 #include "auth/network.h"
 #include "base/clock.h"
+#include "base/plural.h"
 #include "http/form.h"
 #include "oauth/basic_auth.h"
 #include "oauth/codes.h"
@@ -15,7 +17,14 @@ static void add_no_store(struct request *r)
     response_add_field(r, STR("Cache-Control"), STR("no-store"));
 }
 
-enum next oauth_error(struct request *r, int status, const char *error, const char *description)
+/* The section about an error in the guide "Connecting an app". */
+static struct str error_uri_of(struct request *r, const char *error)
+{
+    const struct str docs = r->app->docs_url;
+    return arena_printf(&r->arena, "%.*s/connect#%s", (int)docs.len, docs.p ? docs.p : "", error);
+}
+
+enum next oauth_respond_error(struct request *r, int status, const char *error, const char *description)
 {
     struct buf *b = &r->res.body;
     response_reset(r);
@@ -27,14 +36,15 @@ enum next oauth_error(struct request *r, int status, const char *error, const ch
     json_open(b, '{');
     JSON_STR(b, "error", str_from_cstr(error));
     JSON_STR(b, "error_description", str_from_cstr(description));
+    JSON_STR(b, "error_uri", error_uri_of(r, error));
     json_close(b, '}');
     return NEXT_DONE;
 }
 
-enum next oauth_store_error(struct request *r)
+enum next oauth_respond_store_error(struct request *r)
 {
-    enum next next = oauth_error(r, 503, "server_error",
-                                 "The database is unavailable. Nothing was changed. Retry in a few seconds.");
+    enum next next = oauth_respond_error(
+        r, 503, "server_error", "The database is unavailable. Nothing was changed. Retry in a few seconds.");
     response_add_field(r, STR("Retry-After"), STR("5"));
     return next;
 }
@@ -51,8 +61,8 @@ static enum next reject_attempt(struct request *r, int64_t wait_ms)
 {
     const long long wait_s = (wait_ms + SECOND_MS - 1) / SECOND_MS;
     struct str text = arena_printf(&r->arena, "Too many failed attempts. Retry in %lld second%s.", wait_s,
-                                   wait_s == 1 ? "" : "s");
-    enum next next = oauth_error(r, 429, "slow_down", text.p);
+                                   plural(wait_s, "", "s"));
+    enum next next = oauth_respond_error(r, 429, "slow_down", text.p);
     response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
     return next;
 }
@@ -64,7 +74,10 @@ static struct str network_name(struct request *r)
 
 void oauth_record_failure(struct request *r)
 {
-    failure_limiter_record(oauth_call_of(r)->oauth->address_failures, network_name(r), clock_mono_ms());
+    const struct oauth *oauth = oauth_call_of(r)->oauth;
+    const int64_t now_ms = clock_mono_ms();
+    failure_limiter_record(oauth->address_failures, network_name(r), now_ms);
+    failure_log_record(oauth->failures, FAILURE_APP, r->client_address, now_ms);
 }
 
 /* ---- the body ---- */
@@ -75,14 +88,14 @@ static bool read_fields(struct request *r, struct fields *fields, const char *co
     (void)str_cut(r->field[FIELD_CONTENT_TYPE], ';', &type);
     if (r->field_count[FIELD_CONTENT_TYPE] > 1)
         return false;
-    if (form_is_body(r))
+    if (request_has_form_body(r))
         return fields_read_form(fields, &r->arena, names, r->body.p ? r->body : STR(""));
     if (str_eq_nocase(str_trim(type), STR("application/json")))
         return fields_read_json(fields, &r->arena, names, r->body);
     return false;
 }
 
-struct oauth_call *oauth_read(struct request *r, const char *const *names)
+struct oauth_call *oauth_read_fields(struct request *r, const char *const *names)
 {
     struct oauth_call *call = arena_alloc(&r->arena, sizeof *call);
     call->oauth = r->app->ctx;
@@ -95,15 +108,16 @@ struct oauth_call *oauth_read(struct request *r, const char *const *names)
         return NULL;
     }
     if (!read_fields(r, &call->fields, names)) {
-        (void)oauth_error(r, 400, "invalid_request",
-                          "The body must be application/x-www-form-urlencoded, or a JSON object of strings "
-                          "sent as application/json.");
+        (void)oauth_respond_error(
+            r, 400, "invalid_request",
+            "The body must be application/x-www-form-urlencoded, or a JSON object of strings "
+            "sent as application/json.");
         return NULL;
     }
-    const char *repeated = fields_repeated(&call->fields);
+    const char *repeated = fields_find_repeated(&call->fields);
     if (repeated) {
         struct str text = arena_printf(&r->arena, "%s is given more than once. Send it once.", repeated);
-        (void)oauth_error(r, 400, "invalid_request", text.p);
+        (void)oauth_respond_error(r, 400, "invalid_request", text.p);
         return NULL;
     }
     return call;
@@ -114,7 +128,7 @@ struct oauth_call *oauth_read(struct request *r, const char *const *names)
 static enum next reject_client(struct request *r, const char *description)
 {
     oauth_record_failure(r);
-    return oauth_error(r, 401, "invalid_client", description);
+    return oauth_respond_error(r, 401, "invalid_client", description);
 }
 
 static enum next client_step(struct request *r)
@@ -122,7 +136,7 @@ static enum next client_step(struct request *r)
     const struct oauth_call *call = oauth_call_of(r);
     const struct app_record *app = &call->client.app;
     if (call->read.err && call->read.err != ERR_NOT_FOUND)
-        return oauth_store_error(r);
+        return oauth_respond_store_error(r);
     bool registered = call->read.err == OK && app->removed_at == TIME_NONE;
     /* Wrong secrets are counted only for an app that has a secret. Otherwise anyone could lock out a public
      * app. */
@@ -145,7 +159,7 @@ static enum next client_step(struct request *r)
 static bool read_basic(struct request *r, struct oauth_call *call)
 {
     if (r->field_count[FIELD_AUTHORIZATION] > 1 ||
-        !basic_parse(&r->arena, r->field[FIELD_AUTHORIZATION], &call->client_id, &call->secret))
+        !basic_auth_parse(&r->arena, r->field[FIELD_AUTHORIZATION], &call->client_id, &call->secret))
         return false;
     if (!call->secret.len)
         call->secret.p = NULL;
@@ -165,11 +179,12 @@ static enum next identify_client(struct request *r, struct oauth_call *call)
     if (!read_basic(r, call))
         return reject_client(r, "The Authorization header must be Basic with the app's id and secret.");
     if (secret.p)
-        return oauth_error(r, 400, "invalid_request",
-                           "The app's secret is in the Authorization header and in the body. Send it once.");
+        return oauth_respond_error(
+            r, 400, "invalid_request",
+            "The app's secret is in the Authorization header and in the body. Send it once.");
     if (id.p && !str_eq(id, call->client_id))
-        return oauth_error(r, 400, "invalid_request",
-                           "client_id differs from the id in the Authorization header.");
+        return oauth_respond_error(r, 400, "invalid_request",
+                                   "client_id differs from the id in the Authorization header.");
     return NEXT_MORE;
 }
 

@@ -7,8 +7,8 @@
 #include "oauth/oauth.h"
 #include "store/apps.h"
 
-/* The fields that identify the client. The list `names` that an endpoint passes to oauth_read() must begin
- * with them. */
+/* The fields that identify the client. The list `names` that an endpoint passes to oauth_read_fields() must
+ * begin with them. */
 #define OAUTH_CLIENT_FIELDS "client_id", "client_secret"
 enum { OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET, OAUTH_FIRST_FIELD };
 
@@ -30,21 +30,21 @@ static inline struct oauth_call *oauth_call_of(const struct request *r)
 
 /* Reads the fields `names` (NULL-terminated) from the body. Returns NULL after writing the response if the
  * request is rejected. */
-struct oauth_call *oauth_read(struct request *r, const char *const *names);
+struct oauth_call *oauth_read_fields(struct request *r, const char *const *names);
 
 /* Authenticates the client. Continues with the step `then`, or responds with invalid_client. A public client
  * needs no secret. */
 enum next oauth_authenticate_client(struct request *r, request_step *then);
 
-/* Counts a failed attempt for the client's network address. */
+/* Counts a failed attempt for the client's network address, and logs it. */
 void oauth_record_failure(struct request *r);
 
 /* Writes an error response (RFC 6749, 5.2). `description` must be ASCII without quotes and backslashes.
  * Returns NEXT_DONE. */
-enum next oauth_error(struct request *r, int status, const char *error, const char *description);
+enum next oauth_respond_error(struct request *r, int status, const char *error, const char *description);
 /* Responds with 503 `server_error`: the database is unavailable and nothing was changed. Returns NEXT_DONE.
  */
-enum next oauth_store_error(struct request *r);
+enum next oauth_respond_store_error(struct request *r);
 
 /* Sets status 200 and `Cache-Control: no-store`. */
 void oauth_begin_response(struct request *r);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/expiry_floor.h"
+#include "store/webhooks.h"
 #include "store/write.h"
 
 #include <sodium.h>
@@ -78,6 +79,7 @@ enum err code_issue(struct store *store, const struct code_grant *grant, int64_t
                                        .author_row = grant->author_row,
                                        .redirect_uri = grant->redirect_uri,
                                        .challenge = grant->challenge,
+                                       .webhook_url = grant->webhook_url,
                                        .created_at = expiry_now_ms()};
     enum err err = store_check_key_limits(store, grant->author_row, grant->app_row, now, reached);
     if (err || *reached != KEY_LIMIT_NONE)
@@ -95,7 +97,7 @@ static enum err insert_key(struct store *store, struct code_exchange *x, struct 
 {
     uint8_t hash[KEY_HASH_LEN];
     int replaced;
-    enum err err = store_revoke_app_keys(store, x->app_row, x->author.row, now, &replaced);
+    enum err err = store_revoke_app_keys(store, x->app_row, x->author.row, now, &x->by, &replaced);
     if (err)
         return err;
     key_generate(x->key_prefix, &x->key_text);
@@ -108,7 +110,50 @@ static enum err insert_key(struct store *store, struct code_exchange *x, struct 
                               .revoked_at = TIME_NONE,
                               .app_row = x->app_row};
     memcpy(x->key.suffix, x->key_text.p + x->key_text.len - KEY_SUFFIX_LEN, KEY_SUFFIX_LEN);
-    return store_insert_key(store, &x->key, hash);
+    return store_insert_key(store, &x->key, hash, &x->by);
+}
+
+static enum err resume_webhook(struct store *store, struct webhook_endpoint *e, int64_t now,
+                               const struct actor *by)
+{
+    if (e->state == WEBHOOK_ACTIVE)
+        return OK;
+    e->state = WEBHOOK_ACTIVE;
+    e->state_at = now;
+    e->failures = 0;
+    e->next_attempt_at = TIME_NONE;
+    const enum err err = store_save_webhook(store, e);
+    return err ? err : store_note_webhook(store, e, now, AUDIT_WEBHOOK_RESUMED, by);
+}
+
+/* Sends the author's events to the app's webhook, if the consent page has shown its current URL. An endpoint
+ * that is connected stays, so that connecting again loses and repeats no event. Otherwise delivery begins
+ * with the next event. Call before the old key of the app is revoked. */
+static enum err connect_webhook(struct store *store, struct arena *arena, struct code_exchange *x,
+                                const struct app_record *app, const struct code_record *code, int64_t now)
+{
+    struct webhook_endpoint e;
+    if (!code->webhook_url.p || !str_eq(code->webhook_url, app->webhook_url))
+        return OK;
+    enum err err = store_find_app_webhook(store, arena, app->row, x->author.row, &e);
+    if (err && err != ERR_NOT_FOUND)
+        return err;
+    x->has_webhook = true;
+    if (!err && e.is_connected && e.state != WEBHOOK_GONE) {
+        x->webhook_id = e.id;
+        return resume_webhook(store, &e, now, &x->by);
+    }
+    err = err ? OK : store_delete_webhook(store, e.row);
+    e = (struct webhook_endpoint){.id = uuid_generate(),
+                                  .author_row = x->author.row,
+                                  .app_row = app->row,
+                                  .url = app->webhook_url,
+                                  .created_at = now,
+                                  .position = x->author.last_event_id};
+    x->webhook_id = e.id;
+    if (!err)
+        err = store_insert_webhook(store, &e);
+    return err ? err : store_note_webhook(store, &e, now, AUDIT_WEBHOOK_CREATED, &x->by);
 }
 
 static enum code_outcome check_code(const struct code_exchange *x, const struct code_record *code)
@@ -118,8 +163,8 @@ static enum code_outcome check_code(const struct code_exchange *x, const struct 
     if (code->app_row != x->app_row || !str_eq(code->redirect_uri, x->redirect_uri) ||
         !pkce_matches(code->challenge, x->verifier))
         return CODE_MISMATCH;
-    /* A code whose time of issue is in the future was issued while the clock was wrong. That must not extend
-     * the validity of the code. */
+    /* A code whose time of issue is in the future was issued while the clock was wrong. It counts as expired,
+     * so that a wrong clock does not extend its validity. */
     const bool has_expired = expiry_has_passed(code->created_at, CODE_LIFE_MS, expiry_now_ms());
     return has_expired ? CODE_EXPIRED : CODE_EXCHANGED;
 }
@@ -149,7 +194,8 @@ static enum err exchange_for_key(struct store *store, struct arena *arena, struc
         x->outcome = reached == KEY_LIMIT_LIVE ? CODE_LIVE_LIMIT : CODE_DAY_LIMIT;
         return OK;
     }
-    return insert_key(store, x, app.name, now);
+    err = connect_webhook(store, arena, x, &app, code, now);
+    return err ? err : insert_key(store, x, app.name, now);
 }
 
 enum err code_redeem(struct store *store, struct arena *arena, struct code_exchange *x, int64_t now)
@@ -165,10 +211,10 @@ enum err code_redeem(struct store *store, struct arena *arena, struct code_excha
         return err == ERR_NOT_FOUND ? OK : err;
     x->outcome = check_code(x, &code);
     if (x->outcome == CODE_REPLAYED)
-        return code.key_row ? store_revoke_key(store, code.key_row, now) : OK;
+        return code.key_row ? store_revoke_key(store, code.key_row, now, &x->by) : OK;
     if (x->outcome == CODE_EXCHANGED)
         err = exchange_for_key(store, arena, x, &code, now);
     if (err)
         return err;
-    return store_use_code(store, hash, now, x->outcome == CODE_EXCHANGED ? x->key.row : 0);
+    return store_mark_code_used(store, hash, now, x->outcome == CODE_EXCHANGED ? x->key.row : 0);
 }

@@ -24,11 +24,11 @@ void client_id_generate(struct key_text *out);
  * secret or `app` is NULL (unknown). */
 bool client_secret_matches(const struct app_record *app, struct str secret);
 
-/* Returns true for 43 characters of base64url, the form of a SHA-256 hash. */
+/* Returns true for 43 characters of base64url, the form of a SHA-256 hash and so of a PKCE code challenge. */
 bool pkce_is_challenge(struct str s);
-/* Returns true for 43 to 128 unreserved characters. */
+/* Returns true for 43 to 128 unreserved characters, the form of a PKCE code verifier. */
 bool pkce_is_verifier(struct str s);
-/* Writes BASE64URL(SHA-256(verifier)), not NUL-terminated. */
+/* Computes the PKCE code challenge of a verifier: BASE64URL(SHA-256(verifier)), not NUL-terminated. */
 void pkce_challenge(struct str verifier, char out[PKCE_CHALLENGE_LEN]);
 /* Returns true if `challenge` is the challenge of `verifier`. Runs in constant time. */
 bool pkce_matches(struct str challenge, struct str verifier);
@@ -36,6 +36,7 @@ bool pkce_matches(struct str challenge, struct str verifier);
 struct code_grant {
     int64_t app_row, author_row;
     struct str redirect_uri, challenge;
+    struct str webhook_url; /* that the consent page has shown; p == NULL: none */
 };
 /* Stores a new code, writes it to `code`, and deletes a few old codes. Call in a write transaction. If the
  * author has reached a limit of keys, issues no code, because the app could not exchange it; sets `*reached`
@@ -59,11 +60,14 @@ struct code_exchange {
     int64_t app_row;
     struct str code, redirect_uri, verifier;
     struct str client_id, key_prefix;
+    struct actor by;
     /* Output. Strings are in the arena. */
     enum code_outcome outcome;
     struct api_key key;
     struct key_text key_text;
     struct author author;
+    struct uuid webhook_id; /* the endpoint to which the author's events are sent */
+    bool has_webhook;
 };
 /* Exchanges a code for a key. Call in a write transaction, and commit it whatever the outcome.
  *

@@ -1,5 +1,5 @@
 /* The authorization server's context and its hooks for the router. */
-#include "oauth/oauth.h"
+#include "oauth/client.h"
 
 #include "auth/failure_limiter.h"
 
@@ -27,12 +27,15 @@ static bool preflight(struct request *r)
 static void finish(struct request *r)
 {
     const struct oauth *oauth = r->app->ctx;
-    envelope_finish(r, &oauth->envelope, false);
+    if (oauth_call_of(r))
+        r->times.database_us = oauth_call_of(r)->read.total_us;
+    envelope_finish(r, &oauth->envelope, 0);
 }
 
 void oauth_init(struct oauth *oauth)
 {
     oauth->http = (struct http_app){.ctx = oauth,
+                                    .docs_url = oauth->docs_url,
                                     .start = start_step,
                                     .no_route = envelope_no_route,
                                     .preflight = preflight,

@@ -7,18 +7,21 @@
 #include "http/router.h"
 
 struct failure_limiter;
+struct failure_log;
 struct store;
 struct writer;
 
-/* Owned by the program (struct app); lives as long as the server. */
+/* The context of the authorization server. struct app owns it; it lives as long as the HTTP server. */
 struct oauth {
     struct http_app http; /* for the router; its ctx is this struct */
     struct envelope_settings envelope;
     struct store *store; /* the loop's read connection */
     struct writer *writer;
+    struct str docs_url; /* of the API's documentation, for error bodies */
     struct str base_url; /* [server] base_url, which is also the issuer */
     /* Count failures of each network address, and wrong secrets of each app. */
     struct failure_limiter *address_failures, *client_failures;
+    struct failure_log *failures;
 };
 
 /* Sets `http` and creates the failure limiters. The caller sets all other members. */

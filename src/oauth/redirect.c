@@ -92,7 +92,7 @@ static bool has_dot_segment(struct str uri)
  * because the response would be ambiguous. */
 static bool has_response_parameter(struct str uri)
 {
-    static const char *const names[] = {"code", "state", "iss", "error", "error_description"};
+    static const char *const names[] = {"code", "state", "iss", "error", "error_description", "error_uri"};
     struct str path, pair, name;
     struct str query = str_cut(uri, '?', &path);
     while (query.p) {
@@ -245,7 +245,8 @@ static void append_encoded(struct buf *b, struct str s)
     }
 }
 
-struct str redirect_build(struct arena *a, struct str uri, const struct redirect_param *params, size_t count)
+struct str redirect_add_parameters(struct arena *a, struct str uri, const struct redirect_param *params,
+                                   size_t count)
 {
     struct buf b;
     bool has_query = memchr(uri.p, '?', uri.len);

@@ -37,6 +37,7 @@ struct redirect_param {
     struct str value; /* may contain any bytes; if p is NULL, the parameter is omitted */
 };
 /* Returns the URI with `count` parameters added to its query, allocated in the arena. */
-struct str redirect_build(struct arena *a, struct str uri, const struct redirect_param *params, size_t count);
+struct str redirect_add_parameters(struct arena *a, struct str uri, const struct redirect_param *params,
+                                   size_t count);
 
 #endif

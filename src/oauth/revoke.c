@@ -10,6 +10,7 @@ enum { TOKEN = OAUTH_FIRST_FIELD };
 
 struct revocation {
     int64_t app_row;
+    struct actor by;
     uint8_t hash[KEY_HASH_LEN];
     bool unknown, foreign; /* there is no such key; the key belongs to another app or to no app */
 };
@@ -32,22 +33,30 @@ static enum err revoke_work(struct store *store, void *data)
     if (err)
         return v->unknown ? OK : err;
     v->foreign = key.app_row != v->app_row;
-    return v->foreign ? OK : store_revoke_key(store, key.row, clock_wall_ms());
+    return v->foreign ? OK : store_revoke_key(store, key.row, clock_wall_ms(), &v->by);
+}
+
+/* The response has no content (RFC 7009, 2.2), but many clients parse every response as JSON. */
+static enum next respond_empty(struct request *r)
+{
+    oauth_begin_response(r);
+    r->res.content_type = STR("application/json; charset=utf-8");
+    buf_append(&r->res.body, STR("{}"));
+    return NEXT_DONE;
 }
 
 static enum next revoked_step(struct request *r)
 {
     const struct revoke_call *call = oauth_call_of(r)->state;
     if (call->err)
-        return oauth_store_error(r);
+        return oauth_respond_store_error(r);
     if (call->revocation.foreign)
-        return oauth_error(r, 400, "invalid_grant", "The key was not issued to this app.");
+        return oauth_respond_error(r, 400, "invalid_grant", "The key was not issued to this app.");
     /* The response for an unknown key is 200 (RFC 7009, 2.2), but many unknown keys suggest guessing, so they
      * are counted as failures. */
     if (call->revocation.unknown)
         oauth_record_failure(r);
-    oauth_begin_response(r);
-    return NEXT_DONE;
+    return respond_empty(r);
 }
 
 static enum next authenticated_step(struct request *r)
@@ -55,14 +64,13 @@ static enum next authenticated_step(struct request *r)
     struct oauth_call *c = oauth_call_of(r);
     struct str token = c->fields.values[TOKEN];
     if (!token.p)
-        return oauth_error(r, 400, "invalid_request", "token is missing.");
+        return oauth_respond_error(r, 400, "invalid_request", "token is missing.");
     /* A token that cannot be a key is already invalid, so the revocation succeeds (RFC 7009, 2.2). */
-    if (!key_is_well_formed(c->oauth->envelope.key_prefix, token)) {
-        oauth_begin_response(r);
-        return NEXT_DONE;
-    }
+    if (!key_is_well_formed(c->oauth->envelope.key_prefix, token))
+        return respond_empty(r);
     struct revoke_call *call = arena_alloc(&r->arena, sizeof *call);
     call->revocation.app_row = c->client.app.row;
+    call->revocation.by = actor_make(ACTOR_APP, c->client.app.name, r->client_address);
     key_hash(token, call->revocation.hash);
     c->state = call;
     r->step = revoked_step;
@@ -72,7 +80,7 @@ static enum next authenticated_step(struct request *r)
 
 static enum next revoke_step(struct request *r)
 {
-    return oauth_read(r, names) ? oauth_authenticate_client(r, authenticated_step) : NEXT_DONE;
+    return oauth_read_fields(r, names) ? oauth_authenticate_client(r, authenticated_step) : NEXT_DONE;
 }
 
 const struct route revoke_route = {

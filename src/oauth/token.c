@@ -12,7 +12,7 @@ enum { GRANT_TYPE = OAUTH_FIRST_FIELD, CODE, REDIRECT_URI, CODE_VERIFIER };
 
 enum { EXCHANGE_ARENA_BYTES = 8192, AUTHOR_NAME_MAX = 2000 };
 
-/* Space for a string of at most `max` bytes, which is copied into the writer's job or out of it. */
+/* A string of at most `max` bytes that is copied together with the writer's job. */
 #define ROOM(max)                                                                                            \
     struct {                                                                                                 \
         size_t len;                                                                                          \
@@ -24,6 +24,7 @@ enum { EXCHANGE_ARENA_BYTES = 8192, AUTHOR_NAME_MAX = 2000 };
 /* Input and output of the writer's job. */
 struct token_exchange {
     int64_t app_row;
+    struct actor by;
     ROOM(KEY_PREFIX_MAX) key_prefix;
     ROOM(CLIENT_ID_MAX) client_id;
     ROOM(KEY_TEXT_MAX) code;
@@ -32,7 +33,8 @@ struct token_exchange {
 
     enum code_outcome outcome;
     struct key_text key_text;
-    struct uuid key_id, author_id;
+    struct uuid key_id, author_id, webhook_id;
+    bool has_webhook;
     ROOM(AUTHOR_NAME_MAX) author_name;
 };
 
@@ -51,13 +53,16 @@ static enum err exchange_work(struct store *store, void *data)
                               .code = GET(e->code),
                               .redirect_uri = GET(e->redirect_uri),
                               .verifier = GET(e->verifier),
-                              .key_prefix = GET(e->key_prefix)};
+                              .key_prefix = GET(e->key_prefix),
+                              .by = e->by};
     arena_init(&arena, EXCHANGE_ARENA_BYTES);
     enum err err = code_redeem(store, &arena, &x, clock_wall_ms());
     e->outcome = x.outcome;
     if (err == OK && x.outcome == CODE_EXCHANGED) {
         e->key_text = x.key_text;
         e->key_id = x.key.id;
+        e->webhook_id = x.webhook_id;
+        e->has_webhook = x.has_webhook;
         e->author_id = x.author.id;
         if (x.author.name.len > AUTHOR_NAME_MAX)
             x.author.name.len = AUTHOR_NAME_MAX;
@@ -78,6 +83,8 @@ static enum next respond_with_key(struct request *r, const struct token_exchange
     JSON_STR(b, "token_type", STR("Bearer"));
     JSON_STR(b, "scope", STR("read"));
     JSON_UUID(b, "key_id", &e->key_id);
+    if (e->has_webhook)
+        JSON_UUID(b, "webhook_id", &e->webhook_id);
     JSON_KEY(b, "account");
     json_open(b, '{');
     JSON_UUID(b, "id", &e->author_id);
@@ -108,12 +115,12 @@ static enum next exchanged_step(struct request *r)
 {
     const struct token_call *call = oauth_call_of(r)->state;
     if (call->err)
-        return oauth_store_error(r);
+        return oauth_respond_store_error(r);
     if (call->exchange.outcome == CODE_EXCHANGED)
         return respond_with_key(r, &call->exchange);
     if (call->exchange.outcome == CODE_UNKNOWN)
         oauth_record_failure(r);
-    return oauth_error(r, 400, "invalid_grant", descriptions[call->exchange.outcome]);
+    return oauth_respond_error(r, 400, "invalid_grant", descriptions[call->exchange.outcome]);
 }
 
 /* Zeroes the state, because it contains secrets and resetting the arena does not zero its memory. */
@@ -130,6 +137,7 @@ static enum next start_exchange(struct request *r)
     struct token_exchange *e = &call->exchange;
     const struct str *v = c->fields.values;
     e->app_row = c->client.app.row;
+    e->by = actor_make(ACTOR_APP, c->client.app.name, r->client_address);
     PUT(e->key_prefix, c->oauth->envelope.key_prefix);
     PUT(e->client_id, c->client_id);
     PUT(e->code, v[CODE]);
@@ -149,28 +157,29 @@ static enum next grant_step(struct request *r)
         if (v[i].p)
             continue;
         struct str text = arena_printf(&r->arena, "%s is missing.", names[i]);
-        return oauth_error(r, 400, "invalid_request", text.p);
+        return oauth_respond_error(r, 400, "invalid_request", text.p);
     }
     if (!pkce_is_verifier(v[CODE_VERIFIER]))
-        return oauth_error(r, 400, "invalid_request",
-                           "code_verifier must be 43 to 128 letters, digits or -._~.");
+        return oauth_respond_error(r, 400, "invalid_request",
+                                   "code_verifier must be 43 to 128 letters, digits or -._~.");
     /* longer than any code or redirect URI that can be valid */
     if (v[CODE].len > KEY_TEXT_MAX || v[REDIRECT_URI].len > REDIRECT_MAX) {
         oauth_record_failure(r);
-        return oauth_error(r, 400, "invalid_grant", descriptions[CODE_UNKNOWN]);
+        return oauth_respond_error(r, 400, "invalid_grant", descriptions[CODE_UNKNOWN]);
     }
     return start_exchange(r);
 }
 
 static enum next token_step(struct request *r)
 {
-    const struct oauth_call *c = oauth_read(r, names);
+    const struct oauth_call *c = oauth_read_fields(r, names);
     if (!c)
         return NEXT_DONE;
     if (!c->fields.values[GRANT_TYPE].p)
-        return oauth_error(r, 400, "invalid_request", "grant_type is missing.");
+        return oauth_respond_error(r, 400, "invalid_request", "grant_type is missing.");
     if (!str_eq(c->fields.values[GRANT_TYPE], STR("authorization_code")))
-        return oauth_error(r, 400, "unsupported_grant_type", "grant_type must be authorization_code.");
+        return oauth_respond_error(r, 400, "unsupported_grant_type",
+                                   "grant_type must be authorization_code.");
     return oauth_authenticate_client(r, grant_step);
 }
 

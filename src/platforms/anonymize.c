@@ -152,7 +152,7 @@ struct str anonymize_text(struct anonymizer *a, struct str text)
         buf_init(&exchanged, BODY_MAX);
         append_with_ids(a, &exchanged, word);
         const struct str to = buf_str(&exchanged);
-        /* The word contained an id; its other parts are names of the API. */
+        /* A word in which an id was replaced is not removed, because its other parts are names of the API. */
         buf_append(&out, str_eq(to, word) && is_token_like(word) ? STR("REMOVED") : to);
         buf_fini(&exchanged);
         i += word.len;

@@ -6,5 +6,7 @@
 
 /* Appends the table as Markdown, one row per API. */
 void capabilities_print(struct buf *out);
+/* Appends the table as a JSON array. */
+void capabilities_print_json(struct buf *out);
 
 #endif

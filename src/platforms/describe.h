@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "platforms/platform.h"
 
-/* Appends kind, scope and code of an outcome, then the fields that are set: "retry account 80002 wait=420000
- * usage=97". Appends no line end. */
+/* Appends kind, scope and code of an outcome, then the other members that are set: "retry account 80002
+ * wait=420000 usage=97". Appends no line end. */
 void describe_outcome(struct buf *b, const struct outcome *o);
 
 /* Appends id and state of an item and its counts in the order of enum count_kind: "item 1784 ok 1000 58 6 3 -

@@ -1,4 +1,4 @@
-/* The tables of documented errors, for the connectors and for the test that checks every row. */
+/* The tables of documented errors, declared for the connectors and for the test that checks every row. */
 #ifndef VT_PLATFORMS_ERRORS_H
 #define VT_PLATFORMS_ERRORS_H
 

@@ -30,7 +30,7 @@ enum { INSIGHTS_LATE_DAYS = 3 };
 
 #define REEL_TOTAL  "fb_reels_total_plays"  /* plays and replays */
 #define REEL_VIEWS  "blue_reels_play_count" /* plays without replays */
-#define VIDEO_VIEWS "total_video_views"     /* of 3 seconds and more */
+#define VIDEO_VIEWS "total_video_views"     /* views of 3 seconds and more */
 #define POST_VIEWS  "post_media_view"
 #define REEL_OTHERS ",post_video_likes_by_reaction_type,post_video_social_actions"
 #define VIDEO_SET   VIDEO_VIEWS ",total_video_reactions_by_type_total"
@@ -80,10 +80,11 @@ static struct insights_form insights_form_of(struct arena *a, const struct platf
     f.requested = true;
     if (call->tier == TIER_DEFAULT && !is_post(item->id))
         return f;
-    f.names = graph_without(a,
-                            str_from_cstr(is_post(item->id) ? names_of_post(call->tier)
-                                                            : names_of_video(call->tier, item->views_source)),
-                            call->dropped);
+    f.names =
+        graph_remove_names(a,
+                           str_from_cstr(is_post(item->id) ? names_of_post(call->tier)
+                                                           : names_of_video(call->tier, item->views_source)),
+                           call->dropped);
     f.requested = f.names.len > 0;
     return f;
 }
@@ -112,7 +113,7 @@ static void build_read(struct arena *a, const struct platform_call *call, struct
         if (form.requested)
             paths[n++] = insights_path(a, &call->items[i], form.names);
     }
-    graph_batch(a, call, paths, n, out);
+    graph_build_batch(a, call, paths, n, out);
 }
 
 /* ---- reading one post ---- */
@@ -140,7 +141,8 @@ static int64_t social_action(struct yyjson_val *actions, struct str singular, st
     return COUNT_NONE;
 }
 
-/* The only absent count that means 0: a post without shares omits the field [P]. */
+/* Returns the shares of a post. This is the only count that is 0 if it is absent: a post without shares omits
+ * the field [P]. */
 static int64_t node_shares(struct yyjson_val *node)
 {
     struct yyjson_val *shares = jsonr_get(node, "shares");
@@ -150,18 +152,17 @@ static int64_t node_shares(struct yyjson_val *node)
 static int64_t views_by(enum views_source source, struct yyjson_val *node, struct yyjson_val *insights)
 {
     switch (source) {
-    case VIEWS_REEL: return jsonr_count(graph_insight(insights, REEL_VIEWS));
-    case VIEWS_VIDEO: return jsonr_count(graph_insight(insights, VIDEO_VIEWS));
+    case VIEWS_REEL: return jsonr_count(graph_find_insight(insights, REEL_VIEWS));
+    case VIEWS_VIDEO: return jsonr_count(graph_find_insight(insights, VIDEO_VIEWS));
     case VIEWS_NODE: return jsonr_count(jsonr_get(node, "views"));
-    case VIEWS_POST: return jsonr_count(graph_insight(insights, POST_VIEWS));
-    case VIEWS_REEL_TOTAL: return jsonr_count(graph_insight(insights, REEL_TOTAL));
+    case VIEWS_POST: return jsonr_count(graph_find_insight(insights, POST_VIEWS));
+    case VIEWS_REEL_TOTAL: return jsonr_count(graph_find_insight(insights, REEL_TOTAL));
     }
     return COUNT_NONE;
 }
 
-/* Reads the views. If `may_choose` is true, the insights were readable, so another source of views may be
- * chosen.
- */
+/* Reads the views. `may_choose` is true if the insights could be read. Only then may the post be assigned a
+ * source of views, because missing insights would lead to the wrong one. */
 static void read_views(struct platform_item *item, struct yyjson_val *node, struct yyjson_val *insights,
                        bool may_choose)
 {
@@ -184,11 +185,11 @@ static void read_counts(struct platform_item *item, struct yyjson_val *node, str
     static const char *const reactions[] = {"post_video_likes_by_reaction_type",
                                             "total_video_reactions_by_type_total",
                                             "post_reactions_by_type_total"};
-    struct yyjson_val *actions = graph_insight(insights, "post_video_social_actions");
+    struct yyjson_val *actions = graph_find_insight(insights, "post_video_social_actions");
     bool post = is_post(item->id);
     int64_t likes = COUNT_NONE;
     for (size_t i = 0; i < sizeof reactions / sizeof reactions[0]; i++)
-        likes = first_of(likes, graph_sum(graph_insight(insights, reactions[i])));
+        likes = first_of(likes, graph_sum_counts(graph_find_insight(insights, reactions[i])));
     item->counts[COUNT_LIKES] = first_of(likes, summary_count(node, post ? "reactions" : "likes"));
     item->counts[COUNT_COMMENTS] =
         first_of(summary_count(node, "comments"), social_action(actions, STR("comment"), STR("comments")));
@@ -319,7 +320,7 @@ static void build_resolve(struct arena *a, const struct platform_call *call, str
     for (size_t i = 0; i < call->item_count; i++)
         paths[i] = arena_printf(a, "%.*s?fields=attachments%%7Bmedia_type,type,target%%7Bid,url%%7D%%7D",
                                 (int)call->items[i].id.len, call->items[i].id.p);
-    graph_batch(a, call, paths, call->item_count, out);
+    graph_build_batch(a, call, paths, call->item_count, out);
 }
 
 /* Returns the id of the Reel in the post. `p` of the result is NULL if the post is not a Reel. A classic
@@ -340,8 +341,8 @@ static struct str reel_of(struct yyjson_val *post)
     return reel && platform_id_is_plain(id) && !is_post(id) ? id : (struct str){NULL, 0};
 }
 
-/* If the post cannot be read, it is resolved to itself. Reading it shows whether the post was deleted or the
- * permission lost. */
+/* Parses the response of a CALL_RESOLVE. A post that cannot be read is resolved to itself; reading it will
+ * show whether the post was deleted or the permission lost. */
 static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
                                     const struct http_response *response)
 {
@@ -378,9 +379,8 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 
 /* ---- the section [facebook] ---- */
 
-static bool check_graph_version(struct str value, const char **why)
+static bool is_valid_graph_version(struct str value)
 {
-    *why = "must be a version of the Graph API such as v26.0";
     if (value.len < 4 || value.len > 8 || value.p[0] != 'v')
         return false;
     size_t dots = 0;
@@ -393,13 +393,25 @@ static bool check_graph_version(struct str value, const char **why)
     return dots == 1 && value.p[1] != '.' && value.p[value.len - 1] != '.';
 }
 
-static bool check_scopes(struct str value, const char **why)
+static enum err check_graph_version(struct str value, struct error *error)
 {
-    *why = "must be names of permissions such as business_management, comma separated, without spaces";
+    return config_rule(is_valid_graph_version(value), "must be a version of the Graph API such as v26.0",
+                       error);
+}
+
+static bool is_valid_scopes(struct str value)
+{
     for (size_t i = 0; i < value.len; i++)
         if (!((value.p[i] >= 'a' && value.p[i] <= 'z') || value.p[i] == '_' || (value.p[i] == ',' && i)))
             return false;
     return value.len == 0 || value.p[value.len - 1] != ',';
+}
+
+static enum err check_scopes(struct str value, struct error *error)
+{
+    return config_rule(
+        is_valid_scopes(value),
+        "must be names of permissions such as business_management, comma separated, without spaces", error);
 }
 
 static const struct config_key keys[] = {

@@ -60,7 +60,7 @@ struct str facebook_authorize_path(struct arena *a, const struct platform_author
                            sizeof fields / sizeof fields[0]);
 }
 
-/* Meta documents both as GETs with the secret in the URL [V]. */
+/* Meta documents both token requests as GETs with the secret in the URL [V]. */
 static void build_token(struct arena *a, const struct platform_link *link, struct http_request *out)
 {
     const struct url_field code[] = {{"client_id", link->app.client_id},
@@ -149,7 +149,7 @@ static void add_pages(struct arena *a, struct platform_link *link, struct yyjson
         add_page(a, link, page);
 }
 
-/* Sets the step after a list: the next part of the list, or `after_list`. */
+/* Sets the next step after reading a page of a list: the next page, or `after_list` after the last page. */
 static void next_step(struct platform_link *link, struct yyjson_val *list, int after_list)
 {
     struct yyjson_val *paging = jsonr_get(list, "paging");

@@ -12,7 +12,8 @@ enum { BATCH_TEXT_MAX = 256 << 10 };
 
 /* ---- requests ---- */
 
-void graph_get(struct arena *a, const struct platform_call *call, struct str path, struct http_request *out)
+void graph_build_get(struct arena *a, const struct platform_call *call, struct str path,
+                     struct http_request *out)
 {
     *out = (struct http_request){.origin = call->options->origins[ORIGIN_API], .method = "GET"};
     out->path = arena_printf(a, "/%s/%.*s", call->options->graph_version, (int)path.len, path.p);
@@ -28,8 +29,8 @@ static void add_operation(struct buf *json, const struct platform_call *call, st
 /* The version is in the path and in each operation [K]; Meta's sample has neither. The token is a form
  * field as in the sample: Meta does not say whether a header applies to the operations too. The headers of
  * the operations are requested because only they report the usage of the account. */
-void graph_batch(struct arena *a, const struct platform_call *call, const struct str *paths, size_t count,
-                 struct http_request *out)
+void graph_build_batch(struct arena *a, const struct platform_call *call, const struct str *paths,
+                       size_t count, struct http_request *out)
 {
     struct buf json;
     CHECK(count > 0 && count + call->with_account <= GRAPH_BATCH_MAX);
@@ -55,7 +56,7 @@ enum { ANY = -1 };
 /* A row of Meta's table. The first matching row applies. */
 struct graph_row {
     int first, last, subcode;
-    const char *text; /* the message must contain it; NULL: any message */
+    const char *text; /* text that the message must contain; NULL: any message */
     enum graph_kind kind;
     enum item_state state;
     enum outcome_kind outcome;
@@ -69,8 +70,8 @@ struct graph_row {
 #define OF_GRANT          GRAPH_DENIED, ITEM_PENDING, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0
 #define GONE_OR_GRANT     GRAPH_GONE_OR_DENIED, ITEM_PENDING, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0
 #define OUR_BUG           GRAPH_ITEM, ITEM_RETRY, OUTCOME_BAD_REQUEST, SCOPE_CALL, 0
-/* Meta limits calls per sliding hour, and calls while throttled extend it; other projects wait an hour too
- * [P]. */
+/* Meta limits calls per sliding hour, and calls during the throttling prolong it. Other client libraries also
+ * wait an hour [P]. */
 #define THROTTLED_MS HOUR_MS
 
 /* Sources, read November 2026, all at developers.facebook.com: [E] Graph API, Handling Errors; [R] Rate
@@ -109,12 +110,12 @@ static const struct graph_row rows[] = {
     {24, 24, ANY, NULL, OF_ITEM(ITEM_MISSING)},              /* [I] the media cannot be found */
     {803, 803, ANY, NULL, OF_ITEM(ITEM_MISSING)},            /* [P] an alias that does not exist */
     {100, 100, 2108006, NULL, OF_ITEM(ITEM_PERMANENT)},
-    /* The request; another form of it may work. */
+    /* The request is rejected; another form of it may work. */
     {100, 100, ANY, "metric", OF_REQUEST},
     {100, 100, ANY, "nonexisting field", OF_REQUEST}, /* [P] */
     {12, 12, ANY, NULL, OF_REQUEST},                  /* [P] deprecated for this version */
     {3001, 3001, ANY, NULL, OF_REQUEST},              /* [P] Page insights: unknown metric */
-    /* The request; no form of it works. 506 and 1609005 are errors of publishing [E]. */
+    /* The request is rejected; no form of it works. 506 and 1609005 are errors of publishing [E]. */
     {100, 100, ANY, NULL, OUR_BUG},
     {2500, 2500, ANY, NULL, OUR_BUG}, /* [P] "Unknown path components", "Syntax error" */
     {506, 506, ANY, NULL, OUR_BUG},
@@ -273,7 +274,8 @@ static void raise_usage(struct yyjson_val *v, int *percent)
     raise_percent(v, "total_cputime", percent);
 }
 
-/* {"17841400000000000":[{"type":"instagram","call_count":97,…,"estimated_time_to_regain_access":0}]} */
+/* Reads usage such as
+ * {"17841400000000000":[{"type":"instagram","call_count":97,…,"estimated_time_to_regain_access":0}]}. */
 static void raise_account_usage(struct graph_usage *usage, struct yyjson_val *objects)
 {
     struct jsonr_iter of_objects = jsonr_iterate(objects);
@@ -300,7 +302,8 @@ static void read_usage_header(struct graph_response *g, struct str name, struct 
     }
 }
 
-/* [{"name":"X-Business-Use-Case-Usage","value":"{…}"},…]; some responses have none. */
+/* Reads the headers of an operation: [{"name":"X-Business-Use-Case-Usage","value":"{…}"},…]. Some responses
+ * have none. */
 static void read_entry_usage(struct graph_response *g, struct yyjson_val *headers)
 {
     struct jsonr_iter it = jsonr_iterate(headers);
@@ -323,7 +326,7 @@ static void set_usage(struct graph_response *g, struct outcome *o)
     if (o->kind == OUTCOME_OK)
         o->scope = u->app_percent > account ? SCOPE_APP : SCOPE_ACCOUNT;
     if (o->kind == OUTCOME_TOKEN_REJECTED || o->kind == OUTCOME_RECONNECT || o->kind == OUTCOME_APP_REJECTED)
-        return; /* waiting does not help */
+        return; /* waiting does not help against these outcomes */
     if (after)
         o->wait_ms = after;
     else if (u->regain_minutes)
@@ -364,7 +367,7 @@ static struct graph_result next_batch_result(struct graph_response *g)
     int64_t status;
     CHECK(jsonr_next(&g->parts, NULL, &op));
     if (jsonr_is_null(op))
-        return result_retry(); /* Meta's own timeout for this operation */
+        return result_retry(); /* the operation has exceeded Meta's own timeout */
     read_entry_usage(g, jsonr_get(op, "headers"));
     struct str text = jsonr_text(jsonr_get(op, "body"));
     if (!jsonr_integer(jsonr_get(op, "code"), &status) || !text.p) {
@@ -398,8 +401,8 @@ static void read_failed_batch(struct graph_response *g)
         graph_set_malformed(g, "batch-error");
 }
 
-/* Reads the result for the account. If it cannot be read, it remains open whether posts were deleted or the
- * permission lost. */
+/* Reads the result for the account. If the account cannot be read, it stays unknown whether posts were
+ * deleted or the permission was lost. */
 static void read_account(struct graph_response *g)
 {
     struct graph_result part = graph_response_next(g);

@@ -1,9 +1,9 @@
-/* What Meta's three APIs (Instagram with either login, Facebook) have in common: versioned paths, batches,
- * the table of errors, rate headers and lists of insights.
+/* Code that the connectors of Meta's three APIs (Instagram with either login, Facebook) share: versioned
+ * paths, batches, the table of errors, rate headers and lists of insights.
  *
- * A response consists of operations: those of a batch, or a single one. A connector opens the response and
- * reads the results of its operations one by one. Errors of the call as a whole are collected;
- * graph_response_outcome() returns the outcome.
+ * A response consists of operations: those of a batch, or a single one. A connector opens the response with
+ * graph_response_open() and reads the result of each operation with graph_response_next(). Errors of the call
+ * as a whole are collected on the way; graph_response_outcome() returns the outcome.
  *
  * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November 2026).
  */
@@ -21,18 +21,19 @@ enum {
 /* ---- requests ---- */
 
 /* Builds GET /{version}/{path} with the token of the call. */
-void graph_get(struct arena *a, const struct platform_call *call, struct str path, struct http_request *out);
+void graph_build_get(struct arena *a, const struct platform_call *call, struct str path,
+                     struct http_request *out);
 
 /* Builds POST /{version}/, a batch with one GET per path. With call->with_account, a GET of the account is
  * the first operation. The batch must not exceed GRAPH_BATCH_MAX operations. */
-void graph_batch(struct arena *a, const struct platform_call *call, const struct str *paths, size_t count,
-                 struct http_request *out);
+void graph_build_batch(struct arena *a, const struct platform_call *call, const struct str *paths,
+                       size_t count, struct http_request *out);
 
 /* Returns true if the comma-separated list `names` contains `name`. */
 bool graph_has_name(struct str names, struct str name);
 
 /* Returns the list `names` without the names in `dropped`. */
-struct str graph_without(struct arena *a, struct str names, struct str dropped);
+struct str graph_remove_names(struct arena *a, struct str names, struct str dropped);
 
 /* ---- responses ---- */
 
@@ -40,7 +41,8 @@ enum graph_kind {
     GRAPH_OK,     /* the body is JSON without an error */
     GRAPH_ITEM,   /* an error of this item; see `state` */
     GRAPH_METRIC, /* a requested metric or field is unknown or not available for this object */
-    GRAPH_DENIED, /* no permission for this operation; the grant is lost only if all operations are denied */
+    GRAPH_DENIED, /* no permission for this operation; only if all operations are denied, the account's grant
+                     is lost */
     GRAPH_GONE_OR_DENIED, /* The object was deleted or a permission is missing: Meta sends the same message
                              for both. Occurs only in batches. The result of another operation or of the
                              account shows which of the two it is. */
@@ -50,13 +52,13 @@ enum graph_kind {
 struct graph_result {
     enum graph_kind kind;
     struct yyjson_val *body; /* set if GRAPH_OK, otherwise NULL */
-    enum item_state state;   /* set if GRAPH_ITEM, otherwise ITEM_PENDING */
+    enum item_state state;   /* state of the item if GRAPH_ITEM, otherwise ITEM_PENDING */
     struct str message;      /* set if GRAPH_METRIC; in the arena */
 };
 
 struct graph_response {
     struct arena *arena;
-    const struct platform_call *call; /* NULL for a token refresh or linking */
+    const struct platform_call *call; /* the call that was made; NULL for a token refresh or linking */
     const struct http_response *response;
     bool refreshes; /* whether this API's tokens can be refreshed */
     bool batch;
@@ -71,13 +73,13 @@ struct graph_response {
     struct str last_usage; /* the last usage header; operations of a batch usually repeat it */
     struct graph_usage {
         int app_percent, account_percent;
-        int64_t regain_minutes; /* until Meta serves the account again; 0: not blocked */
+        int64_t regain_minutes; /* minutes until Meta serves the account again; 0: not blocked */
     } usage;
 };
 
-/* Opens a response. `count` is the number of operations in the batch, or 0 if the request was not a batch. It
- * does not include the operation for the account, whose result this function reads. Returns false if there
- * are no results; then call graph_response_outcome(). */
+/* Opens a response. `count` is the number of operations in the batch, or 0 if the request was not a batch.
+ * `count` does not include the operation for the account, whose result this function reads. Returns false if
+ * there are no results; then call graph_response_outcome(). */
 bool graph_response_open(struct graph_response *g, struct arena *a, const struct platform_call *call,
                          const struct http_response *response, bool refreshes, size_t count);
 
@@ -113,11 +115,11 @@ struct str graph_find_rejected_metric(struct str message, struct str requested);
 bool graph_is_insights(struct yyjson_val *body, struct str id);
 
 /* Returns the lifetime value of a metric, or NULL if the list does not contain it. */
-struct yyjson_val *graph_insight(struct yyjson_val *body, const char *name);
+struct yyjson_val *graph_find_insight(struct yyjson_val *body, const char *name);
 
 /* Returns the sum of the counts of an object such as {"like":41,"love":12}, or the value of a plain count.
  * Returns COUNT_NONE if `v` is neither. */
-int64_t graph_sum(struct yyjson_val *v);
+int64_t graph_sum_counts(struct yyjson_val *v);
 
 /* ---- tokens ---- */
 

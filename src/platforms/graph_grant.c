@@ -3,8 +3,9 @@
 #include "platforms/graph.h"
 #include "platforms/response_reader.h"
 
-/* {"error_type":"OAuthException","code":400,"error_message":"Invalid platform app"}: api.instagram.com [P].
- * The code is the HTTP status; only the message tells whether our app or the author's code is wrong. */
+/* Returns the outcome of an error of api.instagram.com:
+ * {"error_type":"OAuthException","code":400,"error_message":"Invalid platform app"} [P]. The code is the HTTP
+ * status; only the message tells whether our app or the author's code is wrong. */
 static struct outcome instagram_error(struct str message)
 {
     static const char *const app_words[] = {"platform app", "client_secret", "client secret",

@@ -6,8 +6,8 @@
 
 /* ---- lists ---- */
 
-/* Ids look like "179…/insights/views/lifetime". An entry without an id, or with another form of id, is
- * accepted. */
+/* Returns true if the entry may belong to the object `id`. Ids look like "179…/insights/views/lifetime"; an
+ * entry without an id, or with another form of id, is accepted. */
 static bool is_entry_of(struct yyjson_val *entry, struct str id)
 {
     struct str object, rest = str_cut(jsonr_text(jsonr_get(entry, "id")), '/', &object);
@@ -24,7 +24,7 @@ bool graph_is_insights(struct yyjson_val *body, struct str id)
     return jsonr_is_array(data);
 }
 
-/* values[0].value, or total_value.value for some metrics [P]. */
+/* Returns values[0].value, or total_value.value, which some metrics have instead [P]. */
 static struct yyjson_val *entry_value(struct yyjson_val *entry)
 {
     struct jsonr_iter it = jsonr_iterate(jsonr_get(entry, "values"));
@@ -34,14 +34,14 @@ static struct yyjson_val *entry_value(struct yyjson_val *entry)
     return jsonr_get(jsonr_get(entry, "total_value"), "value");
 }
 
-/* A metric may be listed twice, for the lifetime and per day [P]; never use the value of a day. */
+/* Returns false for the value of a day. A metric may be listed twice, for the lifetime and per day [P]. */
 static bool is_lifetime(struct yyjson_val *entry)
 {
     struct str period = jsonr_text(jsonr_get(entry, "period"));
     return !period.p || str_eq(period, STR("lifetime"));
 }
 
-struct yyjson_val *graph_insight(struct yyjson_val *body, const char *name)
+struct yyjson_val *graph_find_insight(struct yyjson_val *body, const char *name)
 {
     struct jsonr_iter it = jsonr_iterate(jsonr_get(body, "data"));
     struct yyjson_val *entry, *total = NULL;
@@ -56,8 +56,8 @@ struct yyjson_val *graph_insight(struct yyjson_val *body, const char *name)
     return total;
 }
 
-/* Names of reactions vary in case and prefix, so all members are summed. */
-int64_t graph_sum(struct yyjson_val *v)
+/* Sums all members of an object of reactions, whose names vary in case and prefix. */
+int64_t graph_sum_counts(struct yyjson_val *v)
 {
     struct jsonr_iter it = jsonr_iterate(v);
     struct yyjson_val *member;
@@ -88,7 +88,7 @@ bool graph_has_name(struct str names, struct str name)
     return false;
 }
 
-struct str graph_without(struct arena *a, struct str names, struct str dropped)
+struct str graph_remove_names(struct arena *a, struct str names, struct str dropped)
 {
     struct str left = STR(""), name;
     for (struct str rest = names; rest.len;) {
@@ -138,8 +138,8 @@ static bool has_word(struct str s, struct str word)
     return false;
 }
 
-/* "metric[2] must be one of the following values: …" identifies the metric by its index; the listed names
- * are valid ones. */
+/* Also understands "metric[2] must be one of the following values: …", which identifies the metric by its
+ * index; the names that it lists are valid. */
 struct str graph_find_rejected_metric(struct str message, struct str requested)
 {
     struct str index, one, found = {NULL, 0}, rest = text_after(message, STR("metric["));

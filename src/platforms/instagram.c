@@ -39,10 +39,10 @@ static size_t plan(struct arena *a, const struct platform_call *call, bool batch
     size_t n = 0;
     if (call->tier == TIER_NODE)
         return 0;
-    lists[n] = graph_without(a, call->tier == TIER_ALL ? METRICS : FEWER, call->dropped);
+    lists[n] = graph_remove_names(a, call->tier == TIER_ALL ? METRICS : FEWER, call->dropped);
     n += lists[n].len > 0;
     for (size_t i = 0; call->tier == TIER_FEWER && i < most; i++) {
-        lists[n] = graph_without(a, str_from_cstr(singles[i]), call->dropped);
+        lists[n] = graph_remove_names(a, str_from_cstr(singles[i]), call->dropped);
         n += lists[n].len > 0;
     }
     return n;
@@ -71,9 +71,9 @@ static void build_metrics(struct arena *a, const struct platform_call *call, boo
             paths[n++] = node_path(a, &call->items[i]);
     }
     if (batch)
-        graph_batch(a, call, paths, n, out);
+        graph_build_batch(a, call, paths, n, out);
     else
-        graph_get(a, call, paths[0], out);
+        graph_build_get(a, call, paths[0], out);
 }
 
 /* ---- responses ---- */
@@ -85,7 +85,7 @@ static bool read_insights(struct graph_response *g, struct yyjson_val *body, str
         return false;
     }
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
-        int64_t n = jsonr_count(graph_insight(body, metrics[i].name));
+        int64_t n = jsonr_count(graph_find_insight(body, metrics[i].name));
         if (n != COUNT_NONE)
             item->counts[metrics[i].kind] = n;
     }
@@ -261,7 +261,7 @@ static bool link_build(struct arena *a, const struct platform_link *link, struct
     }
 }
 
-/* The granted permissions in the token response: a comma-separated text, or a list [P]. */
+/* Returns the granted permissions of the token response, which are a comma-separated text or a list [P]. */
 static struct str permissions(struct arena *a, struct yyjson_val *v)
 {
     struct str all = jsonr_text(v);
@@ -275,7 +275,8 @@ static struct str permissions(struct arena *a, struct yyjson_val *v)
     return all;
 }
 
-/* Documented as a list with one element in `data`; also seen without it [P]. */
+/* Parses the response to the code, which is documented as a list with one element in `data`, but also seen
+ * without the list [P]. */
 static struct outcome parse_code(struct arena *a, struct platform_link *link,
                                  const struct http_response *response)
 {
@@ -302,7 +303,8 @@ static struct outcome parse_long(struct arena *a, struct platform_link *link,
     return o;
 }
 
-/* `user_id` is the id of the professional account, which owns the media; `id` differs per app. */
+/* Reads the account. `user_id` is the id of the professional account, which owns the media; `id` differs per
+ * app. */
 static struct outcome parse_me(struct arena *a, struct platform_link *link,
                                const struct http_response *response)
 {

@@ -51,7 +51,7 @@ static bool has_name_twice(yyjson_val *object)
     return false;
 }
 
-/* Compares all pairs of names. For small objects, which nearly all objects are. */
+/* Compares all pairs of names. Used for small objects, which nearly all objects are. */
 static bool has_name_twice_small(yyjson_val *object)
 {
     struct jsonr_iter it = jsonr_iterate(object);
@@ -185,7 +185,7 @@ bool jsonr_integer(struct yyjson_val *v, int64_t *out)
     return true;
 }
 
-/* `20.0` → `20`. A fraction other than zeros stays, and then it is not an integer. */
+/* Returns "20" for "20.0". A fraction with other digits is not removed, so the result is not an integer. */
 static struct str without_zero_fraction(struct str s)
 {
     struct str whole, fraction = str_cut(s, '.', &whole);

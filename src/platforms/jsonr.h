@@ -34,7 +34,7 @@ bool jsonr_is_true(struct yyjson_val *v);
 /* Returns a string. `p` of the result is NULL if `v` is not a string. */
 struct str jsonr_text(struct yyjson_val *v);
 
-/* Returns the type: "object", "array", "string", "number", "boolean" or "null". Static. */
+/* Returns the type as a static string: "object", "array", "string", "number", "boolean" or "null". */
 const char *jsonr_type(struct yyjson_val *v);
 
 /* Returns the text of a number. `p` of the result is NULL if `v` is not a number. */

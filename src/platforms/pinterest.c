@@ -30,7 +30,8 @@ enum {
 };
 
 const struct error_row pinterest_errors[] = {
-    /* The pin may not have these metrics or days. Not an error of the app while another form remains. */
+    /* The pin may not have these metrics or days. This is not an error of the app as long as another form
+     * remains. */
     {"400", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"1", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"2", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
@@ -44,7 +45,7 @@ const struct error_row pinterest_errors[] = {
     {0},
 };
 
-/* Errors of the token endpoint, undocumented. */
+/* Undocumented errors of the token endpoint. */
 static const struct error_row token_errors[] = {
     {"283", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0}, /* "The authorization grant is invalid" [P] */
     {"2", 401, OUTCOME_APP_REJECTED, SCOPE_APP, 0},  /* "Authentication failed." refers to the app [P] */
@@ -170,7 +171,8 @@ static bool read_pin(struct platform_item *item, struct yyjson_val *pin)
     return true;
 }
 
-/* Pins without counts are omitted [V], as are deleted pins. A pin without reactions is normal. */
+/* Reads the pins of the response, which omits pins without counts [V] and deleted pins. A pin without
+ * reactions is normal. */
 static bool read_pins(struct platform_call *call, struct yyjson_val *root)
 {
     struct yyjson_val *pin;
@@ -231,7 +233,8 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
     return o;
 }
 
-/* A request for both kinds may succeed with only one of them [live]. */
+/* Returns what the response shows about requests for both kinds of metrics. Such a request may succeed with
+ * only one kind [live]. */
 static enum combined combined_result(const struct platform_call *call)
 {
     enum combined found = COMBINED_UNKNOWN;
@@ -390,10 +393,14 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link, co
 
 /* ---- the section [pinterest] ---- */
 
-static bool check_bulk(struct str value, const char **why)
+static bool is_valid_bulk(struct str value)
 {
-    *why = "must be auto, on or off";
     return str_eq(value, STR("auto")) || str_eq(value, STR("on")) || str_eq(value, STR("off"));
+}
+
+static enum err check_bulk(struct str value, struct error *error)
+{
+    return config_rule(is_valid_bulk(value), "must be auto, on or off", error);
 }
 
 static const struct config_key keys[] = {

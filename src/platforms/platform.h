@@ -1,9 +1,9 @@
 /* The interface of the connectors, one file per API. A connector is pure: build() writes a request, parse()
- * reads a response. It does no I/O and allocates only in the arena that it is passed. So it can be tested
- * with files and fuzzed.
+ * reads a response. A connector does no I/O and allocates only in the arena that it is passed. It can
+ * therefore be tested with recorded responses, and fuzzed.
  *
- * parse() accepts any bytes and always returns an outcome. It never follows an address in a body. A count
- * that a response lacks is COUNT_NONE, which is neither 0 nor an error.
+ * parse() accepts any bytes and always returns an outcome. parse() never follows an address in a body. A
+ * count that a response lacks is COUNT_NONE, which is neither 0 nor an error.
  *
  * Marks in the connectors' comments: [V] verified in the platform's documentation, [live] seen in live
  * responses, [P] reported by other projects, [K] unverified. Everything that is not marked [V] is
@@ -45,13 +45,14 @@ enum { PLATFORM_APIS = PLATFORM_API_LIST(PLATFORM_API_ONE) };
 /* ---- items: the posts of one call ---- */
 
 enum item_state {
-    ITEM_PENDING,   /* not in the response, or not parsed yet; the caller treats it as ITEM_MISSING if the
-                       outcome is OUTCOME_OK */
+    ITEM_PENDING,   /* the item is not in the response, or not parsed yet; the caller treats this as
+                       ITEM_MISSING if the outcome is OUTCOME_OK */
     ITEM_OK,        /* has at least one count */
     ITEM_NO_DATA,   /* the post exists, but has no counts yet */
-    ITEM_MISSING,   /* probably deleted; the caller requires several such responses */
-    ITEM_PERMANENT, /* will never have counts (posted before the business conversion, an image pin) */
-    ITEM_RETRY,     /* this item failed temporarily, but other items of the batch did not */
+    ITEM_MISSING,   /* the post was probably deleted; the caller requires several such responses */
+    ITEM_PERMANENT, /* the post will never have counts (posted before the business conversion, an image pin)
+                     */
+    ITEM_RETRY,     /* this item failed temporarily; repeat it */
 };
 
 /* The definition of a view that a post's counts follow. Values from 1 to 255 are defined by the connector and
@@ -59,12 +60,12 @@ enum item_state {
 enum { VIEWS_SOURCE_NONE = 0 };
 
 struct platform_item {
-    struct str id;         /* the platform's id of the post; in a CALL_RESOLVE the id to resolve */
-    int64_t posted_at;     /* ms */
-    int views_source;      /* in: the stored definition, or VIEWS_SOURCE_NONE if none is chosen yet; out: the
-                              definition that counts[COUNT_VIEWS] follows. A connector never changes a chosen
-                              definition. */
-    enum item_state state; /* out */
+    struct str id;     /* the platform's id of the post; in a CALL_RESOLVE the id to resolve */
+    int64_t posted_at; /* ms */
+    int views_source; /* definition of a view; in: the stored one, or VIEWS_SOURCE_NONE if none is chosen yet;
+                         out: the one that counts[COUNT_VIEWS] follows. A connector never changes a chosen
+                         definition. */
+    enum item_state state;       /* out */
     int64_t counts[COUNT_KINDS]; /* out */
     struct str resolved;         /* out, in a CALL_RESOLVE: the id for CALL_READ; p == NULL: not known yet */
 };
@@ -73,7 +74,8 @@ struct platform_item {
 
 enum call_kind {
     CALL_READ,
-    CALL_RESOLVE, /* look up the platform's ids of posts that have another id (TikTok's publish_id) */
+    CALL_RESOLVE, /* a call that looks up the platform's ids of posts that have another id (TikTok's
+                     publish_id) */
 };
 
 /* The servers of a platform. */
@@ -90,10 +92,11 @@ struct platform_options {
     const char *graph_version;             /* "v26.0" */
     int ids_per_call;                      /* 0: as in the descriptor */
     bool batch;                            /* send batches to graph.instagram.com [K] */
-    const char *more_scopes; /* Facebook: requested in addition to desc.scopes; NULL or "": none */
-    const char *config_id;   /* Facebook Login for Business: replaces the scopes; NULL or "": none */
-    struct str api_key;      /* YouTube: reads public counts of any author's videos; empty: none */
-    bool by_key;             /* calls may use api_key; then one call reads videos of several authors */
+    const char *more_scopes; /* Facebook's scopes to request in addition to desc.scopes; NULL or "": none */
+    const char *config_id; /* configuration of Facebook Login for Business, which replaces the scopes; NULL or
+                              "": none */
+    struct str api_key;    /* YouTube's API key, which reads public counts of any author; empty: none */
+    bool by_key;           /* calls may use api_key; then one call reads videos of several authors */
 };
 
 struct platform_call {
@@ -122,8 +125,8 @@ struct platform_call {
 enum outcome_kind {
     OUTCOME_OK,             /* the response was understood; see the items */
     OUTCOME_RETRY,          /* status 429 or 5xx, or throttled: back off; also used for transport errors */
-    OUTCOME_QUOTA_SPENT,    /* no more calls until the daily quota resets (YouTube) */
-    OUTCOME_TOKEN_REJECTED, /* refresh the token, then repeat this call once */
+    OUTCOME_QUOTA_SPENT,    /* the daily quota is spent: no more calls until it resets (YouTube) */
+    OUTCOME_TOKEN_REJECTED, /* the access token was rejected: refresh it, then repeat this call once */
     OUTCOME_RECONNECT,      /* the author must consent again; no calls are made for the account until then */
     OUTCOME_APP_REJECTED,   /* the operator's app was rejected (wrong secret, no review); the author is not at
                                fault */
@@ -135,7 +138,7 @@ enum outcome_kind {
 };
 enum { OUTCOME_KINDS = 10 };
 
-/* Returns a name such as "ok" or "retry" for metrics, logs and tables. Static. */
+/* Returns a name such as "ok" or "retry" as a static string, for metrics, logs and tables. */
 const char *outcome_kind_name(enum outcome_kind kind);
 
 /* Whether the app may request both kinds of metrics at once. The numbers are stored in the database: never
@@ -152,9 +155,9 @@ enum outcome_scope {
 struct outcome {
     enum outcome_kind kind;
     enum outcome_scope scope;
-    int64_t wait_ms;   /* wait before the next call that the platform requests; 0: none */
+    int64_t wait_ms;   /* wait that the platform requests before the next call; 0: none */
     int usage_percent; /* the highest value of the rate headers; 0: unknown */
-    struct str code;   /* short and stable, such as "190.460"; never a message */
+    struct str code;   /* short and stable error code, such as "190.460"; never a message */
     /* If OUTCOME_OTHER_FORM: */
     struct str dropped;    /* the rejected metric if the response names it; otherwise p == NULL */
     bool these_posts_only; /* only these posts need another form (a classic video among Reels), so it must not
@@ -179,10 +182,11 @@ struct platform_app {
 
 struct token_grant {
     struct str access_token;
-    struct str refresh_token; /* empty: none, so the current refresh token stays valid */
-    struct str scopes;        /* as the platform returned them; p == NULL: unknown */
-    struct str account_id; /* p == NULL: unknown; the caller rejects a refresh that returns another account */
-    int64_t expires_in_s;  /* 0: unknown; -1: never */
+    struct str refresh_token; /* new refresh token; empty: none, so the current one stays valid */
+    struct str scopes;        /* scopes as the platform returned them; p == NULL: unknown */
+    struct str account_id;    /* account of the tokens; p == NULL: unknown; the caller rejects a refresh that
+                                 returns another account */
+    int64_t expires_in_s;     /* 0: unknown; -1: never */
     int64_t refresh_expires_in_s; /* 0: unknown */
 };
 
@@ -190,8 +194,8 @@ struct token_grant {
 struct linked_account {
     enum platform_api api;
     struct str id, name;      /* the platform's id; the name for display, p == NULL: none */
-    struct token_grant grant; /* for a Facebook page, this is the page's own token */
-    bool is_personal;         /* Pinterest: no business account, hence no analytics */
+    struct token_grant grant; /* tokens of the account; for a Facebook page, the page's own token */
+    bool is_personal;         /* the account is not a business account, so it has no analytics (Pinterest) */
 };
 enum { LINK_ACCOUNTS_MAX = 100, LINK_STEPS_MAX = 12 };
 
@@ -200,16 +204,16 @@ struct platform_authorize {
     const struct platform_options *options;
     struct platform_app app;
     struct str redirect_uri, state;
-    struct str challenge; /* PKCE, S256; ignored unless uses_pkce */
+    struct str challenge; /* PKCE challenge (S256); ignored unless uses_pkce */
     bool again; /* show the consent page even to authors who have consented before, so that they can select
                    another account or grant a permission that they declined */
 };
 
 /* A permission that linking requests and that an author may decline. */
 struct platform_permission {
-    const char *scope;   /* the platform's name; NULL ends a table */
-    const char *words;   /* for authors: completes "You did not allow this service to …" */
-    const char *without; /* what is missing without it, as a sentence for authors */
+    const char *scope;   /* the platform's name of the permission; NULL ends a table */
+    const char *words;   /* words for authors that complete "You did not allow this service to …" */
+    const char *without; /* sentence for authors that describes what is missing without the permission */
 };
 
 /* Linking exchanges the authorization code for a token and lists the accounts that the token can read. Call
@@ -223,7 +227,7 @@ struct platform_link {
     struct str cursor;                       /* private to the connector */
     struct token_grant grant;
     struct linked_account accounts[LINK_ACCOUNTS_MAX];
-    size_t account_count; /* 0 at the end: there is no account that can be read */
+    size_t account_count; /* number of accounts; 0 at the end if there is no account that can be read */
 };
 
 /* ---- a descriptor ---- */
@@ -240,14 +244,14 @@ struct platform_desc {
     enum platform platform;
     enum platform section; /* the configuration section with its app; [facebook] for instagram-facebook */
     const char *name;   /* "tiktok", "instagram", "instagram-facebook", "youtube" …: commands and metrics */
-    const char *title;  /* for people: "TikTok", "Instagram (Facebook login)" */
+    const char *title;  /* name for people, such as "TikTok" or "Instagram (Facebook login)" */
     const char *scopes; /* requested by linking */
     const struct platform_permission *permissions; /* permissions that an author may decline; NULL: none */
     /* A text for authors: why a personal account has no counts, and what to do; NULL: personal accounts are
      * not different. */
     const char *personal_note;
     bool uses_pkce;
-    bool links; /* authors can start linking here; false: its accounts are linked through another API
+    bool links; /* authors can start linking at this API; false: its accounts are linked through another API
                    (facebook) */
 
     int tiers;                        /* number of forms of a request */

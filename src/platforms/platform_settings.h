@@ -13,7 +13,8 @@ struct platform_options platform_options_of(const struct config *config, enum pl
 /* Returns the operator's app at the platform. Its client_id is "" if none exists. */
 struct platform_app platform_app_of(const struct config *config, enum platform_api api);
 
-/* Returns true if accounts can be connected and read: there are an app and a key file to seal tokens with. */
+/* Returns true if accounts can be connected and read: the operator has configured an app, and a key file to
+ * seal tokens with. */
 bool platform_is_configured(const struct config *config, enum platform_api api);
 
 /* [pinterest] bulk: whether the first request form, which reads many posts, may be used. */

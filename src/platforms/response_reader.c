@@ -2,8 +2,7 @@
 #include "platforms/response_reader.h"
 
 #include "base/clock.h"
-
-#include <stdio.h>
+#include "net/retry_after.h"
 
 enum { CODE_MAX = 40 };
 
@@ -17,35 +16,9 @@ struct str response_header(const struct http_response *r, struct str name)
 
 /* ---- waits ---- */
 
-static int month_number(struct str name)
-{
-    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    for (int i = 0; i < 12; i++)
-        if (str_eq(name, str_make(names + 3 * i, 3)))
-            return i + 1;
-    return 0;
-}
-
-/* Parses a date such as `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete formats are not supported. */
-static bool parse_http_date(struct str s, int64_t *out)
-{
-    char text[40];
-    if (s.len != 29 || !str_eq(str_make(s.p + 25, 4), STR(" GMT")))
-        return false;
-    (void)snprintf(text, sizeof text, "%.4s-%02d-%.2sT%.8sZ", s.p + 12, month_number(str_make(s.p + 8, 3)),
-                   s.p + 5, s.p + 17);
-    return time_parse(str_from_cstr(text), out);
-}
-
 int64_t response_retry_after_ms(const struct http_response *r, int64_t now_ms)
 {
-    struct str value = response_header(r, STR("Retry-After"));
-    unsigned long long seconds;
-    int64_t at, wait = 0;
-    if (str_to_u64(value, UINT32_MAX, &seconds))
-        wait = (int64_t)seconds * SECOND_MS;
-    else if (now_ms && parse_http_date(value, &at) && at > now_ms)
-        wait = at - now_ms;
+    const int64_t wait = http_retry_after_ms(r, now_ms);
     return wait < DAY_MS ? wait : DAY_MS;
 }
 
@@ -103,7 +76,7 @@ struct outcome outcome_from_status(struct arena *a, struct str code, const struc
     if (r->status == 401)
         o.kind = OUTCOME_TOKEN_REJECTED;
     else if (r->status >= 400 && r->status != 403 && !is_later(r->status))
-        o.kind = OUTCOME_BAD_REQUEST; /* an unknown 403 must not cost an author the account */
+        o.kind = OUTCOME_BAD_REQUEST; /* an unknown 403 must not make an account "reconnect required" */
     return o;
 }
 

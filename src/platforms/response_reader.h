@@ -7,8 +7,7 @@
 /* Returns the first header with this name, ignoring case. `p` of the result is NULL if none exists. */
 struct str response_header(const struct http_response *r, struct str name);
 
-/* Returns the value of Retry-After (RFC 9110, 10.2.3), at most a day, or 0 if it is absent or invalid. The
- * header contains seconds or a date; a date is ignored if `now_ms` is 0. */
+/* Returns the wait that Retry-After requests (net/retry_after.h), at most a day. */
 int64_t response_retry_after_ms(const struct http_response *r, int64_t now_ms);
 
 /* A documented error of a platform. A row with code == NULL ends a table. */
@@ -17,7 +16,7 @@ struct error_row {
     int status; /* 0: any status */
     enum outcome_kind outcome;
     enum outcome_scope scope;
-    int64_t wait_ms; /* used if the response has none; 0: the caller's default */
+    int64_t wait_ms; /* wait that applies if the response has none; 0: the caller's default */
 };
 
 /* Returns the first matching row, or NULL if the error is undocumented. */

@@ -112,8 +112,8 @@ static struct str read_published_id(struct yyjson_val *data, const char *name)
     return jsonr_id(first);
 }
 
-/* The id appears once a public post has passed moderation, usually within a minute, sometimes after hours;
- * a private post never gets an id [V]. It is a list of 64-bit integers. */
+/* The id appears once a public post has passed moderation, usually within a minute, sometimes after hours; a
+ * private post never gets an id [V]. The field is a list of 64-bit integers. */
 static bool read_published(struct platform_item *item, struct yyjson_val *data)
 {
     struct str status = jsonr_text(jsonr_get(data, "status"));
@@ -130,8 +130,9 @@ static bool read_published(struct platform_item *item, struct yyjson_val *data)
     return true;
 }
 
-/* Errors of the status call that concern only the post. Reading a status needs a scope for posting [V], which
- * linking does not request. Without this scope the post stays unresolved, and the account is unaffected. */
+/* Errors of the status call that concern only the post. Reading a status needs an OAuth scope that permits
+ * publishing [V], which linking does not request. Without this scope the post stays unresolved, and the
+ * account is unaffected. */
 static const struct {
     const char *code;
     enum item_state state;

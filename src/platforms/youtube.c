@@ -43,8 +43,8 @@ static bool is_general(struct str reason)
            row->outcome == OUTCOME_TOKEN_REJECTED;
 }
 
-/* Since 2026 a spent daily quota has the reason of a rate limit; only the unit differs, such as
- * "1/d/{project}" [live]. */
+/* Returns true if the error of a rate limit means that the daily quota is spent. Since 2026 both have the
+ * same reason; only the unit differs, such as "1/d/{project}" [live]. */
 static bool is_daily_limit(struct yyjson_val *error)
 {
     struct jsonr_iter it = jsonr_iterate(jsonr_get(error, "details"));
@@ -81,7 +81,7 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
 {
     struct str reason = error_reason(error);
     const bool known = error_row_find(youtube_errors, reason, 0);
-    /* The method is unknown to the server: use the older one. */
+    /* The server does not have the newer method: use the older one. */
     if (!known && call->tier == TIER_BATCH && (r->status == 404 || r->status == 405 || r->status == 501))
         return (struct outcome){.kind = OUTCOME_OTHER_FORM, .code = STR("no_batch")};
     if (!jsonr_is_object(error))
@@ -281,8 +281,7 @@ static const struct config_key keys[] = {
     {"youtube", "api_key", CONFIG_TEXT, KEY(platform[PLATFORM_YOUTUBE].api_key), "", TEXT_LIMIT(200), true,
      NULL,
      "An API key of the project. With it, one call reads videos of several authors, which saves most of the "
-     "quota.\n"
-     "api_key_file names a file that contains it instead."},
+     "quota."},
     {"youtube", "units_per_day", CONFIG_INTEGER, RELOADED(platform[PLATFORM_YOUTUBE].units_per_day), "10000",
      1, 100000000, false, NULL,
      "The daily quota of your project, in calls, for each of two methods: videos:batchGetStats, and "

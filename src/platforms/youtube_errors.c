@@ -36,7 +36,7 @@ const struct error_row youtube_errors[] = {
     {"youtubeSignupRequired", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0}, /* [E] an account without a channel */
     /* App, project and API key. */
     {"accessNotConfigured", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0}, /* [G] the API is off in the project */
-    {"SERVICE_DISABLED", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},    /* [R] the same */
+    {"SERVICE_DISABLED", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},    /* [R] the API is off in the project */
     {"SERVICE_NOT_VISIBLE", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0}, /* [R] */
     {"BILLING_DISABLED", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},    /* [R] */
     {"keyInvalid", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0},          /* [G] */

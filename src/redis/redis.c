@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/fault.h"
 #include "base/number.h"
-#include "redis/backoff.h"
+#include "base/backoff.h"
 #include "redis/redis_calls.h"
 #include "redis/redis_connection.h"
 #include "redis/redis_reply.h"
@@ -39,7 +39,8 @@ struct redis {
     enum redis_state state;
     struct redis_status status;
     struct backoff backoff;
-    bool is_trying; /* OPENING, or a round of probes is in progress; `retry` is its timeout */
+    bool
+        is_trying; /* an attempt to connect or a round of probes is in progress, and `retry` is its timeout */
     const char *const *scripts;
     int script_count, loaded;
     char sha[REDIS_SCRIPTS_MAX][SHA_LEN + 1];
@@ -54,7 +55,7 @@ static void on_retry(uv_timer_t *timer);
 
 /* ---- state ---- */
 
-static void redis_enter(struct redis *r, enum redis_state state, const char *reason)
+static void redis_enter(struct redis *r, enum redis_state state)
 {
     static const unsigned char edges[] = {
         [REDIS_DOWN] = 1 << REDIS_OPENING | 1 << REDIS_DOWN,
@@ -66,9 +67,15 @@ static void redis_enter(struct redis *r, enum redis_state state, const char *rea
     r->state = state;
     r->is_trying = state == REDIS_OPENING;
     if (state == REDIS_UP)
-        redis_status_up(&r->status);
-    else if (state == REDIS_DOWN || state == REDIS_BROKEN)
-        redis_status_lost(&r->status, reason);
+        redis_status_record_up(&r->status);
+}
+
+/* Enters DOWN or BROKEN. */
+static void redis_fail(struct redis *r, enum redis_state state, enum redis_failure failure,
+                       const char *reason)
+{
+    redis_enter(r, state);
+    redis_status_record_loss(&r->status, failure, reason);
 }
 
 static void retry_later(struct redis *r)
@@ -78,18 +85,18 @@ static void retry_later(struct redis *r)
 }
 
 /* Enter DOWN first, because dropping the connection completes waiters, which may call Redis again. */
-static void go_down(struct redis *r, const char *reason)
+static void go_down(struct redis *r, enum redis_failure failure, const char *reason)
 {
     if (r->state == REDIS_CLOSED)
         return;
-    redis_enter(r, REDIS_DOWN, reason);
+    redis_fail(r, REDIS_DOWN, failure, reason);
     redis_connection_drop(r->connection);
     retry_later(r);
 }
 
-static void on_lost(void *ctx, const char *reason)
+static void on_lost(void *ctx, enum redis_failure failure, const char *reason)
 {
-    go_down(ctx, reason);
+    go_down(ctx, failure, reason);
 }
 
 static void on_call_ended(void *ctx, const char *failure)
@@ -98,11 +105,11 @@ static void on_call_ended(void *ctx, const char *failure)
     if (r->state != REDIS_UP)
         return;
     if (failure) {
-        redis_status_call_failed(&r->status);
-        redis_enter(r, REDIS_BROKEN, failure);
+        redis_status_record_failed_call(&r->status);
+        redis_fail(r, REDIS_BROKEN, REDIS_FAILED_CALL, failure);
         retry_later(r);
     } else {
-        redis_status_call_succeeded(&r->status);
+        redis_status_record_successful_call(&r->status);
         backoff_reset(&r->backoff);
     }
 }
@@ -179,7 +186,7 @@ static void probe_failed(struct redis *r, const struct redisReply *reply)
 {
     const char *error = redis_reply_error(reply);
     if (r->state == REDIS_OPENING)
-        go_down(r, error ? error : "a probe got an unexpected reply");
+        go_down(r, REDIS_FAILED_CALL, error ? error : "a probe got an unexpected reply");
     else
         retry_later(r);
 }
@@ -196,7 +203,7 @@ static void on_probed(struct redis_command *command, const struct redisReply *re
     }
     if (++r->probed < r->probe_count)
         return;
-    redis_enter(r, REDIS_UP, "");
+    redis_enter(r, REDIS_UP);
     (void)uv_timer_stop(&r->retry);
 }
 
@@ -230,8 +237,9 @@ static void on_loaded(struct redis_command *command, const struct redisReply *re
         send_probes(r);
 }
 
-/* Loads the scripts and runs them on keys that belong to no API key. A condition that would make calls fail
- * (a missing permission, a replica, full memory, a cluster redirect) makes the probes fail first. */
+/* Starts a round of probes, which load the scripts and run them on keys that belong to no API key. So a
+ * problem that would make calls fail (a missing permission, a replica, full memory, a cluster redirect) is
+ * detected before the first call. */
 static void start_probes(struct redis *r)
 {
     r->loaded = 0;
@@ -251,7 +259,7 @@ static void on_connected(void *ctx)
 
 static void attempt(struct redis *r)
 {
-    redis_enter(r, REDIS_OPENING, "");
+    redis_enter(r, REDIS_OPENING);
     CHECK(uv_timer_start(&r->retry, on_retry, OPEN_MS, 0) == 0);
     redis_connection_open(r->connection);
 }
@@ -263,7 +271,7 @@ static void on_retry(uv_timer_t *timer)
     if (r->state == REDIS_DOWN)
         attempt(r);
     else if (r->is_trying)
-        go_down(r, redis_connection_explain(r->connection, "no reply in time"));
+        go_down(r, REDIS_FAILED_CONNECTION, redis_connection_explain(r->connection, "no reply in time"));
     else if (r->state == REDIS_BROKEN)
         start_probes(r);
 }
@@ -325,7 +333,7 @@ struct redis *redis_new(uv_loop_t *loop, struct redis_options *options, const ch
 void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx)
 {
     r->closed = (struct redis_hook){closed, ctx};
-    redis_enter(r, REDIS_CLOSED, "");
+    redis_enter(r, REDIS_CLOSED);
     redis_connection_drop(r->connection);
     CHECK(list_is_empty(&r->calls.pending));
     uv_close((uv_handle_t *)&r->retry, on_handle_closed);
@@ -341,6 +349,11 @@ bool redis_is_up(const struct redis *r)
 bool redis_is_unavailable(const struct redis *r)
 {
     return redis_status_is_unavailable(&r->status);
+}
+
+enum redis_failure redis_get_last_failure(const struct redis *r)
+{
+    return r->status.failure;
 }
 
 const char *redis_failure_reason(const struct redis *r)

@@ -47,7 +47,7 @@ struct config;
 MUST_USE enum err redis_options_from_config(struct redis_options *o, const struct config *c,
                                             struct error *error);
 
-enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 330, REDIS_SCRIPTS_MAX = 4, REDIS_PROBES_MAX = 4 };
+enum { REDIS_DEADLINE_MS = 50, REDIS_ARGS_MAX = 330, REDIS_SCRIPTS_MAX = 5, REDIS_PROBES_MAX = 4 };
 
 /* A probe: a call of a script that must reply with an array. The first `keys` of the `count` arguments are
  * the script's keys. */
@@ -73,6 +73,23 @@ bool redis_is_up(const struct redis *r);
 /* Returns true after a connection attempt or a call has failed, until an attempt succeeds. Until the first
  * attempt has ended, both this function and redis_is_up() return false. */
 bool redis_is_unavailable(const struct redis *r);
+
+/* What failed. For REDIS_FAILED_AUTH and REDIS_FAILED_SELECT the configuration is wrong: Redis rejected the
+ * user and password or the database of [redis] url. */
+enum redis_failure {
+    REDIS_FAILED_CONNECTION,
+    REDIS_FAILED_AUTH,
+    REDIS_FAILED_SELECT,
+    REDIS_FAILED_CALL, /* a probe or a call */
+    REDIS_FAILURES,
+};
+
+/* Returns "connection", "auth", "select" or "call". */
+const char *redis_failure_name(enum redis_failure failure);
+
+/* Returns what failed in the last connection attempt or call. Only valid if redis_failure_reason() is not
+ * empty. */
+enum redis_failure redis_get_last_failure(const struct redis *r);
 
 /* Returns why the last connection attempt or call failed; "" if none has failed yet. The text is valid
  * until the next failure. */
@@ -105,7 +122,7 @@ void redis_set_before_write(struct redis *r, void (*before_write)(void *ctx), vo
 
 struct redis_counts {
     unsigned long long calls, failed, late;
-    struct metrics_times times; /* time from sending a call to its reply */
+    struct metrics_duration_histogram times; /* time from sending a call to its reply */
 };
 
 /* Returns the totals since the start. */

@@ -22,8 +22,8 @@ struct redis_calls {
 void redis_calls_init(struct redis_calls *calls, uv_loop_t *loop,
                       void (*ended)(void *ctx, const char *failure), void *ctx);
 
-/* Sends a command. Returns NEXT_WAIT; `w` completes when the reply arrives or the call is late. Returns
- * NEXT_MORE and does not change `out` if out of memory. */
+/* Sends a command. If out of memory, returns NEXT_MORE and does not change `*out`. Otherwise returns
+ * NEXT_WAIT, and `w` completes when the reply arrives or the deadline expires. */
 enum next redis_calls_start(struct redis_calls *calls, struct redis_connection *connection,
                             const struct str *args, int count, struct waiter *w, struct redis_result *out);
 

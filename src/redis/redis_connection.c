@@ -6,10 +6,11 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/fault.h"
-#include "redis/name_lookup.h"
+#include "net/name_lookup.h"
 #include "redis/redis_command.h"
 #include "redis/redis_memory.h"
 #include "redis/redis_poll.h"
+#include "redis/redis_reply.h"
 
 #include <hiredis/async.h>
 #include <hiredis/hiredis_ssl.h>
@@ -17,6 +18,11 @@
 #include <stdlib.h>
 
 enum { ELEMENTS_MAX = 1024, COMMAND_MAX = 64 << 10, REASON_MAX = 256 };
+
+struct login_command {
+    struct redis_command command; /* first */
+    struct redis_connection *connection;
+};
 
 struct redis_connection {
     uv_loop_t *loop;
@@ -27,6 +33,7 @@ struct redis_connection {
     redisAsyncContext *context; /* NULL if none exists */
     struct ssl_st *session;     /* owned by the context; may be NULL */
     bool is_opening, has_replied;
+    struct login_command auth, select;
     struct buf command; /* the command that is being formatted */
     char reason[REASON_MAX];
     struct error tls_error;
@@ -35,10 +42,11 @@ struct redis_connection {
 static void report_loss(struct redis_connection *c, const char *reason)
 {
     c->is_opening = false;
-    c->events.lost(c->events.ctx, reason);
+    c->events.lost(c->events.ctx, REDIS_FAILED_CONNECTION, reason);
 }
 
-/* If TLS is the reason of the loss, the TLS files are read again for the next attempt. */
+/* Returns the reason of the loss. If the reason is TLS, frees the TLS context, so that the next attempt reads
+ * the TLS files again. */
 static const char *explain_loss(struct redis_connection *c, struct ssl_st *session, const char *reason)
 {
     const char *why = redis_tls_explain_loss(session, !c->has_replied, reason, c->reason, sizeof c->reason);
@@ -88,8 +96,31 @@ void redis_connection_flush(struct redis_connection *c)
 
 /* ---- opening ---- */
 
-/* The replies are ignored: if AUTH or SELECT fails, the commands that follow fail too. */
-static void log_in(struct redis_connection *c)
+static void check_login(const struct login_command *login, enum redis_failure failure, const char *name,
+                        const struct redisReply *reply)
+{
+    struct redis_connection *c = login->connection;
+    const char *error = redis_reply_error(reply);
+    if (!error)
+        return;
+    (void)snprintf(c->reason, sizeof c->reason, "%s failed: %s", name, error);
+    c->events.lost(c->events.ctx, failure, c->reason);
+}
+
+static void on_auth_replied(struct redis_command *command, const struct redisReply *reply)
+{
+    check_login((const struct login_command *)command, REDIS_FAILED_AUTH, "AUTH", reply);
+}
+
+static void on_select_replied(struct redis_command *command, const struct redisReply *reply)
+{
+    check_login((const struct login_command *)command, REDIS_FAILED_SELECT, "SELECT", reply);
+}
+
+/* Sends AUTH also for a user without a password; otherwise the connection would belong to the user "default".
+ * Returns false if out of memory; the connection must then be dropped, because later commands must not run as
+ * another user. */
+static bool log_in(struct redis_connection *c)
 {
     const struct redis_options *o = &c->options;
     struct str auth[3] = {STR("AUTH")};
@@ -98,12 +129,13 @@ static void log_in(struct redis_connection *c)
     if (o->user)
         auth[n++] = str_from_cstr(o->user);
     auth[n++] = str_from_cstr(o->password ? o->password : "");
-    if (o->password)
-        (void)redis_connection_send(c, NULL, auth, n);
+    c->auth = (struct login_command){.command = {on_auth_replied}, .connection = c};
+    if ((o->user || o->password) && !redis_connection_send(c, &c->auth.command, auth, n))
+        return false;
     (void)snprintf(number, sizeof number, "%d", o->database);
     const struct str select[] = {STR("SELECT"), str_from_cstr(number)};
-    if (o->database)
-        (void)redis_connection_send(c, NULL, select, 2);
+    c->select = (struct login_command){.command = {on_select_replied}, .connection = c};
+    return !o->database || redis_connection_send(c, &c->select.command, select, 2);
 }
 
 /* Returns NULL, or the reason if TLS cannot be started. */
@@ -141,8 +173,10 @@ static void on_connect(const redisAsyncContext *context, int status)
         return;
     }
     c->is_opening = false;
-    log_in(c);
-    c->events.connected(c->events.ctx);
+    if (log_in(c))
+        c->events.connected(c->events.ctx);
+    else
+        report_loss(c, "out of memory");
 }
 
 static void on_disconnect(const redisAsyncContext *context, int status)
@@ -185,7 +219,7 @@ static void open_socket(struct redis_connection *c, const char *address)
     (void)redisAsyncSetDisconnectCallback(c->context, on_disconnect);
 }
 
-/* If the attempt has ended before its lookup, the next attempt uses the address. */
+/* Connects to the address. If the attempt ended before the lookup did, the next attempt uses the address. */
 static void on_looked_up(void *ctx, const char *why)
 {
     struct redis_connection *c = ctx;

@@ -12,10 +12,14 @@ struct redis_connection;
 struct redisReply;
 
 /* Callbacks of the owner. They are called on the loop; redis_connection_open() may also call `lost` itself.
- * `reason` is valid until the callback returns or drops the connection. */
+ * `reason` is valid until the callback returns or drops the connection.
+ *
+ * `connected` is called before the replies to AUTH and SELECT arrive, which saves a round trip. If Redis
+ * rejects one of them, `lost` is called before the reply to any later command, so commands that must not run
+ * as another user or in another database must wait for a first reply. */
 struct redis_connection_events {
     void (*connected)(void *ctx);
-    void (*lost)(void *ctx, const char *reason);
+    void (*lost)(void *ctx, enum redis_failure failure, const char *reason);
     void *ctx;
 };
 

@@ -13,7 +13,7 @@ struct redis_watcher {
     redisAsyncContext *context; /* NULL if hiredis has freed the context */
     uv_poll_t poll;             /* frees the struct when it has closed */
     int watched;
-    bool wants_write; /* at the end of this loop iteration */
+    bool wants_write; /* write at the end of this loop iteration */
     bool is_writing;
     void (*too_large)(redisAsyncContext *context);
     size_t reply_bytes; /* memory of the reply that is being received */
@@ -44,8 +44,8 @@ static void on_event(uv_poll_t *poll, int status, int events)
         redisAsyncHandleWrite(w->context);
 }
 
-/* If this fails, the watched events stay as they are, and the timeout of the attempt or of the pending calls
- * ends the connection. */
+/* Sets the events to watch. A failure is ignored: the connection attempt or the pending calls then time out,
+ * which closes the connection. */
 static void watch(struct redis_watcher *w, int events)
 {
     if (events == w->watched)

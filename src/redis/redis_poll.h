@@ -17,7 +17,7 @@ enum { REDIS_REPLY_BYTES_MAX = 1 << 20 };
 MUST_USE bool redis_poll_attach(struct redisAsyncContext *context, uv_loop_t *loop,
                                 void (*too_large)(struct redisAsyncContext *context));
 
-/* Starts to count the bytes of the next reply. Call when a reply is complete. */
+/* Call when a reply is complete. Starts to count the bytes of the next reply, for the limit of its size. */
 void redis_poll_reply_complete(struct redisAsyncContext *context);
 
 /* Returns true if commands are buffered. */

@@ -32,3 +32,23 @@ bool redis_reply_integers(const struct redisReply *reply, struct redis_result *o
     out->count = reply->elements;
     return true;
 }
+
+void redis_reply_append(const struct redisReply *reply, struct buf *out)
+{
+    if (!reply)
+        return;
+    switch (reply->type) {
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_STATUS:
+    case REDIS_REPLY_ERROR: buf_append(out, str_make(reply->str, reply->len)); break;
+    case REDIS_REPLY_INTEGER: buf_append_i64(out, reply->integer); break;
+    case REDIS_REPLY_ARRAY:
+        for (size_t i = 0; i < reply->elements; i++) {
+            if (i)
+                buf_append_char(out, '\n');
+            redis_reply_append(reply->element[i], out);
+        }
+        break;
+    default: break;
+    }
+}

@@ -3,6 +3,7 @@
 #ifndef VT_REDIS_REDIS_REPLY_H
 #define VT_REDIS_REDIS_REPLY_H
 
+#include "base/buf.h"
 #include "redis/redis.h"
 
 struct redisReply;
@@ -19,5 +20,8 @@ struct str redis_reply_string(const struct redisReply *reply);
 /* Copies an array of integers to `out`. Returns false if the reply has another type or more than out->room
  * integers. */
 MUST_USE bool redis_reply_integers(const struct redisReply *reply, struct redis_result *out);
+
+/* Appends the reply as text: an array as one element per line, an integer in decimal, nil as nothing. */
+void redis_reply_append(const struct redisReply *reply, struct buf *out);
 
 #endif

@@ -2,6 +2,7 @@
  * result while old errors are queued. Every failing path here leaves the queue empty. */
 #include "redis/redis_tls.h"
 
+#include "base/ca_bundle.h"
 #include "base/check.h"
 
 #include <openssl/err.h>
@@ -21,8 +22,9 @@ static bool is_set(const char *text)
 
 static bool load_authorities(SSL_CTX *c, const struct redis_tls_files *files)
 {
-    return is_set(files->ca_file) ? SSL_CTX_load_verify_locations(c, files->ca_file, NULL) == 1
-                                  : SSL_CTX_set_default_verify_paths(c) == 1;
+    const char *file = is_set(files->ca_file) ? files->ca_file : ca_bundle_find();
+    return file ? SSL_CTX_load_verify_locations(c, file, NULL) == 1
+                : SSL_CTX_set_default_verify_paths(c) == 1;
 }
 
 static bool load_client_certificate(SSL_CTX *c, const struct redis_tls_files *files)

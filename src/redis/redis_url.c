@@ -1,6 +1,6 @@
 /* Parses Redis URLs, and builds the options from the configuration. */
 #include "base/check.h"
-#include "config/config.h"
+#include "config/key_rows.h"
 #include "redis/redis.h"
 
 #include <stdlib.h>
@@ -13,13 +13,13 @@ static char *copy(struct str s)
     return p;
 }
 
-static enum err parse_database(struct redis_options *o, struct str text, struct error *error)
+static const char *parse_database(struct redis_options *o, struct str text)
 {
     unsigned long long n;
     if (!str_to_u64(text, 1000000, &n))
-        return error_set(error, ERR_INVALID, "the database must be a number");
+        return "must end in the number of a database, such as /0";
     o->database = (int)n;
-    return OK;
+    return NULL;
 }
 
 /* Parses "user", ":password" or "user:password". */
@@ -33,28 +33,28 @@ static void parse_user(struct redis_options *o, struct str text)
 }
 
 /* Parses "host", "host:port", "[IPv6]" or "[IPv6]:port". */
-static enum err parse_host(struct redis_options *o, struct str text, struct error *error)
+static const char *parse_host(struct redis_options *o, struct str text)
 {
     struct str host, port = {NULL, 0};
     unsigned long long n = 6379;
     if (text.len && text.p[0] == '[') {
         struct str rest = str_cut(str_make(text.p + 1, text.len - 1), ']', &host);
         if (!rest.p || (rest.len && rest.p[0] != ':'))
-            return error_set(error, ERR_INVALID, "an address in brackets must end with ] or ]:PORT");
+            return "must have an address in brackets that ends with ] or ]:PORT";
         port = rest.len ? str_make(rest.p + 1, rest.len - 1) : port;
     } else {
         port = str_cut(text, ':', &host);
     }
     if (!host.len)
-        return error_set(error, ERR_INVALID, "the host is missing");
+        return "must contain a host";
     if (port.p && (!str_to_u64(port, 65535, &n) || n == 0))
-        return error_set(error, ERR_INVALID, "the port must be a number from 1 to 65535");
+        return "must have a port from 1 to 65535";
     o->port = (int)n;
     o->host = copy(host);
-    return OK;
+    return NULL;
 }
 
-static enum err parse_tcp(struct redis_options *o, struct str rest, struct error *error)
+static const char *parse_tcp(struct redis_options *o, struct str rest)
 {
     struct str authority, database = str_cut(rest, '/', &authority), user;
     struct str host = str_cut(authority, '@', &user);
@@ -62,39 +62,54 @@ static enum err parse_tcp(struct redis_options *o, struct str rest, struct error
         parse_user(o, user);
     else
         host = authority;
-    enum err err = parse_host(o, host, error);
-    return err || !database.len ? err : parse_database(o, database, error);
+    const char *why = parse_host(o, host);
+    return why || !database.len ? why : parse_database(o, database);
 }
 
-static enum err parse_unix(struct redis_options *o, struct str rest, struct error *error)
+static const char *parse_unix(struct redis_options *o, struct str rest)
 {
     struct str path, query = str_cut(rest, '?', &path);
     if (!path.len)
-        return error_set(error, ERR_INVALID, "the path of the Unix socket is missing");
+        return "must contain the path of the Unix socket";
     o->unix_path = copy(path);
     if (!query.p)
-        return OK;
+        return NULL;
     if (!str_starts_with(query, STR("database=")))
-        return error_set(error, ERR_INVALID, "only ?database=N is allowed after the path of the Unix socket");
-    return parse_database(o, str_make(query.p + 9, query.len - 9), error);
+        return "must have only ?database=N after the path of the Unix socket";
+    return parse_database(o, str_make(query.p + 9, query.len - 9));
+}
+
+static const char *parse_url(struct redis_options *o, struct str s, struct str password)
+{
+    *o = (struct redis_options){0};
+    if (password.len)
+        o->password = copy(password);
+    if (str_starts_with(s, STR("redis://")))
+        return parse_tcp(o, str_make(s.p + 8, s.len - 8));
+    if (str_starts_with(s, STR("rediss://"))) {
+        o->tls = true;
+        return parse_tcp(o, str_make(s.p + 9, s.len - 9));
+    }
+    if (str_starts_with(s, STR("unix:")))
+        return parse_unix(o, str_make(s.p + 5, s.len - 5));
+    return "must begin with redis://, rediss:// or unix:";
 }
 
 enum err redis_options_parse(struct redis_options *o, const char *url, const char *password,
                              struct error *error)
 {
-    struct str s = str_from_cstr(url);
-    *o = (struct redis_options){0};
-    if (password && *password)
-        o->password = copy(str_from_cstr(password));
-    if (str_starts_with(s, STR("redis://")))
-        return parse_tcp(o, str_make(s.p + 8, s.len - 8), error);
-    if (str_starts_with(s, STR("rediss://"))) {
-        o->tls = true;
-        return parse_tcp(o, str_make(s.p + 9, s.len - 9), error);
-    }
-    if (str_starts_with(s, STR("unix:")))
-        return parse_unix(o, str_make(s.p + 5, s.len - 5), error);
-    return error_set(error, ERR_INVALID, "it must begin with redis://, rediss:// or unix:");
+    const char *why = parse_url(o, str_from_cstr(url), str_from_cstr(password));
+    return why ? error_set(error, ERR_INVALID, "%s", why) : OK;
+}
+
+enum err config_check_redis_url(struct str value, struct error *error)
+{
+    struct redis_options o;
+    if (!value.len)
+        return OK;
+    const char *why = parse_url(&o, value, (struct str){NULL, 0});
+    redis_options_fini(&o);
+    return why ? error_set(error, ERR_INVALID, "%s", why) : OK;
 }
 
 void redis_options_fini(struct redis_options *o)
@@ -120,7 +135,7 @@ enum err redis_options_from_config(struct redis_options *o, const struct config 
     enum err err = redis_options_parse(o, c->redis.url, c->redis.password, &url_error);
     if (err) {
         redis_options_fini(o);
-        return error_set(error, err, "[redis] url: %s", url_error.text);
+        return error_set(error, err, "[redis] url %s", url_error.text);
     }
     o->files = (struct redis_tls_files){.ca_file = c->redis.ca_file,
                                         .cert_file = c->redis.client_cert_file,

@@ -10,11 +10,13 @@ enum {
     TYPICAL_MAX = 1000000000,
     THRESHOLD_PER_TYPICAL = 5, /* for an author without a median */
     SLOWDOWN_H = 48,           /* a video's growth rate halves in this time */
-    TRICKLE_PER_MILLE = 2,     /* after reaching its size, a video grows by at most this share per day */
-    VIRAL_PERIOD = 9,          /* readings per period; a video may go viral once in each period */
-    VIRAL_READINGS = 6,        /* number of readings during which it goes viral */
-    VIRAL_SHARE = 3,           /* only one of three videos can go viral */
-    VIRAL_ODDS_MIN = 8         /* a video goes viral in at most one of 8 periods */
+    SETTLED_DAYS = 4,          /* from this age on, a video is near its size: at most 1/SETTLED_SHARE below */
+    SETTLED_SHARE = 100,
+    TRICKLE_PER_MILLE = 2, /* after reaching its size, a video grows by at most this share per day */
+    VIRAL_PERIOD = 9,      /* readings per period; a video may go viral once in each period */
+    VIRAL_READINGS = 6,    /* number of readings during which a video goes viral */
+    VIRAL_SHARE = 6,       /* only one of six videos can go viral */
+    VIRAL_ODDS_MIN = 8     /* a video goes viral in at most one of 8 periods */
 };
 /* A video has at most five posts, so their sum is below COUNT_MAX. */
 #define VIEWS_MAX (COUNT_MAX / 8)
@@ -33,11 +35,12 @@ static const struct platform_habits habits[PLATFORM_COUNT] = {
     [PLATFORM_PINTEREST] = {5, 40, {0, 800, 40, COUNT_NONE, 2500}},
 };
 
-/* Size of a video in percent of the author's typical one: a log-normal distribution in 16 equal parts. */
+/* Final size of a video in percent of the author's typical views: a log-normal distribution in 16 equal
+ * parts. */
 static const int64_t size_percent[16] = {18,  30,  40,  50,  60,  70,  80,  93,
                                          107, 124, 144, 168, 202, 250, 330, 570};
 
-/* Views by three hours of the day (UTC), in percent of the mean. */
+/* Views in each period of three hours of the day (UTC), in percent of the mean. */
 static const int64_t rhythm_percent[8] = {72, 60, 77, 96, 109, 129, 142, 115};
 
 enum purpose { FOR_SIZE = 1, FOR_NOISE, FOR_ROUNDING, FOR_VIRAL, FOR_PERIOD };
@@ -98,8 +101,12 @@ static int64_t size_of(const struct video *video, const struct growth_moment *m)
     const struct viral_comparison *viral = &video->viral;
     const int64_t typical =
         viral->median != COUNT_NONE ? viral->median : viral->threshold / THRESHOLD_PER_TYPICAL;
-    return clamp(typical, TYPICAL_MIN, TYPICAL_MAX) * size_percent[draw_video(m, FOR_SIZE, video, 0) % 16] /
-           100;
+    const int64_t size =
+        clamp(typical, TYPICAL_MIN, TYPICAL_MAX) * size_percent[draw_video(m, FOR_SIZE, video, 0) % 16] / 100;
+    /* In reality a video that is some days old gains little, even if the author's other videos have many more
+     * views. Without this limit a simulated old video would double its views on the first day. */
+    const bool is_settled = m->now_ms - video->posted_at > SETTLED_DAYS * DAY_MS;
+    return is_settled && size > video->views ? video->views + video->views / SETTLED_SHARE + 1 : size;
 }
 
 /* Returns the time since the last reading in thousandths of an interval, at most 1000. */

@@ -1,5 +1,5 @@
-/* A model of how the views of a video grow, for the simulated source. The counts are a pure function of the
- * video, the time and a seed. It uses only integers, so every machine computes the same counts.
+/* Models how the views of a video grow, for the simulated source. The counts are a pure function of the
+ * video, the time and a seed. The model uses only integers, so every machine computes the same counts.
  *
  * Each video approaches its own final size: the author's typical views times a random factor, which is rarely
  * large. A young video grows fast, an older one more slowly, and growth follows the hours of the day. After
@@ -12,8 +12,8 @@
 
 struct growth_moment {
     int64_t now_ms;
-    int64_t interval_ms; /* time between two readings, in which a video grows as much as it otherwise would in
-                            about an hour */
+    int64_t interval_ms; /* time between two readings; whatever it is, a video grows in it by about as much as
+                            in an hour */
     uint64_t seed;
     int64_t live; /* number of live videos of the author; the more, the less likely a single one goes viral */
 };

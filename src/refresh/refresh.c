@@ -1,7 +1,7 @@
 /* The life of a run:
  *
- *   acquire the lease -> still needed? -> record the start -> each source -> record the end, release the
- * lease
+ *   acquire the lease -> still needed? -> record the start -> each source -> record the end and release
+ *   the lease
  *
  * Each arrow is one or more transactions. If the process is killed, the record stays open and the lease
  * expires; the next run marks the record as abandoned. A run that has lost its lease writes nothing more, not
@@ -11,13 +11,14 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "refresh/run_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The number of stored records: more than a year of hourly runs. Not limited by age, because the clock may be
- * wrong by years. */
+/* The number of records that are stored: more than a year of hourly runs. Records are not deleted by age,
+ * because the clock may be wrong by years. */
 enum { RUNS_KEPT = 10000 };
 
 const char *run_state_name(enum run_state state)
@@ -84,7 +85,7 @@ static enum err check_if_needed(struct run *run, bool *needed)
     *needed = has_work(o);
     if (!*needed || o->cause != CAUSE_SCHEDULE)
         return OK;
-    const enum err err = store_last_complete_run(run->store, &started_at, &finished_at);
+    const enum err err = store_get_last_complete_run(run->store, &started_at, &finished_at);
     *needed = !err && slot_is_due(o->rule, clock_wall_ms(), started_at);
     return err;
 }
@@ -147,7 +148,7 @@ static enum err record_end(struct run *run)
 
 /* --- the sources --- */
 
-/* A source that fails does not prevent the others from running. */
+/* Runs all sources, even if one of them fails. */
 static enum err run_each_source(struct run *run)
 {
     enum err result = OK;
@@ -184,13 +185,15 @@ static void log_end(const struct run *run)
         log_warn("refresh: abandoned: another process has taken over the lease");
         return;
     }
+    const int64_t accepted = refresh_count(c, RUN_ACCEPTED);
+    const int64_t bad_lines = refresh_count(c, RUN_BAD_LINES);
+    const int64_t events = refresh_count(c, RUN_VIRAL_EVENTS) + refresh_count(c, RUN_MILESTONE_EVENTS);
     log_at(r->state == RUN_FAILED ? LOG_ERROR : LOG_INFO,
-           "refresh: %s in %" PRId64 " ms: %" PRId64 " readings accepted, %" PRId64 " rejected, %" PRId64
-           " bad lines, %" PRId64 " events%s%s",
-           run_state_name(r->state), r->duration_ms, refresh_count(c, RUN_ACCEPTED),
-           refresh_count_rejected(c), refresh_count(c, RUN_BAD_LINES),
-           refresh_count(c, RUN_VIRAL_EVENTS) + refresh_count(c, RUN_MILESTONE_EVENTS), r->why[0] ? ": " : "",
-           r->why);
+           "refresh: %s in %" PRId64 " ms: %" PRId64 " reading%s accepted, %" PRId64 " rejected, %" PRId64
+           " bad line%s, %" PRId64 " event%s%s%s",
+           run_state_name(r->state), r->duration_ms, accepted, plural(accepted, "", "s"),
+           refresh_count_rejected(c), bad_lines, plural(bad_lines, "", "s"), events, plural(events, "", "s"),
+           r->why[0] ? ": " : "", r->why);
 }
 
 static enum err run_sources(struct run *run)
@@ -240,7 +243,7 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
         (void)snprintf(report->why, sizeof report->why, "%.255s", error.text);
         return err;
     }
-    lease_init(&run.lease);
+    lease_init(&run.lease, LEASE_REFRESH);
     step_init(&run.step, &run.rules);
     err = run_with_lease(&run);
     step_fini(&run.step);

@@ -4,7 +4,7 @@
 #define VT_REFRESH_REFRESH_H
 
 #include "refresh/run_counters.h"
-#include "refresh/slot.h"
+#include "jobs/slot.h"
 #include "store/runs.h"
 
 #include <stdatomic.h>
@@ -16,8 +16,8 @@ struct refresh_options {
     struct source_list sources;
     enum run_cause cause;
     struct step_rules rules;
-    const struct slot_rule
-        *rule; /* for CAUSE_SCHEDULE: run only if the run is still due after acquiring the lease */
+    const struct slot_rule *rule;   /* rule of a run with CAUSE_SCHEDULE, which runs only if it is still due
+                                       after acquiring the lease */
     struct ticket_lock *write_lock; /* the write lock of this process; NULL if it has no other writer */
     const atomic_bool *stop; /* when it becomes true, the run ends after its open transaction; may be NULL */
 };

@@ -175,7 +175,9 @@ enum err run_import_file(struct run *run, const struct run_file *file, struct im
         .temp_dir = dir,
         .lock_path = run_config(run)->store.path,
         .rules = run->rules,
+        .unknown_fields = UNKNOWN_FIELDS_IGNORED, /* the program that wrote the file may be newer */
         .now_ms = TIME_NONE,
+        .by = {.kind = ACTOR_REFRESH},
         .after = file->after,
         .scope = &scope,
         .observer = {.ctx = &f, .on_commit = on_import_commit, .on_reading = on_import_reading},
@@ -183,5 +185,6 @@ enum err run_import_file(struct run *run, const struct run_file *file, struct im
         .on_bad_line = on_import_bad_line};
     const enum err err = import_run(run->store, &options, summary);
     run_count(run, RUN_NO_PLATFORM, RUN_BAD_LINES, summary->bad_lines);
+    run_count(run, RUN_NO_PLATFORM, RUN_UNKNOWN_FIELDS, summary->unknown_field_lines);
     return err ? run_fail(run, err, "%s", summary->why) : OK;
 }

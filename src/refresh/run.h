@@ -25,7 +25,7 @@ struct store *run_store(struct run *run);
 int64_t run_observed_at(const struct run *run);
 
 /* Renews the lease if due. Call it at least every second while no transaction is open, for example while
- * reading a file or waiting for a response. It is cheap unless the lease is due for renewal. */
+ * reading a file or waiting for a response. The call is cheap unless the lease is due for renewal. */
 MUST_USE enum err run_heartbeat(struct run *run);
 
 /* ---- transactions ---- */

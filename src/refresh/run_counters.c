@@ -9,6 +9,7 @@ const char *run_counter_name(enum run_counter counter)
         [RUN_VIRAL_EVENTS] = "viral_events",
         [RUN_MILESTONE_EVENTS] = "milestone_events",
         [RUN_BAD_LINES] = "bad_lines",
+        [RUN_UNKNOWN_FIELDS] = "unknown_field_lines",
         [RUN_REJECTED + REJECTION_UNKNOWN_POST] = "rejected:unknown_post",
         [RUN_REJECTED + REJECTION_FUTURE] = "rejected:future",
         [RUN_REJECTED + REJECTION_BEFORE_POST] = "rejected:before_post",

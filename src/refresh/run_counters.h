@@ -12,16 +12,17 @@ enum run_counter {
     RUN_ACCEPTED, /* accepted readings */
     RUN_VIRAL_EVENTS,
     RUN_MILESTONE_EVENTS,
-    RUN_BAD_LINES, /* bad lines of files; rejected readings are not included */
-    RUN_REJECTED,  /* rejected readings by reason: add an enum rejection */
+    RUN_BAD_LINES,      /* bad lines of files; rejected readings are not included */
+    RUN_UNKNOWN_FIELDS, /* applied lines of files with a field that the format does not have */
+    RUN_REJECTED,       /* rejected readings by reason: add an enum rejection */
 
     /* Only for the source `platforms`. Each post that a run should read is counted in one of these: */
     RUN_READ = RUN_REJECTED + REJECTION_KINDS,
     RUN_NO_DATA,   /* the platform has no counts of the post yet */
     RUN_MISSING,   /* the platform does not return the post */
     RUN_PERMANENT, /* the post will never have counts */
-    RUN_UNREAD,    /* not requested, or every attempt failed */
-    RUN_NOT_DUE,   /* its read interval has not passed yet */
+    RUN_UNREAD,    /* the post was not requested, or every attempt failed */
+    RUN_NOT_DUE,   /* the read interval of the post has not passed yet */
 
     RUN_CALLS,   /* calls to platforms */
     RUN_RETRIES, /* calls that repeat a failed one */

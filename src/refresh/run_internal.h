@@ -3,7 +3,7 @@
 #define VT_REFRESH_RUN_INTERNAL_H
 
 #include "base/vec.h"
-#include "refresh/lease.h"
+#include "jobs/lease.h"
 #include "refresh/refresh.h"
 #include "refresh/run.h"
 
@@ -18,7 +18,7 @@ struct run {
     struct step_rules rules;
     struct store *store;
     struct lease lease;
-    bool lease_is_taken; /* another run held the lease when this one tried to acquire it */
+    bool lease_is_taken; /* another run held the lease when this run tried to acquire it */
     bool lease_is_lost;  /* another process has acquired the lease during this run */
     struct run_row row;
     int64_t started_us;
@@ -35,7 +35,8 @@ struct run {
 /* Waits for the write lock and begins a transaction without verifying the lease. */
 MUST_USE enum err run_begin_unleased(struct run *run);
 
-/* Like run_begin(), but succeeds even while the process is stopping. For the last transaction of a run. */
+/* Like run_begin(), but succeeds even while the process is stopping. Use it for the last transaction of a
+ * run. */
 MUST_USE enum err run_begin_final(struct run *run);
 
 #endif

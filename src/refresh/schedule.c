@@ -1,7 +1,4 @@
-/* One timer, and one thread while a run is active.
- *
- *   IDLE --check_due(): due, or the spool changed--> RUNNING --on_ended()--> IDLE
- *   any --schedule_close()--> CLOSING --run ended, handles closed--> freed
+/* Starts a background job (background_job.h) when a run is due or the spool has changed.
  *
  * A run that could not start, because another process holds the lease or the database failed, is retried
  * after a pause. */
@@ -9,67 +6,56 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/fault.h"
 #include "base/log.h"
+#include "jobs/background_job.h"
 #include "rules/rule_settings.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-
-/* How often the wall clock is checked. */
-#ifdef VT_TEST_SEAMS
-enum { CHECK_MS = 50 };
-#else
-enum { CHECK_MS = 1000 };
-#endif
-
-enum {
-    RUN_NICE = 5,
-    BUSY_PAUSE_MS = 5 * 1000,    /* while another process holds the lease */
-    FAILED_PAUSE_MS = 15 * 1000, /* after a failure; doubled after each further one */
-    FAILED_PAUSE_MAX_MS = 15 * 60 * 1000,
-};
 
 #define NO_SLOT INT64_MIN
+
+struct slot_rule refresh_slot_rule(const struct config *config, uint64_t seed)
+{
+    const int64_t interval = config->refresh.interval_s;
+    return (struct slot_rule){
+        .period_ms = interval ? interval * SECOND_MS : HOUR_MS,
+        .offset_ms = interval ? 0 : config->refresh.minute * MINUTE_MS,
+        .jitter_ms = interval ? 0 : config->refresh.jitter_s * SECOND_MS,
+        .seed = seed,
+    };
+}
 
 struct schedule {
     const struct config *config;
     struct store *store;
     struct ticket_lock *write_lock;
     struct source_list sources;
-    uv_timer_t timer;
-    uv_async_t ended;
-    uv_thread_t thread;
+    struct background_job job;
     struct slot_rule rule;
     struct config run_config;       /* copy for the run: a reload may change `config` */
     struct refresh_options options; /* of the current run */
     struct refresh_report report;
     enum err result;
-    atomic_bool stop;
     bool spool_changed;
-    bool reconfigured;       /* `rule` is outdated */
-    uint64_t seed;           /* of the rule */
-    int64_t not_before_mono; /* start no run before this monotonic time, ms */
-    int64_t failed_pause_ms; /* 0 if the last run did not fail */
-    int64_t failed_slot;     /* slot of the last scheduled run if one of its sources failed, else NO_SLOT */
+    bool reconfigured;   /* `rule` is outdated */
+    uint64_t seed;       /* of the rule */
+    int64_t failed_slot; /* slot of the last scheduled run if one of its sources failed, else NO_SLOT */
     bool source_failed[SOURCE_KINDS]; /* in that run */
     struct schedule_state state;
-    int open_handles;
-    void (*closed)(void *ctx); /* not NULL: closing */
+    void (*completed)(void *ctx); /* may be NULL */
+    void *completed_ctx;
+    void (*closed)(void *ctx);
     void *closed_ctx;
 };
 
 /* ---- running ---- */
 
-static void on_thread(void *arg)
+static void work(void *ctx)
 {
-    struct schedule *s = arg;
-    /* Requests have priority over the refresh. On Linux this changes only the calling thread. */
-    (void)setpriority(PRIO_PROCESS, 0, RUN_NICE);
+    struct schedule *s = ctx;
     s->result = refresh_run(&s->options, &s->report);
-    CHECK(uv_async_send(&s->ended) == 0);
 }
 
 /* If a source failed in this slot, read only that source again, because the others have succeeded. */
@@ -86,11 +72,6 @@ static struct source_list select_sources(const struct schedule *s, enum run_caus
     return list;
 }
 
-static void pause_for(struct schedule *s, int64_t ms)
-{
-    s->not_before_mono = clock_mono_ms() + ms;
-}
-
 static void add_report(struct schedule_state *state, const struct refresh_report *report)
 {
     int64_t *sums = &state->counts.n[0][0][0];
@@ -103,11 +84,8 @@ static void add_report(struct schedule_state *state, const struct refresh_report
 
 static void pause_after_failure(struct schedule *s)
 {
-    s->failed_pause_ms = s->failed_pause_ms ? 2 * s->failed_pause_ms : FAILED_PAUSE_MS;
-    if (s->failed_pause_ms > FAILED_PAUSE_MAX_MS)
-        s->failed_pause_ms = FAILED_PAUSE_MAX_MS;
-    pause_for(s, s->failed_pause_ms);
-    log_warn("refresh: retrying in %lld s", (long long)(s->failed_pause_ms / SECOND_MS));
+    const int64_t pause_ms = background_job_pause_after_failure(&s->job);
+    log_warn("refresh: retrying in %lld s", (long long)(pause_ms / SECOND_MS));
 }
 
 static void start(struct schedule *s, enum run_cause cause)
@@ -117,15 +95,16 @@ static void start(struct schedule *s, enum run_cause cause)
         .config = &s->run_config,
         .sources = select_sources(s, cause),
         .cause = cause,
-        .rules = step_rules_configured(&s->run_config),
+        .rules = step_rules_from_config(&s->run_config),
         .rule = &s->rule,
         .write_lock = s->write_lock,
-        .stop = &s->stop,
+        .stop = &s->job.stop,
     };
-    /* Cleared before the run: the run reads the spool, but may miss files that arrive later. */
+    /* Clear the flag before the run, because the run may miss files that arrive after it has listed the
+     * spool. */
     s->spool_changed = false;
     s->state.running = true;
-    const int status = FAULT_OR(UV_EAGAIN, uv_thread_create(&s->thread, on_thread, s));
+    const int status = background_job_start(&s->job);
     if (!status)
         return;
     log_error("refresh: cannot start a thread: %s", uv_strerror(status));
@@ -158,34 +137,38 @@ static void handle_result(struct schedule *s)
     /* The files are still in the spool, so the next attempt will apply them. */
     if (s->options.cause == CAUSE_SPOOL && (s->result || failed))
         s->spool_changed = true;
+    const bool succeeded = ran && (s->report.state == RUN_SUCCEEDED || s->report.state == RUN_PARTIAL);
+    if (succeeded && s->options.cause != CAUSE_SPOOL && s->completed)
+        s->completed(s->completed_ctx);
     if (s->result == ERR_BUSY)
-        pause_for(s, BUSY_PAUSE_MS);
+        background_job_pause_while_busy(&s->job);
     if (failed)
         pause_after_failure(s);
     else if (s->result != ERR_BUSY)
-        s->failed_pause_ms = 0;
+        background_job_clear_failures(&s->job);
 }
 
 /* ---- checking the clock ---- */
 
-static void check_due(struct schedule *s)
+static void check_due(void *ctx)
 {
+    struct schedule *s = ctx;
     struct schedule_state *state = &s->state;
-    if (state->running || s->closed || !state->enabled)
+    if (!state->enabled)
         return;
-    /* Not earlier, because a run in progress reads the rule. */
+    /* A new rule is set here and not on reload, because a run in progress reads the rule. */
     if (s->reconfigured)
-        s->rule = slot_rule_of(s->config, s->seed);
+        s->rule = refresh_slot_rule(s->config, s->seed);
     s->reconfigured = false;
     /* After an error, which the database driver has logged, try again in a second. */
-    if (store_last_complete_run(s->store, &state->last_started_at, &state->last_finished_at))
+    if (store_get_last_complete_run(s->store, &state->last_started_at, &state->last_finished_at))
         return;
     const int64_t now = clock_wall_ms();
     const int64_t next = slot_next(&s->rule, now, state->last_started_at);
     /* If there has been no run so far, the run has been due since the first check. */
     if (next != now || state->next_at == TIME_NONE || state->next_at > now)
         state->next_at = next;
-    if (clock_mono_ms() < s->not_before_mono)
+    if (background_job_is_paused(&s->job))
         return;
     if (state->next_at <= now)
         start(s, CAUSE_SCHEDULE);
@@ -193,27 +176,34 @@ static void check_due(struct schedule *s)
         start(s, CAUSE_SPOOL);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void on_ended(void *ctx)
 {
-    check_due(timer->data);
-}
-
-static void close_handles(struct schedule *s);
-
-static void on_ended(uv_async_t *ended)
-{
-    struct schedule *s = ended->data;
-    CHECK(uv_thread_join(&s->thread) == 0);
+    struct schedule *s = ctx;
     config_fini(&s->run_config);
     s->state.running = false;
     handle_result(s);
-    if (s->closed)
-        close_handles(s);
-    else
-        check_due(s);
 }
 
 /* ---- opening and closing ---- */
+
+static void on_closed(void *ctx)
+{
+    struct schedule *s = ctx;
+    void (*closed)(void *ctx) = s->closed;
+    void *closed_ctx = s->closed_ctx;
+    free(s);
+    closed(closed_ctx);
+}
+
+static const struct background_job_type job_type = {
+    .nice = 5,
+    .failed_pause_ms = 15 * SECOND_MS,
+    .failed_pause_max_ms = 15 * MINUTE_MS,
+    .check = check_due,
+    .work = work,
+    .ended = on_ended,
+    .closed = on_closed,
+};
 
 struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, struct store *store,
                                struct ticket_lock *write_lock, const struct source_list *sources)
@@ -224,7 +214,7 @@ struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, str
     s->store = store;
     s->write_lock = write_lock;
     s->sources = *sources;
-    s->rule = slot_rule_of(config, s->seed);
+    s->rule = refresh_slot_rule(config, s->seed);
     s->state = (struct schedule_state){
         .enabled = sources->sources[0] != NULL,
         .last_started_at = TIME_NONE,
@@ -233,11 +223,7 @@ struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, str
         .duration_ms = -1,
     };
     s->failed_slot = NO_SLOT;
-    atomic_init(&s->stop, false);
-    s->timer.data = s->ended.data = s;
-    CHECK(uv_timer_init(loop, &s->timer) == 0 && uv_async_init(loop, &s->ended, on_ended) == 0);
-    s->open_handles = 2;
-    CHECK(uv_timer_start(&s->timer, on_timer, 0, CHECK_MS) == 0);
+    background_job_open(&s->job, loop, &job_type, s);
     return s;
 }
 
@@ -246,37 +232,23 @@ void schedule_reconfigure(struct schedule *s)
     s->reconfigured = true;
 }
 
-static void on_handle_closed(uv_handle_t *handle)
+void schedule_on_complete(struct schedule *s, void (*completed)(void *ctx), void *ctx)
 {
-    struct schedule *s = handle->data;
-    if (--s->open_handles)
-        return;
-    void (*closed)(void *ctx) = s->closed;
-    void *ctx = s->closed_ctx;
-    free(s);
-    closed(ctx);
-}
-
-static void close_handles(struct schedule *s)
-{
-    uv_close((uv_handle_t *)&s->timer, on_handle_closed);
-    uv_close((uv_handle_t *)&s->ended, on_handle_closed);
+    s->completed = completed;
+    s->completed_ctx = ctx;
 }
 
 void schedule_close(struct schedule *s, void (*closed)(void *ctx), void *ctx)
 {
-    CHECK(!s->closed);
     s->closed = closed;
     s->closed_ctx = ctx;
-    atomic_store(&s->stop, true);
-    if (!s->state.running)
-        close_handles(s);
+    background_job_close(&s->job);
 }
 
 void schedule_spool_changed(struct schedule *s)
 {
     s->spool_changed = true;
-    check_due(s);
+    background_job_check(&s->job);
 }
 
 const struct schedule_state *schedule_state(const struct schedule *s)

@@ -47,10 +47,10 @@ static enum err simulate_author(struct run *run, struct made_up_step *step, int6
     const int64_t now = step->moment.now_ms, from = now - VIDEO_LIFE_DAYS * DAY_MS;
     step->moment.live = 0;
     step->readings.count = 0;
-    enum err err = store_list_live(store, author_row, from, now, count_video, step);
+    enum err err = store_list_live_videos(store, author_row, from, now, count_video, step);
     if (err)
         return run_fail_database(run, err);
-    err = store_list_live(store, author_row, from, now, add_readings, step);
+    err = store_list_live_videos(store, author_row, from, now, add_readings, step);
     if (err)
         return run_fail_database(run, err);
     return run_queue_step(run, now, step->readings.items, step->readings.count);
@@ -63,7 +63,7 @@ static enum err simulate_all(struct run *run, struct made_up_step *step)
         enum err err = run_heartbeat(run);
         if (err)
             return err;
-        err = store_next_author(run_store(run), author_row, &author_row);
+        err = store_find_next_author(run_store(run), author_row, &author_row);
         if (err == ERR_NOT_FOUND)
             return run_flush(run);
         if (err)

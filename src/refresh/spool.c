@@ -3,11 +3,13 @@
  * files (database, full disk), the run ends, and the next one continues where it stopped. */
 #include "refresh/spool.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "import/finalizing.h"
 #include "import/import_lock.h"
 #include "refresh/spool_finish.h"
 #include "refresh/spool_import.h"
+#include "store/stored_floor.h"
 
 enum { ARENA_BLOCK = 64 * 1024, UNREADABLE_MAX = 3, ERROR_TEXT_MAX = 1024 };
 
@@ -104,7 +106,7 @@ static enum err resume_file(struct run *run, const struct spool_dir *dir, const 
         if (exists)
             return OK; /* apply_waiting() continues it */
         log_warn("spool: %.*s was removed before all of it was applied", (int)file->name.len, file->name.p);
-        return spool_forget_file(run, file);
+        return spool_delete_record(run, file);
     }
     err = spool_finish_file(run, dir, file, errors, &applied);
     return err ? err : spool_finish_batch(run, dir, &applied);
@@ -113,7 +115,7 @@ static enum err resume_file(struct run *run, const struct spool_dir *dir, const 
 static enum err resume_all(struct run *run, const struct spool_dir *dir)
 {
     struct arena
-        arenas[2]; /* of the previous file, whose name the next query needs, and of the current one */
+        arenas[2]; /* memory of the previous file, whose name the next query needs, and of the current file */
     struct spool_file file = {.name = STR("")};
     enum err err = OK;
     arena_init(&arenas[0], ARENA_BLOCK);
@@ -140,7 +142,7 @@ static enum err finalize_all(struct run *run, struct import_lock *lock)
         enum err err = run_begin(run);
         if (err)
             return err;
-        err = finalizing_pass(run_store(run), run_rules(run), FINALIZING_BATCH_MAX, &result, &more);
+        err = finalizing_run_batch(run_store(run), run_rules(run), FINALIZING_BATCH_MAX, &result, &more);
         if (err) {
             run_rollback(run);
             return run_fail_database(run, err);
@@ -157,7 +159,7 @@ static enum err finalize_left_over(struct run *run)
     struct pending_video any;
     struct import_lock lock;
     size_t count = 0;
-    enum err err = store_list_pending(run_store(run), &any, 1, &count);
+    enum err err = store_list_pending_videos(run_store(run), &any, 1, &count);
     if (!err && !count)
         return OK;
     if (!err)
@@ -167,6 +169,22 @@ static enum err finalize_left_over(struct run *run)
     err = finalize_all(run, &lock);
     import_lock_close(&lock);
     return err;
+}
+
+/* --- files that were applied long ago --- */
+
+/* The clock may be wrong by years, so files are deleted only if they are old by the stored floor, too. The
+ * floor is 0 if no server has used this database yet. */
+static void prune_done(struct run *run, const struct spool_dir *dir)
+{
+    struct expiry_state expiry;
+    const int64_t days = run_config(run)->refresh.keep_done_days;
+    int64_t now = clock_wall_ms();
+    if (!days || store_get_expiry_floor(run_store(run), &expiry))
+        return;
+    if (expiry.floor_ms && expiry.floor_ms < now)
+        now = expiry.floor_ms;
+    spool_dir_prune_finished(dir, now - days * DAY_MS);
 }
 
 /* --- the source --- */
@@ -193,6 +211,8 @@ static enum err run_spool(struct run *run)
         err = apply_waiting(run, &dir);
     if (!err)
         err = finalize_left_over(run);
+    if (!err)
+        prune_done(run, &dir);
     spool_dir_close(&dir);
     return err;
 }

@@ -1,15 +1,16 @@
-/* All operations use descriptors of the three directories, so renaming or replacing one does no harm. File
- * names are untrusted: they are never joined to a path, links are not followed, and opening a FIFO does not
- * block.
+/* All operations use descriptors of the three directories, so renaming or replacing a directory does no harm.
+ * File names are untrusted: they are never joined to a path, links are not followed, and opening a FIFO does
+ * not block.
  *
- * renameat2(RENAME_NOREPLACE) moves a file to an unused name atomically. File systems without it get a check
- * for the name first. */
+ * renameat2(RENAME_NOREPLACE) moves a file to an unused name atomically. On a file system that does not
+ * support this flag, first checks that the name is unused. */
 #include "refresh/spool_dir.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/file_owner.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/vec.h"
 
 #include <dirent.h>
@@ -136,7 +137,7 @@ static bool identify(int at, const char *name, struct file_identity *out, bool *
     return true;
 }
 
-/* Opens a stream at the beginning of the directory; does not take over the descriptor. */
+/* Opens a stream at the beginning of the directory. The caller still has to close `fd`. */
 static DIR *read_directory(int fd)
 {
     int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -247,8 +248,9 @@ static bool was_changed_recently(int fd)
 }
 
 /* The kernel grants a read lease only if no process has the file open for writing. We release it at once. A
- * process that opens the file in between is blocked until then, and we get a signal that is ignored by
- * default. NFS grants no leases and fails as if there were a writer, so the change time decides too. */
+ * process that opens the file in between is blocked until then, and this process gets a SIGURG, which is
+ * ignored by default. NFS grants no leases and fails as if there were a writer, so the change time decides
+ * too. */
 bool spool_file_has_writer(int fd)
 {
     if (fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
@@ -303,7 +305,7 @@ static int rename_to_unused(int from, const char *name, int to, const char *targ
     return renameat(from, name, to, target);
 }
 
-/* File systems that cannot sync a directory return EINVAL. */
+/* Syncs a directory. Ignores EINVAL, which file systems return that cannot sync a directory. */
 static enum err sync_directory(int fd)
 {
     if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
@@ -332,8 +334,8 @@ static bool has_report(int at, const char *name)
     return exists(at, report);
 }
 
-/* The moved file is not the one that was applied: another file replaced it just before the move. Moves it
- * back to its name, or a similar one. */
+/* Call if the moved file is not the one that was applied, because another file replaced it just before the
+ * move. Moves that file back to its name, or to a similar name. */
 static enum err move_back(const struct spool_dir *d, int place, const char *moved, struct str name,
                           int64_t now_ms)
 {
@@ -388,9 +390,44 @@ enum err spool_dir_move(const struct spool_dir *d, struct str name, const struct
     return OK;
 }
 
+/* Returns true if the file was renamed to done/ before `before_ms`. That time is the change time; the
+ * modification time is set by the producer. */
+static bool was_moved_before(int at, const char *name, int64_t before_ms)
+{
+    struct stat st;
+    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+           (int64_t)st.st_ctim.tv_sec * SECOND_MS < before_ms;
+}
+
+void spool_dir_prune_finished(const struct spool_dir *d, int64_t before_ms)
+{
+    const int at = d->places[SPOOL_DONE];
+    const struct dirent *entry;
+    int deleted = 0;
+    DIR *dir = read_directory(at);
+    if (!dir) {
+        (void)failed("cannot list", "done/");
+        return;
+    }
+    while (deleted < SPOOL_FILES_MAX && (entry = readdir(dir)) != NULL) {
+        if (!spool_dir_is_candidate(str_from_cstr(entry->d_name)) ||
+            !was_moved_before(at, entry->d_name, before_ms))
+            continue;
+        if (unlinkat(at, entry->d_name, 0) == 0)
+            deleted++;
+        else if (errno != ENOENT && failed("cannot delete done/", entry->d_name))
+            break; /* the other files would fail for the same reason */
+    }
+    (void)closedir(dir);
+    if (deleted)
+        log_info("spool: deleted %d file%s from done/ ([refresh] keep_done_days)", deleted,
+                 plural(deleted, "", "s"));
+}
+
 enum err spool_dir_sync(const struct spool_dir *d, enum spool_place place)
 {
-    /* The target first: after a crash between the two, a file may have both names, but never none. */
+    /* Sync the target directory first: after a crash between the two syncs, a file may have both names, but
+     * never none. */
     enum err err = sync_directory(d->places[place]);
     return err ? err : sync_directory(d->fd);
 }
@@ -423,7 +460,7 @@ static enum err write_report(int at, const char *name, bool (*write)(void *ctx, 
     int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, REPORT_MODE);
     if (fd < 0)
         return failed("cannot write", name);
-    const bool ok = file_owner_of_directory(fd, at) && write(ctx, fd) && fsync(fd) == 0;
+    const bool ok = file_owner_inherit(fd, at) && write(ctx, fd) && fsync(fd) == 0;
     enum err err = ok ? OK : failed("cannot write", name);
     if (close(fd) < 0 && !err)
         err = failed("cannot write", name);

@@ -77,8 +77,12 @@ MUST_USE enum err spool_dir_move(const struct spool_dir *d, struct str name,
 /* Makes moves to this place durable (fsync). */
 MUST_USE enum err spool_dir_sync(const struct spool_dir *d, enum spool_place place);
 
-/* Finds a file in bad/ by its identity and appends its name to `name`. Returns ERR_NOT_FOUND if it is not
- * there. */
+/* Deletes the files in done/ that were moved there before `before_ms`, at most SPOOL_FILES_MAX at once.
+ * Ignores files whose names an applied file cannot have. Errors are logged. */
+void spool_dir_prune_finished(const struct spool_dir *d, int64_t before_ms);
+
+/* Finds a file in bad/ by its identity and appends its name to `name`. Returns ERR_NOT_FOUND if bad/ does not
+ * contain it. */
 MUST_USE enum err spool_dir_find_bad(const struct spool_dir *d, const struct file_identity *identity,
                                      struct buf *name);
 

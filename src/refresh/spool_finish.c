@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "refresh/spool_import.h"
 
 #include <inttypes.h>
@@ -33,7 +34,7 @@ static enum err delete_records_of(struct run *run, struct applied_files *applied
     return err ? run_fail_database(run, err) : OK;
 }
 
-enum err spool_forget_file(struct run *run, const struct spool_file *file)
+enum err spool_delete_record(struct run *run, const struct spool_file *file)
 {
     struct applied_files one = {.files = {*file}, .count = 1};
     return delete_records_of(run, &one);
@@ -119,10 +120,10 @@ static enum err finish_bad_file(struct run *run, const struct spool_dir *dir, co
         (void)fail_move(run, file->name, err);
     else
         log_warn("spool: %.*s: %" PRId64 " line%s could not be applied, see bad/%.*s.errors",
-                 (int)file->name.len, file->name.p, errors, errors == 1 ? "" : "s", (int)target.len,
+                 (int)file->name.len, file->name.p, errors, plural(errors, "", "s"), (int)target.len,
                  target.p);
     buf_fini(&target);
-    return err ? err : spool_forget_file(run, file);
+    return err ? err : spool_delete_record(run, file);
 }
 
 enum err spool_finish_file(struct run *run, const struct spool_dir *dir, const struct spool_file *file,

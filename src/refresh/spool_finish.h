@@ -26,6 +26,6 @@ MUST_USE enum err spool_finish_file(struct run *run, const struct spool_dir *dir
                                     struct applied_files *applied);
 
 /* Deletes the record of a file, in its own transaction. */
-MUST_USE enum err spool_forget_file(struct run *run, const struct spool_file *file);
+MUST_USE enum err spool_delete_record(struct run *run, const struct spool_file *file);
 
 #endif

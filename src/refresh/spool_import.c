@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/plural.h"
+#include "import/staging.h"
 
 #include <unistd.h>
 
@@ -55,7 +57,7 @@ static void on_bad_line(void *ctx, int64_t line, struct str reason)
     *VEC_ADD(&s->bad_lines) = (struct bad_line){line, copy};
 }
 
-/* A rerun after a crash finds lines that are stored already; the store ignores those. */
+/* Stores the bad lines. A rerun after a crash finds lines that are stored already; the store ignores them. */
 static enum err store_bad_lines(struct spool_import *s, struct store *store)
 {
     enum err err = OK;
@@ -128,6 +130,15 @@ static enum err store_final_progress(struct store *store, void *ctx)
 
 /* --- applying --- */
 
+static void warn_unknown_fields(const struct spool_import *s, const struct import_summary *summary)
+{
+    const long long lines = summary->unknown_field_lines;
+    if (lines)
+        log_warn("spool: %.*s: ignored unknown fields in %lld line%s, first in line %lld: %s",
+                 (int)s->file.name.len, s->file.name.p, lines, plural(lines, "", "s"),
+                 (long long)input_line_number(summary->first_unknown_line), summary->first_unknown_field);
+}
+
 static enum err import_file(struct spool_import *s)
 {
     struct import_summary summary;
@@ -143,7 +154,10 @@ static enum err import_file(struct spool_import *s)
         .on_bad_line = on_bad_line,
         .on_commit = on_commit,
     };
-    return run_import_file(s->run, &file, &summary);
+    const enum err err = run_import_file(s->run, &file, &summary);
+    if (!err)
+        warn_unknown_fields(s, &summary);
+    return err;
 }
 
 static enum err apply_all(struct spool_import *s)
@@ -152,7 +166,7 @@ static enum err apply_all(struct spool_import *s)
     enum err err = import_file(s);
     if (err)
         return err;
-    if (!verify_unchanged(s)) /* the import had nothing to commit */
+    if (!verify_unchanged(s)) /* not verified yet, because the import had nothing to commit */
         return ERR_CANCELED;
     s->file.applied_at = clock_wall_ms();
     err = transaction_run(&scope, store_final_progress, s);
@@ -161,7 +175,7 @@ static enum err apply_all(struct spool_import *s)
 
 enum err spool_import_apply(struct spool_import *s)
 {
-    /* Also checked before reading, because a file that is being written may grow without end. */
+    /* Check this before reading, too, because a file that is being written may grow without end. */
     s->changed = spool_file_has_writer(s->fd);
     const enum err err = s->changed ? OK : apply_all(s);
     if (!s->changed)

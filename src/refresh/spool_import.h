@@ -18,9 +18,9 @@ struct spool_import {
     struct run *run;
     struct spool_file file; /* file.row is 0 if the database has no record of it yet */
     int fd;                 /* owned; -1 if not open */
-    bool verified;          /* after it was read completely, the file was unchanged and had no writer */
+    bool verified;          /* the file was unchanged and had no writer after it was read completely */
     bool changed;           /* the file was changed or had a writer; a later run will apply it */
-    int64_t stored_errors;  /* number of bad lines in the database */
+    int64_t stored_errors;  /* number of bad lines of the file that the database contains */
     VEC(struct bad_line) bad_lines; /* found but not stored yet */
     struct arena reasons;           /* for the reasons in bad_lines */
 };
@@ -29,9 +29,9 @@ struct spool_import {
 void spool_import_init(struct spool_import *s, struct run *run, struct str name);
 void spool_import_fini(struct spool_import *s);
 
-/* Loads the record of the file from the database into s->file. Does nothing if there is no record or the
- * record has another identity. A loaded name is allocated in the arena. On an error, run_fail() has been
- * called. */
+/* Loads the record of the file from the database into s->file. Does nothing if there is no record, or if
+ * the record is of another file of the same name. The name in s->file is allocated in the arena. On an error,
+ * run_fail() has been called. */
 MUST_USE enum err spool_import_load(struct spool_import *s, struct arena *a);
 
 /* Applies the open file and sets file.applied_at. If the file is still being written, logs this and returns

@@ -21,7 +21,7 @@ struct spool_watch {
     uv_fs_event_t event;
     uv_timer_t gather, check;
     bool watching, failure_logged;
-    int checks;   /* since the last file arrived, see report_again(); -1: the spool is empty */
+    int checks; /* number of checks since the last file arrived, see report_again(); -1: the spool is empty */
     dev_t device; /* identity of the watched directory */
     ino_t inode;
     int open_handles;
@@ -49,8 +49,9 @@ static void stop_watching(struct spool_watch *w)
 
 static void on_check(uv_timer_t *timer);
 
-/* Also called for files that a run moves away, and with the name of the directory if that was removed or
- * renamed. The inode alone would not show that, because a new directory may reuse it. */
+/* libuv also calls this function for files that a run moves away, and with the name of the directory if the
+ * directory was removed or renamed. The inode alone would not show that, because a new directory may reuse
+ * it. */
 static void on_event(uv_fs_event_t *event, const char *name, int events, int status)
 {
     struct spool_watch *w = event->data;
@@ -105,8 +106,8 @@ static void check(struct spool_watch *w)
         log_failure(w, strerror(code));
 }
 
-/* A file that was still open for writing is left for later, and closing it causes no event. Reports it again
- * after 1, 2, 4 … seconds. */
+/* A file that was still open for writing is left for later, and closing it causes no event. So reports the
+ * spool again after 1, 2, 4 … seconds. */
 static void report_again(struct spool_watch *w)
 {
     if (w->checks < 0)
@@ -128,7 +129,7 @@ static void on_check(uv_timer_t *timer)
     report_again(timer->data);
 }
 
-/* The directory is created here rather than by the first run, so that it can be watched from the start. */
+/* Creates the spool directory before the first run would, so that it can be watched from the start. */
 static void create_directory(const char *path)
 {
     struct spool_dir dir;

@@ -1,5 +1,5 @@
-/* Reports new files in the spool as soon as they arrive (inotify). Correctness does not depend on it: the
- * next scheduled run finds files that the watch misses, for example on a network file system.
+/* Reports new files in the spool as soon as they arrive (inotify). Correctness does not depend on the watch:
+ * the next scheduled run finds files that the watch misses, for example on a network file system.
  *
  * The directory may be removed and created again. The path is checked every second; if it leads to another
  * directory, that directory is watched. */

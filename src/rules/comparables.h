@@ -1,5 +1,5 @@
-/* The videos with which an author's videos are compared to find viral ones (decision 4, points 1 to 3). They
- * are read and sorted once per author and step. */
+/* The videos with which an author's videos are compared to find viral ones: recent videos that are old
+ * enough. They are read and sorted once per author and step. */
 #ifndef VT_RULES_COMPARABLES_H
 #define VT_RULES_COMPARABLES_H
 
@@ -13,9 +13,9 @@ struct comparables {
     size_t count;
     int64_t extra_row; /* row of the oldest of `videos` if there is one more than compare_last, otherwise 0;
                           ignored if the compared video is not itself among `videos` */
-    struct comparable
-        videos[COMPARE_LAST_MAX + 1];    /* newest first; ascending by views after comparables_sort() */
-    int64_t views[COMPARE_LAST_MAX + 1]; /* ascending after comparables_sort() */
+    struct comparable videos[COMPARE_LAST_MAX + 1]; /* the comparable videos: newest first; after
+                                                       comparables_sort(), ascending by views */
+    int64_t views[COMPARE_LAST_MAX + 1];            /* ascending after comparables_sort() */
 };
 
 /* Reads the comparable videos at the time `t_ms`, and one more, because a video is never compared with

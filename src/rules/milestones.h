@@ -1,4 +1,4 @@
-/* The milestone values (decision 5). */
+/* The milestone values: the view counts at which a video gets a milestone event. */
 #ifndef VT_RULES_MILESTONES_H
 #define VT_RULES_MILESTONES_H
 

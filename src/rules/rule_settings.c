@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-struct step_rules step_rules_configured(const struct config *config)
+struct step_rules step_rules_from_config(const struct config *config)
 {
     return (struct step_rules){
         .multiplier_milli = config->viral.multiplier_milli,

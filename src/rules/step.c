@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "rules/milestones.h"
+#include "store/author_days.h"
 
 #include <stdlib.h>
 
@@ -20,8 +21,10 @@ enum { ARENA_BLOCK = 64 * 1024, SLOTS_LEAST = 64, FUTURE_MS = 60 * SECOND_MS };
 struct merged_readings {
     bool is_read, baseline;        /* is_read: there is a reading; baseline: there is a baseline reading */
     bool of_views;                 /* there is a reading that measured views */
+    int64_t readings;              /* number of readings of the post in this step */
     int64_t baseline_views, views; /* highest baseline and highest ordinary reading; COUNT_NONE: none */
-    int64_t counts[COUNT_KINDS];   /* the highest of each other count, by enum count_kind */
+    int64_t counts[COUNT_KINDS];   /* highest value of each other count, by enum count_kind */
+    int64_t baseline_gain, gain;   /* by how much the readings raise the views of the post */
 };
 
 struct touched_video {
@@ -55,6 +58,7 @@ void step_fini(struct step *s)
 {
     arena_fini(&s->arena);
     VEC_FREE(&s->videos);
+    VEC_FREE(&s->platform_gains);
     free(s->slots);
 }
 
@@ -75,6 +79,7 @@ void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int
     s->now = now_ms;
     s->author_row = 0;
     s->videos.count = 0;
+    s->platform_gains.count = 0;
     s->base_t = TIME_NONE;
     arena_reset(&s->arena);
     reset_slots(s, SLOTS_LEAST);
@@ -143,6 +148,7 @@ static void raise(int64_t *to, int64_t value)
 static void merge_reading(struct merged_readings *m, const struct reading *r)
 {
     m->is_read = true;
+    m->readings++;
     m->baseline = m->baseline || r->baseline;
     m->of_views = m->of_views || !r->not_of_views;
     raise(r->baseline ? &m->baseline_views : &m->views, r->counts[COUNT_VIEWS]);
@@ -167,9 +173,9 @@ enum err step_add(struct step *s, const struct reading *reading, enum rejection 
 {
     struct touched_video *v;
     enum err err = load_touched(s, reading->video_row, &v);
-    if (err)
-        return err;
     *rejection = REJECTION_UNKNOWN_POST;
+    if (err) /* the video may have been removed since its row was looked up */
+        return err == ERR_NOT_FOUND ? OK : err;
     for (size_t i = 0; i < v->video.post_count; i++)
         if (v->video.posts[i].platform == reading->platform) {
             *rejection = check_reading(s, &v->video, &v->video.posts[i]);
@@ -187,21 +193,23 @@ static int64_t zero_or(int64_t count)
 }
 
 /* A post's views are the highest of all its readings. Returns true if they changed. */
-static bool apply_views(struct touched_video *v, struct post *post, const struct merged_readings *m)
+static bool apply_views(struct touched_video *v, struct post *post, struct merged_readings *m)
 {
     const int64_t mark = post->counts[COUNT_VIEWS];
     int64_t now = mark;
     raise(&now, m->baseline_views);
-    v->baseline_gain += zero_or(now) - zero_or(mark);
+    m->baseline_gain = zero_or(now) - zero_or(mark);
     int64_t with_baseline = now;
     raise(&now, m->views);
-    v->gain += zero_or(now) - zero_or(with_baseline);
+    m->gain = zero_or(now) - zero_or(with_baseline);
+    v->baseline_gain += m->baseline_gain;
+    v->gain += m->gain;
     post->counts[COUNT_VIEWS] = now;
     return now != mark;
 }
 
 static bool apply_post(const struct step *s, struct touched_video *v, struct post *post,
-                       const struct merged_readings *m)
+                       struct merged_readings *m)
 {
     bool changed = m->of_views && s->observed_at != post->updated_at;
     if (m->of_views)
@@ -218,12 +226,14 @@ static bool apply_post(const struct step *s, struct touched_video *v, struct pos
 
 /* If the same step is applied again, it changes no count and must not mark the video as changed. Otherwise
  * its threshold would be recomputed from the present views of the other videos. */
-static void apply_video(const struct step *s, struct touched_video *v)
+static void apply_video(const struct step *s, struct touched_video *v, struct step_result *result)
 {
     struct video *video = &v->video;
     v->before = video->views;
     for (size_t i = 0; i < video->post_count; i++)
-        if (v->posts[i].is_read && apply_post(s, v, &video->posts[i], &v->posts[i])) {
+        if (v->posts[i].is_read && !apply_post(s, v, &video->posts[i], &v->posts[i])) {
+            result->unchanged += v->posts[i].readings;
+        } else if (v->posts[i].is_read) {
             v->changed = true;
             v->of_views = v->of_views || v->posts[i].of_views;
             video->baseline_pending = video->baseline_pending || v->posts[i].baseline;
@@ -248,11 +258,11 @@ static int by_id(const void *a, const void *b)
 
 /* Removes the unchanged videos from the step and sorts the others by id, which determines the order of the
  * events. */
-static void apply_all(struct step *s)
+static void apply_all(struct step *s, struct step_result *result)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->videos.count; i++) {
-        apply_video(s, s->videos.items[i]);
+        apply_video(s, s->videos.items[i], result);
         if (s->videos.items[i]->changed)
             s->videos.items[count++] = s->videos.items[i];
     }
@@ -340,7 +350,9 @@ static enum err reach_milestones(struct step *s, struct touched_video *v, struct
 {
     struct video *video = &v->video;
     int64_t values[MILESTONES_MAX];
-    size_t n = milestones_between(v->before, video->views, values);
+    /* A correction may have lowered the views below milestones that were reached (store/lower_views.h). */
+    const int64_t reached = video->milestone_count ? video->milestones[video->milestone_count - 1].value : 0;
+    size_t n = milestones_between(reached > v->before ? reached : v->before, video->views, values);
     enum err err = OK;
     if (video->milestone_count + n > MILESTONES_MAX)
         return ERR_CORRUPT;
@@ -359,11 +371,53 @@ static enum err reach_milestones(struct step *s, struct touched_video *v, struct
     return err;
 }
 
+/* ---- gains by platform ---- */
+
+struct platform_gain {
+    int32_t day; /* or DAY_BASELINE */
+    enum platform platform;
+    int64_t gained;
+};
+
+/* A step has few of them: its videos have the same time, unless a video's last reading is newer. */
+static void add_platform_gain(struct step *s, int32_t day, enum platform platform, int64_t gained)
+{
+    if (!gained)
+        return;
+    for (size_t i = 0; i < s->platform_gains.count; i++) {
+        struct platform_gain *g = &s->platform_gains.items[i];
+        if (g->day == day && g->platform == platform) {
+            g->gained = gained < AUTHOR_GAINED_MAX - g->gained ? g->gained + gained : AUTHOR_GAINED_MAX;
+            return;
+        }
+    }
+    *VEC_ADD(&s->platform_gains) = (struct platform_gain){day, platform, gained};
+}
+
+static void add_platform_gains(struct step *s, const struct touched_video *v)
+{
+    for (size_t i = 0; i < v->video.post_count; i++) {
+        add_platform_gain(s, date_of(v->t), v->video.posts[i].platform, v->posts[i].gain);
+        add_platform_gain(s, DAY_BASELINE, v->video.posts[i].platform, v->posts[i].baseline_gain);
+    }
+}
+
+static enum err write_platform_gains(struct step *s)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < s->platform_gains.count && !err; i++) {
+        const struct platform_gain *g = &s->platform_gains.items[i];
+        err = store_add_platform_gain(s->store, s->author_row, g->day, g->platform, g->gained);
+    }
+    return err;
+}
+
 static enum err write_video(struct step *s, struct touched_video *v, struct step_result *result)
 {
     enum err err = reach_milestones(s, v, result);
     if (!err)
-        err = store_save_gain(s->store, &v->video, v->flipped, date_of(v->t), v->gain);
+        err = store_save_gain(s->store, &s->arena, &v->video, v->flipped, date_of(v->t), v->gain);
+    add_platform_gains(s, v);
     result->videos_changed++;
     result->gained += v->gain;
     result->baseline += v->baseline_gain;
@@ -396,7 +450,7 @@ static enum err save_first_readings(struct step *s, int64_t t)
 
 enum err step_finish(struct step *s, struct step_result *result)
 {
-    apply_all(s);
+    apply_all(s, result);
     if (s->videos.count == 0)
         return OK;
     const int64_t t = latest_t(s);
@@ -405,5 +459,7 @@ enum err step_finish(struct step *s, struct step_result *result)
         err = decide_viral(s, s->videos.items[i]);
     for (size_t i = 0; i < s->videos.count && !err; i++)
         err = write_video(s, s->videos.items[i], result);
+    if (!err)
+        err = write_platform_gains(s);
     return err ? err : store_touch_author(s->store, s->author_row, t);
 }

@@ -1,6 +1,6 @@
 /* The step engine. A step applies all readings of one author that have the same observed_at. Then it updates
- * every video with such a reading: views, gains, milestones, viral state and events (decisions 1, 3 to 6). It
- * runs in a write transaction of the caller, which commits or rolls back the whole step.
+ * every video with such a reading: views, gains, milestones, viral state and events. A step runs in a write
+ * transaction of the caller, which commits or rolls back the whole step.
  *
  *   step_begin(&step, store, observed_at, now);
  *   for each reading: err = step_add(&step, &reading, &rejection);
@@ -37,35 +37,39 @@ enum rejection {
 };
 enum { REJECTION_KINDS = 6 };
 
-/* Returns the reason as a text for people. Static. */
+/* Returns the reason as a static text for people. */
 struct str rejection_text(enum rejection rejection);
 
-/* Totals. Each step adds to the struct that it receives, so one struct can count several steps. */
+/* Totals of one or more steps. Each step adds to the struct that it receives, so one struct can count several
+ * steps. */
 struct step_result {
     int64_t videos_changed;
+    int64_t unchanged;                      /* accepted readings that repeat what is stored */
     int64_t gained, baseline;               /* views */
     int64_t went_viral, milestones;         /* including those without an event */
     int64_t viral_events, milestone_events; /* events written */
 };
 
 struct touched_video;
+struct platform_gain;
 
 /* The state of the current step. One object serves many steps, one after another. Its members are private to
  * step.c. */
 struct step {
     struct step_rules rules;
-    struct arena arena; /* touched videos; valid until the next step_begin() */
+    struct arena arena; /* memory of the touched videos, valid until the next step_begin() */
     struct store *store;
     int64_t observed_at, now;
     int64_t author_row; /* 0: no reading was added */
     VEC(struct touched_video *) videos;
-    uint32_t *slots; /* hash table by video row: index in `videos` + 1 */
+    VEC(struct platform_gain) platform_gains; /* of the author, by day and platform; written at the end */
+    uint32_t *slots;                          /* hash table by video row: index in `videos` + 1 */
     size_t slot_count;
     struct comparables base;
     int64_t base_t; /* the time for which `base` was read; TIME_NONE: not read */
 };
 
-/* Initialize a step, and free its memory. */
+/* step_init() initializes a step; step_fini() frees its memory. */
 void step_init(struct step *s, const struct step_rules *rules);
 void step_fini(struct step *s);
 

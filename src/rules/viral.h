@@ -1,4 +1,4 @@
-/* The viral threshold (decision 4) from the views of the author's other videos. */
+/* Computes the viral threshold from the views of the author's other videos. */
 #ifndef VT_RULES_VIRAL_H
 #define VT_RULES_VIRAL_H
 

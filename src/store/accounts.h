@@ -5,6 +5,7 @@
 #define VT_STORE_ACCOUNTS_H
 
 #include "base/arena.h"
+#include "store/audit.h"
 #include "store/read.h"
 
 enum { SECRET_HASH_LEN = 32, LOGIN_MAX_BYTES = 100, PASSWORD_TEXT_MAX = 128 };
@@ -66,10 +67,16 @@ MUST_USE enum err store_set_login_name(struct store *s, int64_t author_row, stru
  * Pass TIME_NONE if the password is unchanged and only its hash is new. */
 MUST_USE enum err store_set_password(struct store *s, int64_t author_row, struct str password, int64_t now);
 
-/* Inserts a session. */
-MUST_USE enum err store_insert_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
-                                       int64_t author_row, int64_t now, int64_t expires_at);
-/* Sets the session's seen_at to `now`. */
+struct new_session {
+    uint8_t hash[SECRET_HASH_LEN];
+    int64_t author_row;
+    int64_t created_at, expires_at; /* by the expiry clock */
+    int64_t signed_in_at;           /* by the wall clock */
+};
+/* Inserts a session. Records the sign-in by `by` in the audit log. */
+MUST_USE enum err store_insert_session(struct store *s, const struct new_session *session,
+                                       const struct actor *by);
+/* Sets seen_at, the time of the last use of the session, to `now`. */
 MUST_USE enum err store_touch_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now);
 /* Deletes a session. */
 MUST_USE enum err store_delete_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN]);
@@ -95,9 +102,12 @@ MUST_USE enum err store_put_device(struct store *s, const struct device_record *
 MUST_USE enum err store_insert_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
                                           int64_t author_row, struct str login, int64_t now,
                                           int64_t expires_at);
+/* Sets `*has` to true if the author has an unused invitation that has not expired. */
+MUST_USE enum err store_has_invitation(struct store *s, int64_t author_row, int64_t now, bool *has);
 /* Deletes all invitations of the author. */
 MUST_USE enum err store_delete_invitations_of(struct store *s, int64_t author_row);
 /* Marks an invitation as used. Returns ERR_NOT_FOUND if it is unknown, already used, or expired. */
-MUST_USE enum err store_use_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now);
+MUST_USE enum err store_mark_invitation_used(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
+                                             int64_t now);
 
 #endif

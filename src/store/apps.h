@@ -16,7 +16,8 @@ struct app_record {
     bool confidential;                    /* has a secret */
     uint8_t secret_hash[SECRET_HASH_LEN]; /* SHA-256, if confidential */
     int64_t created_at;
-    int64_t removed_at; /* TIME_NONE: not removed, so authors can connect it */
+    int64_t removed_at;     /* TIME_NONE: not removed, so authors can connect it */
+    struct str webhook_url; /* p == NULL: none; set by store_set_app_webhook() */
 };
 
 /* Finds an app by its client id, even if it has been removed. */
@@ -53,15 +54,16 @@ MUST_USE enum err store_count_app_keys(struct store *s, int64_t app_row, int64_t
 /* Revokes the live keys that were issued to an app for the author `author_row` (0: for all authors). `*count`
  * receives the number of revoked keys. */
 MUST_USE enum err store_revoke_app_keys(struct store *s, int64_t app_row, int64_t author_row, int64_t now,
-                                        int *count);
+                                        const struct actor *by, int *count);
 
 /* An authorization code, identified by its SHA-256. */
 struct code_record {
     int64_t app_row, author_row;
     struct str redirect_uri, challenge;
     int64_t created_at;
-    int64_t used_at; /* TIME_NONE: not used yet */
-    int64_t key_row; /* the key that the code was exchanged for; 0: none */
+    int64_t used_at;        /* TIME_NONE: not used yet */
+    int64_t key_row;        /* the key that the code was exchanged for; 0: none */
+    struct str webhook_url; /* the webhook to which the author has consented; p == NULL: none */
 };
 /* Inserts an authorization code. */
 MUST_USE enum err store_insert_code(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
@@ -71,8 +73,8 @@ MUST_USE enum err store_find_code(struct store *s, struct arena *a, const uint8_
                                   struct code_record *out);
 /* Marks a code as used. `key_row` is the key that was issued for it (0: none). Returns ERR_NOT_FOUND if the
  * code has been used before. */
-MUST_USE enum err store_use_code(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now,
-                                 int64_t key_row);
+MUST_USE enum err store_mark_code_used(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now,
+                                       int64_t key_row);
 /* Deletes a limited number of old codes: codes without a key that were created before `unused_before`, and
  * codes with a key that were created before `used_before`. */
 MUST_USE enum err store_purge_codes(struct store *s, int64_t unused_before, int64_t used_before);

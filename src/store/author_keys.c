@@ -5,11 +5,11 @@
 #include "store/handle.h"
 #include "store/rows.h"
 
-static bool row_author_key(struct sqlite3_stmt *q, struct author_key *out)
+static bool row_author_key(struct sql_statement *q, struct author_key *out)
 {
-    *out =
-        (struct author_key){.app_name = db_text(q, KEY_COLUMNS), .app_home_url = db_text(q, KEY_COLUMNS + 1)};
-    bool sound = row_api_key(q, 0, &out->key);
+    *out = (struct author_key){.app_name = sql_text(q, KEY_COLUMNS),
+                               .app_home_url = sql_text(q, KEY_COLUMNS + 1)};
+    bool sound = row_to_api_key(q, 0, &out->key);
     out->is_app = out->key.app_row != 0;
     return sound;
 }
@@ -17,17 +17,17 @@ static bool row_author_key(struct sqlite3_stmt *q, struct author_key *out)
 enum next store_list_author_keys(struct store_read *read, int64_t author_row, enum key_state state, int limit,
                                  store_author_key_fn fn, void *ctx)
 {
-    struct db *db = &read->store->db;
-    struct sqlite3_stmt *q = db_use(db, state == KEYS_LIVE ? QUERY_KEYS_LIVE : QUERY_KEYS_REVOKED);
-    db_bind_i64(q, 1, author_row);
-    db_bind_i64(q, 2, limit);
-    while (db_row(db, q, &read->err)) {
+    struct sql *sql = read->store->sql;
+    struct sql_statement *q = sql_use(sql, state == KEYS_LIVE ? QUERY_KEYS_LIVE : QUERY_KEYS_REVOKED);
+    sql_bind_i64(q, 1, author_row);
+    sql_bind_i64(q, 2, limit);
+    while (sql_row(sql, q, &read->err)) {
         struct author_key key;
         bool sound = row_author_key(q, &key);
         if (sound && fn(ctx, &key))
             continue;
-        read->err = sound ? OK : db_damaged(db, "key");
-        db_reset(q);
+        read->err = sound ? OK : sql_report_damage(sql, "key");
+        sql_reset(q);
         break;
     }
     return NEXT_MORE;
@@ -36,18 +36,18 @@ enum next store_list_author_keys(struct store_read *read, int64_t author_row, en
 enum err store_get_author_key(struct store *s, int64_t author_row, const struct uuid *id,
                               store_author_key_fn fn, void *ctx)
 {
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEY_OF_AUTHOR);
+    struct sql_statement *q = sql_use(s->sql, QUERY_KEY_OF_AUTHOR);
     struct author_key key;
-    db_bind_uuid(q, 1, id);
-    db_bind_i64(q, 2, author_row);
-    enum err err = db_one(&s->db, q);
+    sql_bind_uuid(q, 1, id);
+    sql_bind_i64(q, 2, author_row);
+    enum err err = sql_one(s->sql, q);
     if (err)
         return err;
     if (row_author_key(q, &key))
         (void)fn(ctx, &key);
     else
-        err = db_damaged(&s->db, "key");
-    db_reset(q);
+        err = sql_report_damage(s->sql, "key");
+    sql_reset(q);
     return err;
 }
 
@@ -64,18 +64,18 @@ enum err store_check_key_limits(struct store *s, int64_t author_row, int64_t rep
     const int32_t today = date_of(now);
     int64_t live, created;
     *reached = KEY_LIMIT_NONE;
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_KEYS_COUNT);
-    db_bind_i64(q, 1, author_row);
-    db_bind_i64(q, 2, replaced_app_row);
-    enum err err = db_one_i64(&s->db, q, &live);
+    struct sql_statement *q = sql_use(s->sql, QUERY_KEYS_COUNT);
+    sql_bind_i64(q, 1, author_row);
+    sql_bind_i64(q, 2, replaced_app_row);
+    enum err err = sql_one_i64(s->sql, q, &live);
     if (err)
         return err;
     /* Revoked keys are never deleted, so this query counts every key created today. */
-    q = db_use(&s->db, QUERY_KEYS_COUNT_CREATED);
-    db_bind_i64(q, 1, author_row);
-    db_bind_i64(q, 2, date_start_ms(today));
-    db_bind_i64(q, 3, date_start_ms(today + 1));
-    err = db_one_i64(&s->db, q, &created);
+    q = sql_use(s->sql, QUERY_KEYS_COUNT_CREATED);
+    sql_bind_i64(q, 1, author_row);
+    sql_bind_i64(q, 2, date_start_ms(today));
+    sql_bind_i64(q, 3, date_start_ms(today + 1));
+    err = sql_one_i64(s->sql, q, &created);
     if (err)
         return err;
     if (live >= AUTHOR_KEYS_MAX)

@@ -28,7 +28,7 @@ enum next store_read_author_key(struct store_read *read, int64_t author_row, con
 MUST_USE enum err store_get_author_key(struct store *s, int64_t author_row, const struct uuid *id,
                                        store_author_key_fn fn, void *ctx);
 
-/* The limits on an author's keys. */
+/* Which of the limits on an author's keys has been reached, if any. */
 enum key_limit { KEY_LIMIT_NONE, KEY_LIMIT_LIVE, KEY_LIMIT_DAY };
 
 /* Checks whether the author may have another key. `*reached` receives the limit that prevents it; if both

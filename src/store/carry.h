@@ -12,15 +12,23 @@
  *   disconnected platform accounts       We read data to which the author has ended our access.
  *   newer tokens and account states      A used refresh token is sent; the platform ends the grant.
  *   used platform quotas                 The quotas are used twice.
+ *   webhook URLs and secrets of apps     A leaked secret signs again, or a former receiver gets events.
+ *   deleted webhook endpoints            A former receiver gets events.
+ *   newer webhook secrets, states and    A leaked secret signs again, a paused endpoint gets events, and
+ *   positions                            events are delivered a second time.
+ *   the newest entries of the audit log  Nobody could tell who revoked a key, or when.
  *   the newest event id                  Event ids are issued twice.
  *   the clock floor for expiry           Expired links and codes are valid if the clock is set back.
+ *   erased authors                       An author's data is back. They are erased again.
  *
  * Dropped from the backup: sessions, devices, invitations, unused authorization codes, unfinished account
- * connections, and the refresh lease. Each may have been ended or used since the backup.
+ * connections, requests to send an event to a webhook, and the leases of the refresh, of scheduled backups
+ * and of webhooks. Each may have been ended or used since the backup.
  *
  * Not carried over, because the loss makes nothing valid that was revoked: new authors, live keys, new apps,
- * active plans, times of last use, readings, and the records of refresh runs and spool files. To restore the
- * readings, feed the spool files of that time again.
+ * active plans, times of last use, readings, new webhook
+ * endpoints, and the records of webhook attempts, refresh runs, spool files and scheduled
+ * backups. To restore the readings, feed the spool files of that time again.
  *
  * Rows are matched by values that are unique across databases (UUIDs, hashes, client ids), never by row ids.
  * A disconnected account is detected by its absence. So this rule applies only if the replaced database
@@ -45,6 +53,11 @@ enum carry_kind {
     CARRY_ACCOUNTS,
     CARRY_TOKENS,
     CARRY_QUOTAS,
+    CARRY_APP_WEBHOOKS,
+    CARRY_WEBHOOKS,
+    CARRY_WEBHOOK_STATES,
+    CARRY_AUDIT,
+    CARRY_ERASED,
     CARRY_KINDS,
 };
 
@@ -53,25 +66,28 @@ struct carry_result {
     bool is_readable;            /* the replaced database could be read */
     bool is_complete;            /* false: something revoked since the backup may be valid again */
     char why[512];               /* the reason if !is_complete */
-    int64_t counts[CARRY_KINDS]; /* by enum carry_kind: changed rows of the new database */
+    int64_t counts[CARRY_KINDS]; /* number of changed rows of the new database, indexed by enum carry_kind */
 };
 
 /* Returns the kind as words for the operator, such as "keys revoked" or "plans ended". Static. */
-const char *carry_name(enum carry_kind kind);
+const char *carry_kind_name(enum carry_kind kind, int64_t count);
+/* Returns the kind as the name of a JSON member, such as "keys_revoked". Static. */
+const char *carry_kind_key(enum carry_kind kind);
 
 /* Reads the database file `path` for carry_apply(). Call outside of a transaction. A defect of that file is
  * not an error: `result` describes it. Rules that treat a missing row as revoked apply only if the file
  * could be read completely and descends from the backup. */
-MUST_USE enum err carry_read(struct db *db, const char *path, struct carry_result *result);
+MUST_USE enum err carry_read_replaced(struct db *db, const char *path, struct carry_result *result);
 
-/* Applies the table above in the open transaction. Call after carry_read() if it has set is_readable. */
+/* Applies the table above in the open transaction. Call after carry_read_replaced() if it has set
+ * is_readable. */
 MUST_USE enum err carry_apply(struct db *db, struct carry_result *result);
 
-/* Sets `result` to say that nothing was carried over, because of `err`. */
-void carry_fail(struct carry_result *result, enum err err);
+/* Sets `result` to the failure `err`: nothing was carried over. */
+void carry_set_failure(struct carry_result *result, enum err err);
 
 /* Records the backup's store_id as an ancestor of the new database. Call in the transaction that sets the new
  * id, before it is set. */
-MUST_USE enum err carry_note_ancestor(struct db *db);
+MUST_USE enum err carry_record_ancestor(struct db *db);
 
 #endif

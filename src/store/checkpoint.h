@@ -19,12 +19,12 @@ MUST_USE enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, 
 
 struct checkpoint_counts {
     uint64_t done, failed;
-    struct metrics_times times; /* durations, including the wait for the lock */
-    struct store_log log;       /* the log's state when it was last checked */
-    bool too_long;              /* the log keeps growing because a long read prevents its checkpoint */
+    struct metrics_duration_histogram times; /* durations, including the wait for the lock */
+    struct store_log log;                    /* the log's state when it was last checked */
+    bool too_long; /* the log keeps growing because a long read prevents its checkpoint */
 };
 /* Returns the counters. They are valid until checkpointer_close(). */
-const struct checkpoint_counts *checkpointer_counts(const struct checkpointer *c);
+const struct checkpoint_counts *checkpointer_get_counts(const struct checkpointer *c);
 
 /* Closes the checkpointer: waits for the running job without blocking, closes the connection, and calls
  * `closed` on the loop thread after this function has returned. */

@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "base/metrics.h"
 #include "base/vec.h"
-#include "store/db.h"
 #include "store/read.h"
+#include "store/sql.h"
 
 enum {
     STORE_ID_LEN = 16,
@@ -14,19 +14,19 @@ enum {
 };
 
 struct store {
-    struct db db;
+    struct sql *sql;
     uint8_t id[STORE_ID_LEN];
 
     /* The newest event id that the open write transaction has issued; 0: none. Read from the database in each
      * transaction, because another process may have issued newer ids. */
     int64_t last_event_id;
 
-    struct buf packed_posts, packed_milestones, packed_recent; /* in use only while a statement to which
-                                                                  they are bound is running */
+    /* Buffers for packed columns, each in use only while a statement to which it is bound is running. */
+    struct buf packed_posts, packed_milestones, packed_days, packed_recent;
 
-    struct metrics_times reads;
+    struct metrics_duration_histogram reads;
 
-    VEC(struct day_gain) days; /* gains of one video, used during a read (read_stats.c) */
+    VEC(struct day_gain) days; /* gains of one video (stored_days.h) */
 };
 
 /* Each function of read.h calls store_read_begin() first and returns store_read_end(). Together they measure
@@ -44,6 +44,6 @@ struct author_head {
     int64_t rev, last_event_id;
 };
 /* Reads the author's revision and newest event id. */
-MUST_USE enum err store_author_head(struct store *s, int64_t author_row, struct author_head *out);
+MUST_USE enum err store_read_author_head(struct store *s, int64_t author_row, struct author_head *out);
 
 #endif

@@ -25,8 +25,9 @@ struct post {
     struct str post_id;
     struct str url; /* p == NULL: none */
     int64_t posted_at;
-    int64_t updated_at;          /* observed_at of the last reading; TIME_NONE: no reading yet */
-    int64_t counts[COUNT_KINDS]; /* by enum count_kind; COUNT_NONE: never measured (the API returns 0) */
+    int64_t updated_at; /* observed_at of the last reading; TIME_NONE: no reading yet */
+    /* Indexed by enum count_kind; COUNT_NONE: never measured (the API returns 0). */
+    int64_t counts[COUNT_KINDS];
 };
 
 struct viral_comparison {
@@ -52,13 +53,8 @@ struct day_gain {
 
 #define GAINED_MAX (PLATFORM_COUNT * COUNT_MAX) /* upper bound of gained_total */
 
-/* The newest day with a gain, and the gains of the seven dates before it (recent.h). */
-enum { RECENT_DAYS = 8 };
-struct recent_days {
-    bool known;                        /* false: read the table `daily` instead */
-    size_t count;                      /* 0: no gain yet; otherwise the newest day is days[count - 1] */
-    struct day_gain days[RECENT_DAYS]; /* ascending */
-};
+/* Title of a video that has neither a title of its own nor a book. */
+#define UNTITLED STR("Untitled")
 
 /* A row of the table `videos`. */
 struct video {
@@ -80,7 +76,8 @@ struct video {
     struct post posts[PLATFORM_COUNT]; /* ascending platform, one each */
     size_t milestone_count;
     struct milestone milestones[MILESTONES_MAX]; /* ascending value */
-    struct recent_days recent; /* maintained by the store; use the functions of read.h to read it */
+    struct str days; /* gains by day, packed (day_pack.h). Only for the store: other modules read gains with
+                        the functions of read.h and write.h */
 };
 
 /* The part of a video that events and statistics show. */
@@ -89,6 +86,8 @@ struct video_ref {
     struct str title;         /* p == NULL: none of its own */
     struct str thumbnail_url; /* p == NULL: none, or this read does not include it */
     int64_t posted_at;
+    const struct post *posts; /* ascending platform; NULL: this read does not include them */
+    size_t post_count;
 };
 
 static inline struct video_ref video_ref_of(const struct video *video)
@@ -96,7 +95,9 @@ static inline struct video_ref video_ref_of(const struct video *video)
     return (struct video_ref){.id = video->id,
                               .title = video->title,
                               .thumbnail_url = video->thumbnail_url,
-                              .posted_at = video->posted_at};
+                              .posted_at = video->posted_at,
+                              .posts = video->posts,
+                              .post_count = video->post_count};
 }
 
 struct book_ref {
@@ -111,7 +112,7 @@ struct event {
     enum event_type type;
     int64_t occurred_at;
     int64_t value;             /* the views, or the milestone */
-    int64_t threshold, median; /* of EVENT_WENT_VIRAL; median COUNT_NONE: none */
+    int64_t threshold, median; /* set for EVENT_WENT_VIRAL only; the median is COUNT_NONE if there is none */
     int64_t author_row, video_row;
 };
 

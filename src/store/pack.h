@@ -1,16 +1,13 @@
-/* The packed columns `posts`, `milestones` and `recent` of the table `videos`. With them, a video's row
- * contains everything that a page shows.
+/* The packed columns `posts` and `milestones` of the table `videos`. With them, a video's row contains
+ * everything that a page shows. day_pack.h has the packed gains by day.
  *
  *   posts       version 1, count, then per post, by ascending platform:
  *               platform, posted_at, updated_at, five counts, post_id, url
  *   milestones  version 1, count, then per milestone, by ascending value: value, reached_at
- *   recent      version 1, the newest date, a bit mask, the sum of all earlier gains,
- *               then the gain of each day, by ascending date. The mask says which of the
- *               seven dates before the newest one follow (1: the day before it, 2, 4 …).
  *
  * Numbers are LEB128 varints in their shortest form. Times are zigzag-encoded, TIME_NONE like any other
  * time. A count is stored plus one; 0 means unknown. A text is its length and its bytes. The length of `url`
- * is stored plus one; 0 means none. An empty column means no posts, no milestones, or no gains. */
+ * is stored plus one; 0 means none. An empty column means no posts or no milestones. */
 #ifndef VT_STORE_PACK_H
 #define VT_STORE_PACK_H
 
@@ -20,12 +17,10 @@
 /* Append the packed form to `b`. Check b->failed afterwards. */
 void pack_posts(struct buf *b, const struct post *posts, size_t count);
 void pack_milestones(struct buf *b, const struct milestone *milestones, size_t count);
-void pack_recent(struct buf *b, const struct recent_days *recent); /* CHECKs that recent->known is true */
 
 /* Unpack a column. Return false if `packed` is not exactly what the pack function would have written. The
  * texts of posts point into `packed`. */
 bool unpack_posts(struct str packed, struct post posts[PLATFORM_COUNT], size_t *count);
 bool unpack_milestones(struct str packed, struct milestone milestones[MILESTONES_MAX], size_t *count);
-bool unpack_recent(struct str packed, struct recent_days *recent); /* sets recent->known */
 
 #endif

@@ -89,13 +89,13 @@ MUST_USE enum err store_begin_token_refresh(struct store *s, int64_t row, int64_
 MUST_USE enum err store_end_token_refresh(struct store *s, int64_t row, int64_t version);
 
 /* Records that a platform call succeeded. Sets the state to CREDENTIAL_CONNECTED. */
-MUST_USE enum err store_credential_ok(struct store *s, int64_t row, int64_t at);
+MUST_USE enum err store_record_credential_success(struct store *s, int64_t row, int64_t at);
 /* Records that a platform call failed, and sets the account's state. Does nothing if the tokens have another
  * version. */
-MUST_USE enum err store_credential_failed(struct store *s, int64_t row, int64_t version, struct str error,
-                                          int64_t at, enum credential_state state);
+MUST_USE enum err store_record_credential_failure(struct store *s, int64_t row, int64_t version,
+                                                  struct str error, int64_t at, enum credential_state state);
 
-/* Sets the account's tier, dropped and tier_until. */
+/* Sets the account's `tier`, `dropped` (the metrics that the API has rejected) and `tier_until`. */
 MUST_USE enum err store_set_credential_tier(struct store *s, int64_t row, int tier, struct str dropped,
                                             int64_t until);
 
@@ -115,12 +115,12 @@ struct link_record {
     int64_t created_at;
 };
 
-/* Inserts a connection in progress. Returns ERR_EXISTS if its state_hash exists. */
+/* Inserts the record of a linking that an author has begun. Returns ERR_EXISTS if its state_hash exists. */
 MUST_USE enum err store_insert_link(struct store *s, const struct link_record *link);
-/* Finds a connection in progress and deletes it, so that it can be used only once. */
-MUST_USE enum err store_take_link(struct store *s, struct arena *a, const uint8_t state_hash[LINK_HASH_LEN],
-                                  struct link_record *out);
-/* Deletes the connections in progress that were created before `before`. */
+/* Finds the record of a linking and deletes it, so that it can be used only once. */
+MUST_USE enum err store_consume_link(struct store *s, struct arena *a,
+                                     const uint8_t state_hash[LINK_HASH_LEN], struct link_record *out);
+/* Deletes the records of linkings that began before `before`. */
 MUST_USE enum err store_purge_links(struct store *s, int64_t before);
 
 #endif

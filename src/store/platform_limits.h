@@ -15,9 +15,9 @@
 #define LIMIT_BREAKER      STR("breaker") /* the circuit is open */
 #define LIMIT_PAUSE        STR("pause")   /* the platform told us to wait */
 #define LIMIT_TIER         STR("tier")    /* the request form that works */
-#define LIMIT_COMBINED     STR("combined") /* enum combined; see platform_desc.combines */
-#define LIMIT_BACKLOG      STR("backlog")  /* 1: a run did not reach all posts */
-#define LIMIT_LAST_SUCCESS STR("answered") /* time of the last successful response, ms */
+#define LIMIT_COMBINED     STR("combined")     /* enum combined; see platform_desc.combines */
+#define LIMIT_BACKLOG      STR("backlog")      /* 1: a run did not reach all posts */
+#define LIMIT_LAST_SUCCESS STR("last_success") /* time of the last successful response, ms */
 /* Prefix of the name of an unknown error code. The code has been logged and is not logged again before
  * `until`. */
 #define LIMIT_UNKNOWN_CODE STR("unknown.")
@@ -29,15 +29,16 @@ struct platform_limit {
     int64_t until; /* TIME_NONE: does not expire */
 };
 
-/* Reads the value with this name. out->name points to `name`. */
-MUST_USE enum err store_get_limit(struct store *s, int api, struct str name, struct platform_limit *out);
-/* Inserts or replaces the value. */
-MUST_USE enum err store_put_limit(struct store *s, const struct platform_limit *limit);
-/* Deletes the value, if it exists. */
-MUST_USE enum err store_delete_limit(struct store *s, int api, struct str name);
+/* Reads the value `name` of an API. out->name points to `name`. */
+MUST_USE enum err store_get_platform_limit(struct store *s, int api, struct str name,
+                                           struct platform_limit *out);
+/* Inserts or replaces the value limit->value of limit->api and limit->name. */
+MUST_USE enum err store_put_platform_limit(struct store *s, const struct platform_limit *limit);
+/* Deletes the value of an API that has this name, if it exists. */
+MUST_USE enum err store_delete_platform_limit(struct store *s, int api, struct str name);
 
 /* Lists the values of one API, ordered by name. The name is valid until the callback returns. */
 typedef bool (*store_limit_fn)(void *ctx, const struct platform_limit *limit);
-MUST_USE enum err store_list_limits(struct store *s, int api, store_limit_fn fn, void *ctx);
+MUST_USE enum err store_list_platform_limits(struct store *s, int api, store_limit_fn fn, void *ctx);
 
 #endif

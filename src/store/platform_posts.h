@@ -23,7 +23,7 @@ struct platform_post {
 /* Reads the row of a post. Returns ERR_NOT_FOUND if none exists. */
 MUST_USE enum err store_get_platform_post(struct store *s, struct arena *a, enum platform platform,
                                           struct str post_id, struct platform_post *out);
-/* Inserts or replaces the row of a post. */
+/* Inserts or replaces the row with what the platform reported about a post. */
 MUST_USE enum err store_put_platform_post(struct store *s, const struct platform_post *post);
 /* Deletes the row of a post. */
 MUST_USE enum err store_delete_platform_post(struct store *s, enum platform platform, struct str post_id);

@@ -22,14 +22,17 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/list.h"
 #include "base/next.h"
 #include "store/model.h"
 #include "store/store.h"
+#include "store/title_terms.h"
 
 struct store_read {
     struct store *store;
     struct waiter *wait; /* armed if the read returns NEXT_WAIT */
     enum err err;
+    int64_t total_us; /* duration of all reads with this struct so far */
     int64_t start_us; /* private to the store */
 };
 
@@ -43,9 +46,27 @@ struct key_owner {
     int64_t feed_rev;      /* increases with every change that a page of /events could show */
     int64_t last_event_id; /* the author's newest event; 0: none */
     struct uuid key_id, author_id;
+    uint64_t incarnation; /* changes when the database may have lost commits. Then a revision can recur with
+                             other data, so never reuse a result of another incarnation */
+    uint64_t version; /* private to the store: the state of the database for which the struct is valid; 0 if
+                         the struct is not a result */
 };
-/* Looks up an API key by its SHA-256. */
-enum next store_find_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN], struct key_owner *out);
+/* Finds the current owner of the API key with this SHA-256. Before the call, `*owner` is a previous result
+ * for this key, however old, or zeroed. With a previous result, the store reads only what may have changed
+ * since. */
+enum next store_resolve_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
+                            struct key_owner *owner);
+
+/* A request that waits for a change of an author. */
+struct author_watch {
+    struct list link;
+    int64_t author_row;
+    uint64_t version; /* key_owner.version of the request's newest result */
+};
+/* Moves each author_watch whose author has changed since its `version` from the list `waiting` to the list
+ * `changed`. May also move others. If the call returns NEXT_WAIT, requests may be removed from `waiting`
+ * until it completes. */
+enum next store_find_changes(struct store_read *read, struct list *waiting, struct list *changed);
 
 /* Reads the author and the API key for GET /account. */
 typedef bool (*store_account_fn)(void *ctx, const struct author *author, const struct api_key *key);
@@ -66,25 +87,77 @@ enum next store_list_books(struct store_read *read, int64_t author_row, const st
                            int limit, store_book_fn fn, void *ctx, int64_t *author_rev);
 
 /* Lists posted videos by (posted_at, id), descending. A page far down the list costs no more than the first
- * page. */
+ * page. The members that only a search uses (see below) are ignored. */
 struct video_position {
-    int64_t posted_at;
+    int64_t value; /* of the sort key: posted_at in ms, or a number of views */
     struct uuid id;
 };
 enum viral_filter { VIRAL_ANY, VIRAL_ONLY, VIRAL_NOT };
+enum video_sort { SORT_POSTED_AT, SORT_VIEWS, SORT_VIEWS_7D };
+enum { VIEWS_7D_DAYS = 7 };
 struct videos_query {
     int64_t author_row;
     int64_t posted_from, posted_to; /* inclusive, ms; INT64_MIN and INT64_MAX: unbounded */
     bool has_book;
-    struct uuid book_id; /* if has_book; no rows if the book is unknown or another author's */
+    struct uuid book_id; /* used if `has_book`; no video matches if the book is unknown or belongs to another
+                            author */
     enum viral_filter viral;
     bool has_after;
     struct video_position after; /* start after this position */
     int limit;                   /* maximum number of rows; page size + 1 shows whether more rows follow */
+
+    /* Only for a search */
+    enum video_sort sort;
+    int32_t today; /* SORT_VIEWS_7D sorts by the views gained on this UTC date and the six before */
+    bool has_platform;
+    enum platform platform; /* if has_platform: only videos that have a post on it */
+    bool has_updated_after;
+    int64_t updated_after; /* if has_updated_after: only videos whose newest reading is later than this */
+    const struct title_terms *terms; /* only videos whose title matches; NULL: any title. A video without a
+                                        title of its own has the title of its book. */
 };
+/* Returns true if the query uses members that only a search supports. */
+static inline bool videos_query_is_search(const struct videos_query *q)
+{
+    return q->sort != SORT_POSTED_AT || q->has_platform || q->has_updated_after || q->terms;
+}
 typedef bool (*store_video_fn)(void *ctx, const struct video *video, const struct book_ref *book);
 enum next store_list_videos(struct store_read *read, const struct videos_query *query, store_video_fn fn,
                             void *ctx);
+
+/* A search lists videos in any order and with all filters of struct videos_query. Because no index contains a
+ * column that readings change, it examines all videos of the author: at most VIDEOS_PER_SEARCH_CALL in each
+ * call, and fewer if their titles are long, because folding a title is the most expensive part. Call
+ * store_search_videos() until `done`, then store_list_found_videos(). A video whose sort key changes
+ * between two pages may appear on both or on neither. */
+enum {
+    VIDEOS_PER_SEARCH_CALL = 200,
+    TITLE_BYTES_PER_SEARCH_CALL = 64 * 1024, /* bytes of titles plus bytes of their folded forms */
+};
+enum { FOUND_VIDEOS_MAX = 101, FOUND_VIDEOS_ROOM = 4 * FOUND_VIDEOS_MAX };
+enum { BOOK_MATCHES_KEPT = 64 };
+struct book_match {
+    int64_t book_row; /* 0: unused */
+    bool matches;
+};
+struct found_video {
+    int64_t row;
+    struct video_position at;
+};
+struct video_search {
+    const struct videos_query *query; /* its `limit` is at most FOUND_VIDEOS_MAX */
+    int64_t examined_to;              /* row id of the last video that was examined; 0 at first */
+    int64_t total;                    /* number of videos that pass the filters, on whatever page */
+    bool done;
+    size_t found_count; /* after `done`: at most query->limit, in the order of the list */
+    struct found_video found[FOUND_VIDEOS_ROOM];
+    struct book_match book_matches[BOOK_MATCHES_KEPT]; /* private to the store: a cache by row id */
+};
+enum next store_search_videos(struct store_read *read, struct video_search *search);
+/* Passes the videos that were found to `fn`, in order. Omits a video that has been deleted in the meantime.
+ */
+enum next store_list_found_videos(struct store_read *read, const struct video_search *search,
+                                  store_video_fn fn, void *ctx);
 
 /* Reads one posted video of this author. */
 enum next store_read_video(struct store_read *read, int64_t author_row, const struct uuid *id,
@@ -98,6 +171,7 @@ struct stats_query {
     int64_t author_row;
     int64_t book_row; /* 0: all videos of the author; otherwise only videos of this book */
     int32_t from, to;
+    bool with_idle; /* also list the other videos that have a reading, without days; books are not read */
     bool has_after;
     struct video_position after;
     int limit;
@@ -109,7 +183,8 @@ struct stats_video {
     int64_t first_reading_at;
     int64_t went_viral_at;       /* TIME_NONE: not viral */
     int64_t gained_before;       /* sum of the gains before `from` */
-    const struct day_gain *days; /* the days with a gain in the range, ascending; at least one */
+    const struct day_gain *days; /* the days with a gain in the range, ascending; at least one unless
+                                    stats_query.with_idle */
     size_t day_count;
 };
 struct stats_progress {
@@ -134,14 +209,13 @@ enum next store_read_video_days(struct store_read *read, int64_t author_row, con
                                 int32_t from, int32_t to, store_video_days_fn fn, void *ctx);
 
 /* Lists events of an author by id. One call examines at most `scan_limit` events, so it is short even if few
- * events have the requested type. `progress->scanned_to` is the last event examined; `progress->more` says
+ * events have a requested type. `progress->scanned_to` is the last event examined; `progress->more` says
  * whether more events follow it. */
 struct events_query {
     int64_t author_row;
     int64_t bound; /* ascending: id > bound; descending: id < bound */
     bool descending;
-    bool has_type;
-    enum event_type type;
+    unsigned types;         /* bit mask: 1 << each type to list; 0: all types */
     int64_t occurred_after; /* occurred_at > this; INT64_MIN: any */
     int limit;              /* maximum number of rows */
     int scan_limit;

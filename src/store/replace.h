@@ -2,11 +2,12 @@
  * database, or the new one, or no file. If it names no file, opening the database fails with an error that
  * explains the interrupted restore. The new file never gets the old write-ahead log.
  *
- *   replace_begin()    creates the draft: an empty file <database>-restore
+ *   database_replace_begin()    creates the draft: an empty file <database>-restore
  *   (the caller fills the draft)
- *   replace_publish()  <database>          -> <database>.before-TIME          1
- *                      <database>-wal, ... -> <database>.before-TIME-wal, ... 2
- *                      <database>-restore  -> <database>                      3
+ *   database_replace_publish()  renames in this order:
+ *     1  <database>          -> <database>.before-TIME
+ *     2  <database>-wal, ... -> <database>.before-TIME-wal, ...
+ *     3  <database>-restore  -> <database>
  *
  * The database is renamed before its log, because without the log it may lack commits: a crash between 1 and
  * 2 must not leave a database that can be opened. Between 1 and 3 there is no database; the draft shows that
@@ -16,16 +17,14 @@
 #define VT_STORE_REPLACE_H
 
 #include "base/error.h"
+#include "base/file_target.h"
+#include "base/vec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DATABASE_PATH_MAX = 4096 - 64 /* leaves room for suffixes */ };
-
-/* Resolves all symbolic links of `path`. The file need not exist. SQLite keeps its log beside the resolved
- * file. Returns false with errno set on failure. */
-bool database_path_resolve(const char *path, char out[DATABASE_PATH_MAX]);
+enum { DATABASE_PATH_MAX = FILE_PATH_MAX };
 
 /* The files that SQLite keeps beside a database: "-wal", "-shm", "-journal". */
 enum { REPLACE_COMPANIONS = 3 };
@@ -37,29 +36,41 @@ struct replacement {
     char
         before[DATABASE_PATH_MAX + 40]; /* the newest old database, renamed by an earlier restore; "": none */
     bool is_missing;                    /* there is no database */
-    bool moved[1 + REPLACE_COMPANIONS]; /* set by replace_publish(): which of the database and its companions
-                                           were renamed */
+    bool moved[1 + REPLACE_COMPANIONS]; /* set by database_replace_publish(): which of the database and its
+                                           companions were renamed */
     bool resumes;                       /* an earlier restore was interrupted between steps 1 and 3 */
 };
 
 /* Inspects the files and creates the draft, an empty file. The draft gets the owner, group and permissions
  * of the database. If there is no database, it gets those of r->before, or else of the directory. Call with
- * the database lock held. After an error do not call replace_abort(). */
-MUST_USE enum err replace_begin(struct replacement *r, const char *path, struct error *error);
+ * the database lock held. After an error do not call database_replace_abort(). */
+MUST_USE enum err database_replace_begin(struct replacement *r, const char *path, struct error *error);
 
 /* Renames the database and its companions, moves the draft to the database's path, and syncs the directory to
  * disk. `r->before` receives the new path of the old database; `r->moved` tells which files were renamed. The
  * draft must be closed, synced, and without companions. On error the old files have their old names again. */
-MUST_USE enum err replace_publish(struct replacement *r, int64_t now_s, struct error *error);
+MUST_USE enum err database_replace_publish(struct replacement *r, int64_t now_ms, struct error *error);
 
 /* Deletes the draft. Keeps it if the old database has been renamed and has not got its name back, because
  * then the draft marks the interrupted restore. */
-void replace_abort(const struct replacement *r);
+void database_replace_abort(const struct replacement *r);
 
 /* Returns true if a restore was interrupted between steps 1 and 3. */
-bool replace_was_interrupted(const char *path);
+bool database_replace_was_interrupted(const char *path);
+
+/* The databases that restores have replaced. A database without a file of its own, only with companions, is
+ * listed, too. */
+struct before_path {
+    char path[DATABASE_PATH_MAX + 40]; /* <database>.before-TIME */
+};
+struct before_list {
+    VEC(struct before_path) paths;
+};
+/* Lists them. Free the list with VEC_FREE(&list->paths), also after a failure. Returns false with errno set
+ * if the directory cannot be read. */
+bool database_list_replaced(const char *path, struct before_list *list);
 
 /* Finds the newest file `<path>.before-TIME` and writes its path to `out`. Returns false if none exists. */
-bool replace_find_before(const char *path, char *out, size_t size);
+bool database_find_replaced(const char *path, char *out, size_t size);
 
 #endif

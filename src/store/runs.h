@@ -8,20 +8,21 @@
 #include "store/model.h"
 #include "store/store.h"
 
-/* ---- the lease: one row ---- */
+/* ---- leases: one row each ---- */
 
 enum { HOLDER_MAX = 160 };
+enum lease_kind { LEASE_REFRESH, LEASE_BACKUP, LEASE_WEBHOOKS };
 
 struct lease_row {
     int64_t fence;           /* fencing token: incremented with every change of the holder */
     char holder[HOLDER_MAX]; /* "": nobody holds the lease */
-    int64_t taken_at, expires_at;
+    int64_t acquired_at, expires_at;
 };
 
-/* Reads the lease. */
-MUST_USE enum err store_read_lease(struct store *s, struct lease_row *out);
-/* Replaces the lease. */
-MUST_USE enum err store_put_lease(struct store *s, const struct lease_row *lease);
+/* Reads the lease of the refresh or of scheduled backups. */
+MUST_USE enum err store_read_lease(struct store *s, enum lease_kind kind, struct lease_row *out);
+/* Replaces the lease of the refresh or of scheduled backups. */
+MUST_USE enum err store_put_lease(struct store *s, enum lease_kind kind, const struct lease_row *lease);
 
 /* ---- runs ---- */
 
@@ -43,7 +44,7 @@ struct run_row {
 MUST_USE enum err store_insert_run(struct store *s, struct run_row *run);
 /* Writes the run's finished_at, outcome and error. */
 MUST_USE enum err store_finish_run(struct store *s, const struct run_row *run);
-/* Stores a count of a run. */
+/* Stores one of the numbers that a run counted, such as accepted readings. */
 MUST_USE enum err store_put_run_count(struct store *s, int64_t run_row, int source, int platform,
                                       const char *name, int64_t value);
 
@@ -56,7 +57,7 @@ MUST_USE enum err store_prune_runs(struct store *s, int64_t newest_row);
 
 /* Reads the start and end of the newest complete run. A run is complete if it read all sources and its state
  * is RUN_SUCCEEDED or RUN_PARTIAL. Both times are TIME_NONE if there is no such run. */
-MUST_USE enum err store_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at);
+MUST_USE enum err store_get_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at);
 
 /* Lists at most `limit` runs, newest first. */
 typedef bool (*store_run_fn)(void *ctx, const struct run_row *run);
@@ -67,7 +68,7 @@ struct run_count {
     struct str name;
     int64_t value;
 };
-/* Lists the counts of a run. */
+/* Lists the numbers that a run counted. */
 typedef bool (*store_run_count_fn)(void *ctx, const struct run_count *count);
 MUST_USE enum err store_list_run_counts(struct store *s, int64_t run_row, store_run_count_fn fn, void *ctx);
 
@@ -75,16 +76,16 @@ MUST_USE enum err store_list_run_counts(struct store *s, int64_t run_row, store_
 
 /* Finds the author with the lowest row above `after` (0: the first author). Returns ERR_NOT_FOUND if there
  * are no more. */
-MUST_USE enum err store_next_author(struct store *s, int64_t after, int64_t *author_row);
+MUST_USE enum err store_find_next_author(struct store *s, int64_t after, int64_t *author_row);
 
 /* Lists the author's live videos, newest first. A video is live if it was posted from `posted_from` to `now`.
  */
 typedef bool (*store_live_fn)(void *ctx, const struct video *video);
-MUST_USE enum err store_list_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
-                                  store_live_fn fn, void *ctx);
+MUST_USE enum err store_list_live_videos(struct store *s, int64_t author_row, int64_t posted_from,
+                                         int64_t now, store_live_fn fn, void *ctx);
 
 /* Counts the author's live videos, and how many of them were last updated before `updated_before`. */
-MUST_USE enum err store_count_live(struct store *s, int64_t author_row, int64_t posted_from, int64_t now,
-                                   int64_t updated_before, int64_t *live, int64_t *stale);
+MUST_USE enum err store_count_live_videos(struct store *s, int64_t author_row, int64_t posted_from,
+                                          int64_t now, int64_t updated_before, int64_t *live, int64_t *stale);
 
 #endif

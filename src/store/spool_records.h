@@ -9,7 +9,7 @@
 #include "store/model.h"
 #include "store/store.h"
 
-/* Distinguishes two files that have the same name. */
+/* Identifies a file, to distinguish it from another file that had the same name. */
 struct file_identity {
     int64_t size, inode, modified_ns;
 };
@@ -34,17 +34,17 @@ MUST_USE enum err store_spool_find(struct store *s, struct arena *a, struct str 
 MUST_USE enum err store_spool_next(struct store *s, struct arena *a, struct str after,
                                    struct spool_file *out);
 
-/* Inserts a record with name and identity, and sets file->row. */
+/* Inserts a record with the name and identity of the file, and sets file->row. */
 MUST_USE enum err store_spool_insert(struct store *s, struct spool_file *file);
-/* Writes the other members: applied_at, step_at, step_author. */
+/* Writes the position in the file: applied_at, step_at, step_author. */
 MUST_USE enum err store_spool_save(struct store *s, const struct spool_file *file);
-/* Deletes a record and the errors of its lines. */
+/* Deletes the record of a file and the errors of its lines. */
 MUST_USE enum err store_spool_delete(struct store *s, int64_t file_row);
 
 /* Records the error of a line. `*added` is false if the line already has an error, which stays as it is. */
 MUST_USE enum err store_spool_add_error(struct store *s, int64_t file_row, int64_t line, struct str reason,
                                         bool *added);
-/* Counts the errors of a file. */
+/* Counts the recorded errors of a file. */
 MUST_USE enum err store_spool_count_errors(struct store *s, int64_t file_row, int64_t *out);
 /* Lists the errors of a file, ordered by line number. */
 typedef bool (*store_spool_error_fn)(void *ctx, int64_t line, struct str reason);

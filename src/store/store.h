@@ -51,28 +51,32 @@ MUST_USE enum err store_migrate(const char *path, int *count, struct error *erro
  * old database, which the restore has renamed. */
 MUST_USE enum err store_create(const char *path, int *count, struct error *error);
 
-/* Returns a version number of the database, never 0. If two calls on a connection return the same number, no
- * connection of any process has committed in between. To cache a result, get the version before the read.
- * Takes nanoseconds. */
-uint64_t store_get_version(struct store *s);
+/* Logs statements that take at least `ms`, on every connection of this process. Initially 0, which means
+ * none. The texts in the log contain no values. */
+void store_set_slow_query_ms(int64_t ms);
+
+/* Returns true if any process may have committed since the previous call with the same `*seen`, which stores
+ * the state. Set `*seen` to 0 before the first call, which returns true. Call this function before a read: a
+ * commit during the read is then reported by the next call. */
+bool store_has_changed(struct store *s, uint64_t *seen);
 
 /* Returns the 16 random bytes that identify this database. A database restored from its backup has a
  * different id. */
 const uint8_t *store_id(const struct store *s);
 
 /* Returns the durations of the reads of read.h on this connection. */
-const struct metrics_times *store_read_times(const struct store *s);
+const struct metrics_duration_histogram *store_get_read_times(const struct store *s);
 
 /* Number of pages in the write-ahead log, and how many of them are not checkpointed yet. */
 struct store_log {
     int64_t pages, pending;
 };
 /* Returns the state of the write-ahead log. */
-struct store_log store_log_state(const struct store *s);
+struct store_log store_get_log_state(struct store *s);
 
 /* Returns the number of database failures on this connection. Results such as ERR_NOT_FOUND or ERR_EXISTS are
  * not failures. */
-uint64_t store_failures(const struct store *s);
+uint64_t store_get_failure_count(const struct store *s);
 
 enum checkpoint_mode {
     CHECKPOINT_PASSIVE, /* copies as much as readers allow, without blocking writers */
@@ -87,12 +91,37 @@ MUST_USE enum err store_checkpoint(struct store *s, enum checkpoint_mode mode);
 
 /* --- maintenance of a database file --- */
 
+/* Called many times a second during a long operation, on its thread. Returns false to cancel the operation,
+ * which then returns ERR_CANCELED. */
+struct store_progress {
+    bool (*step)(void *ctx);
+    void *ctx;
+};
+
 /* Copies a snapshot of the database `path`, which may be in use, over the existing empty file `to`. The copy
  * has the same store_id(). Returns ERR_VERSION if `path` is an empty file. */
 MUST_USE enum err store_copy(const char *path, const char *to, struct error *error);
 
+/* Like store_copy(), for a backup: the copy is a single file without a write-ahead log, is verified like with
+ * store_verify(), and is synced to disk. `progress` may be NULL. */
+MUST_USE enum err store_back_up(const char *path, const char *to, const struct store_progress *progress,
+                                struct error *error);
+
+/* Checks that the numbers in the database agree: views with the gains of each day, the counts of books and
+ * authors with their rows, event ids, references between tables. Returns ERR_CORRUPT and names the first
+ * check that fails. The file must have this binary's schema. */
+MUST_USE enum err store_check_sums(const char *path, struct error *error);
+
+/* Checks that the file is a database of viewtally that this binary can use, if need be after a migration.
+ * Returns ERR_CORRUPT for another program's database, ERR_VERSION for an empty or newer one. */
+MUST_USE enum err store_check_identity(const char *path, struct error *error);
+
 /* Checks every page of the database. Returns ERR_CORRUPT if it is damaged. */
 MUST_USE enum err store_verify(const char *path, struct error *error);
+
+/* Like store_verify(), but leaves the write-ahead log beside the database. Unless `full`, does not compare
+ * the indexes with their tables, which takes most of the time. */
+MUST_USE enum err store_diagnose(const char *path, bool full, struct error *error);
 
 /* Gives a copy of a database its own identity, in one transaction. Sets a new store_id(), carries over
  * revocations from the database file `replaced` (see carry.h), and makes future event ids higher than

@@ -8,14 +8,14 @@ static const struct str FLOOR = {"expiry_floor", 12}, AHEAD_WALL = {"expiry_ahea
 
 static enum err get(struct store *s, struct str key, int64_t *out)
 {
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_META);
-    db_bind_text(q, 1, key);
+    struct sql_statement *q = sql_use(s->sql, QUERY_META);
+    sql_bind_text(q, 1, key);
     *out = 0;
-    enum err err = db_one_i64(&s->db, q, out);
+    enum err err = sql_one_i64(s->sql, q, out);
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-enum err store_get_expiry(struct store *s, struct expiry_state *out)
+enum err store_get_expiry_floor(struct store *s, struct expiry_state *out)
 {
     enum err err = get(s, FLOOR, &out->floor_ms);
     if (err)
@@ -28,13 +28,13 @@ enum err store_get_expiry(struct store *s, struct expiry_state *out)
 
 static enum err put(struct store *s, struct str key, int64_t value)
 {
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_META_PUT);
-    db_bind_text(q, 1, key);
-    db_bind_i64(q, 2, value);
-    return db_write(&s->db, q);
+    struct sql_statement *q = sql_use(s->sql, QUERY_META_PUT);
+    sql_bind_text(q, 1, key);
+    sql_bind_i64(q, 2, value);
+    return sql_write(s->sql, q);
 }
 
-enum err store_put_expiry(struct store *s, const struct expiry_state *state)
+enum err store_put_expiry_floor(struct store *s, const struct expiry_state *state)
 {
     enum err err = put(s, FLOOR, state->floor_ms);
     if (err)

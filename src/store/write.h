@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "store/audit.h"
 #include "store/model.h"
 #include "store/store.h"
 
@@ -28,30 +29,41 @@ MUST_USE enum err store_find_author(struct store *s, struct arena *a, const stru
 MUST_USE enum err store_get_author(struct store *s, struct arena *a, int64_t author_row, struct author *out);
 /* Inserts an author; sets author->row and author->rev. */
 MUST_USE enum err store_insert_author(struct store *s, struct author *author);
-/* Writes the author's name and plan_active; increments the revision. */
-MUST_USE enum err store_update_author(struct store *s, const struct author *author);
+/* Writes the author's name and plan_active; increments the revision. Records a change of the plan by `by` at
+ * `now` in the audit log. */
+MUST_USE enum err store_update_author(struct store *s, const struct author *author, int64_t now,
+                                      const struct actor *by);
 /* Lists all authors by (created_at, id). */
 typedef bool (*store_author_fn)(void *ctx, const struct author *author);
 MUST_USE enum err store_list_authors(struct store *s, store_author_fn fn, void *ctx);
 /* Increments the author's revision. Sets views_refreshed_at to `refreshed_at`, unless `refreshed_at` is
  * TIME_NONE or the stored time is newer. One call per author and transaction is enough. */
 MUST_USE enum err store_touch_author(struct store *s, int64_t author_row, int64_t refreshed_at);
+/* Increments the author's feed_rev. Call it after changing the platform or the URL of a post, which events
+ * show. All other changes that events show increment feed_rev by themselves (schema/006_feed.sql). */
+MUST_USE enum err store_touch_feed(struct store *s, int64_t author_row);
 
 /* --- API keys --- */
 
-/* Inserts a key and sets key->row. Returns ERR_EXISTS if the hash exists. */
-MUST_USE enum err store_insert_key(struct store *s, struct api_key *key, const uint8_t hash[KEY_HASH_LEN]);
+/* Inserts an unused key and sets key->row. Returns ERR_EXISTS if the hash exists. This function,
+ * store_revoke_key() and the first use of a key write to the audit log. */
+MUST_USE enum err store_insert_key(struct store *s, struct api_key *key, const uint8_t hash[KEY_HASH_LEN],
+                                   const struct actor *by);
+/* Inserts a key with its former times of last use and revocation, and sets key->row. Does not write to the
+ * audit log. Returns ERR_EXISTS if another key has the id or the hash. */
+MUST_USE enum err store_restore_key(struct store *s, struct api_key *key, const uint8_t hash[KEY_HASH_LEN]);
 MUST_USE enum err store_find_key_by_id(struct store *s, struct arena *a, const struct uuid *id,
                                        struct api_key *out);
 MUST_USE enum err store_find_key_by_hash(struct store *s, struct arena *a, const uint8_t hash[KEY_HASH_LEN],
                                          struct api_key *out);
 /* Revokes a key. Does nothing if it has been revoked before. */
-MUST_USE enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now);
+MUST_USE enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now, const struct actor *by);
 /* Lists the keys of an author by created_at. */
 typedef bool (*store_key_fn)(void *ctx, const struct api_key *key);
 MUST_USE enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, void *ctx);
-/* Sets the key's last_used_at to `at`, unless the stored time is newer. */
-MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at);
+/* Sets the key's last_used_at to `at`, unless the stored time is newer. `address` is that of the client, for
+ * the entry of the audit log about the first use; p == NULL: unknown. */
+MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at, struct str address);
 
 /* --- books --- */
 
@@ -68,19 +80,29 @@ MUST_USE enum err store_find_video(struct store *s, struct arena *a, const struc
                                    struct video *out);
 /* Reads a video by row. */
 MUST_USE enum err store_get_video(struct store *s, struct arena *a, int64_t video_row, struct video *out);
-/* Inserts a video with its posts, and sets video->row and video->recent. Does not assign the platforms' post
+/* Inserts a video with its posts, and sets video->row and video->days. Does not assign the platforms' post
  * ids to the video: call store_put_post_key() for each post. */
 MUST_USE enum err store_insert_video(struct store *s, struct video *video);
 /* Writes the members that an import line can change: book, posted_at, title, thumbnail_url, posts. */
 MUST_USE enum err store_update_video(struct store *s, const struct video *video);
 /* Writes the members that a step can change: views, baseline, first_reading_at, updated_at, threshold,
- * baseline_pending, posts, milestones, recent days. With `went_viral` also writes went_viral_at and
+ * baseline_pending, posts, milestones, days. With `went_viral` also writes went_viral_at and
  * views_when_viral. `video` must come from a find, get, insert or save of the same transaction. */
 MUST_USE enum err store_save_counts(struct store *s, const struct video *video, bool went_viral);
-/* Like store_save_counts(), and adds `gained` views to the video's gains of `day`. `day` must not be older
- * than the newest day with a gain. */
-MUST_USE enum err store_save_gain(struct store *s, struct video *video, bool went_viral, int32_t day,
-                                  int64_t gained);
+/* Like store_save_counts(), and adds `gained` views to the video's gains of `day`; video->days is then in the
+ * arena. Precondition: video->views already includes `gained`. Returns ERR_CORRUPT if `day` is older than the
+ * newest day with a gain. */
+MUST_USE enum err store_save_gain(struct store *s, struct arena *a, struct video *video, bool went_viral,
+                                  int32_t day, int64_t gained);
+
+/* Records `count` days of gains, ascending, for a video that has no gains yet; video->days is then in the
+ * arena. Does not save the video: call store_save_counts() afterwards. */
+MUST_USE enum err store_restore_gains(struct store *s, struct arena *a, struct video *video,
+                                      const struct day_gain *days, size_t count);
+/* Reads all days on which the video has gained views, ascending. `*days` is valid until the next call with
+ * this store that reads or records days. */
+MUST_USE enum err store_read_all_days(struct store *s, const struct video *video,
+                                      const struct day_gain **days, size_t *count);
 
 /* --- the platforms' ids of posts --- */
 
@@ -90,20 +112,21 @@ struct post_owner {
 /* Finds the video that has the post with this id. */
 MUST_USE enum err store_find_post(struct store *s, enum platform platform, struct str post_id,
                                   struct post_owner *out);
-/* Assigns the id to the video. Returns ERR_EXISTS if the id belongs to another video. */
+/* Assigns a platform's post id to the video. Returns ERR_EXISTS if the id belongs to another video. */
 MUST_USE enum err store_put_post_key(struct store *s, enum platform platform, struct str post_id,
                                      int64_t video_row);
-/* Deletes the assignment of the id. */
+/* Deletes the assignment of a platform's post id to its video. */
 MUST_USE enum err store_delete_post_key(struct store *s, enum platform platform, struct str post_id);
 
 /* --- rules --- */
 
-/* Lists the newest `limit` videos of the author that have a reading and were posted at or before `posted_to`,
- * by (posted_at, id), descending. `out` has room for `limit` videos. */
+/* A video that others are compared with to decide whether they are viral. */
 struct comparable {
     int64_t video_row;
     int64_t views;
 };
+/* Lists the newest `limit` videos of the author that have a reading and were posted at or before `posted_to`,
+ * by (posted_at, id), descending. `out` has room for `limit` videos. */
 MUST_USE enum err store_list_comparables(struct store *s, int64_t author_row, int64_t posted_to, int limit,
                                          struct comparable *out, size_t *count);
 
@@ -111,10 +134,20 @@ MUST_USE enum err store_list_comparables(struct store *s, int64_t author_row, in
  * that no id is issued twice. */
 MUST_USE enum err store_insert_event(struct store *s, struct event *event, int64_t now);
 
+/* Reads, in one snapshot, all events of an author by id, then all of the author's videos by row, including
+ * those that are not posted. Not for request handlers: the duration depends on the size of the account. */
+struct feed_reader {
+    void (*on_event)(void *ctx, const struct event *event);
+    void (*on_video)(void *ctx, const struct video *video);
+    void *ctx;
+};
+MUST_USE enum err store_read_feed(struct store *s, int64_t author_row, const struct feed_reader *reader);
+
 /* Lists at most `limit` videos whose baseline waits for the finalizing of an import, ordered by author. */
 struct pending_video {
     int64_t author_row, video_row;
 };
-MUST_USE enum err store_list_pending(struct store *s, struct pending_video *out, size_t limit, size_t *count);
+MUST_USE enum err store_list_pending_videos(struct store *s, struct pending_video *out, size_t limit,
+                                            size_t *count);
 
 #endif

@@ -1,28 +1,29 @@
 /* Write transactions, and the event ids that they issue. */
 #include "base/check.h"
+#include "store/author_archive.h"
 #include "store/handle.h"
 #include "store/write.h"
 
 enum err store_begin(struct store *s)
 {
-    CHECK(!db_in_transaction(&s->db));
+    CHECK(!sql_in_transaction(s->sql));
     s->last_event_id = 0;
     /* BEGIN IMMEDIATE, because a transaction that begins with a read fails instead of waiting for another
      * writer. */
-    return db_run(&s->db, db_use(&s->db, QUERY_BEGIN_WRITE));
+    return sql_run(s->sql, sql_use(s->sql, QUERY_BEGIN_WRITE));
 }
 
 enum err store_commit(struct store *s)
 {
-    CHECK(db_in_transaction(&s->db));
+    CHECK(sql_in_transaction(s->sql));
     enum err err = OK;
     if (s->last_event_id) {
-        struct sqlite3_stmt *q = db_use(&s->db, QUERY_SET_LAST_EVENT_ID);
-        db_bind_i64(q, 1, s->last_event_id);
-        err = db_write(&s->db, q);
+        struct sql_statement *q = sql_use(s->sql, QUERY_SET_LAST_EVENT_ID);
+        sql_bind_i64(q, 1, s->last_event_id);
+        err = sql_write(s->sql, q);
     }
     if (!err)
-        err = db_run(&s->db, db_use(&s->db, QUERY_COMMIT));
+        err = sql_run(s->sql, sql_use(s->sql, QUERY_COMMIT));
     if (err)
         store_rollback(s);
     return err;
@@ -30,41 +31,58 @@ enum err store_commit(struct store *s)
 
 void store_rollback(struct store *s)
 {
-    /* After some errors, such as a full disk, SQLite has rolled back already. */
-    if (db_in_transaction(&s->db) && db_run(&s->db, db_use(&s->db, QUERY_ROLLBACK)))
-        CHECK(!db_in_transaction(&s->db));
+    /* After some errors, such as a full disk, SQLite itself has rolled back the transaction. */
+    if (sql_in_transaction(s->sql) && sql_run(s->sql, sql_use(s->sql, QUERY_ROLLBACK)))
+        CHECK(!sql_in_transaction(s->sql));
 }
 
 static enum err insert_event(struct store *s, const struct event *event)
 {
     bool viral = event->type == EVENT_WENT_VIRAL;
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_EVENT_INSERT);
-    db_bind_i64(q, 1, event->author_row);
-    db_bind_i64(q, 2, event->id);
-    db_bind_i64(q, 3, event->video_row);
-    db_bind_i64(q, 4, event->type);
-    db_bind_i64(q, 5, event->occurred_at);
-    db_bind_i64(q, 6, event->value);
-    db_bind_i64_or_null(q, 7, viral ? event->threshold : COUNT_NONE, COUNT_NONE);
-    db_bind_i64_or_null(q, 8, viral ? event->median : COUNT_NONE, COUNT_NONE);
-    return db_write(&s->db, q);
+    struct sql_statement *q = sql_use(s->sql, QUERY_EVENT_INSERT);
+    sql_bind_i64(q, 1, event->author_row);
+    sql_bind_i64(q, 2, event->id);
+    sql_bind_i64(q, 3, event->video_row);
+    sql_bind_i64(q, 4, event->type);
+    sql_bind_i64(q, 5, event->occurred_at);
+    sql_bind_i64(q, 6, event->value);
+    sql_bind_i64_or_null(q, 7, viral ? event->threshold : COUNT_NONE, COUNT_NONE);
+    sql_bind_i64_or_null(q, 8, viral ? event->median : COUNT_NONE, COUNT_NONE);
+    return sql_write(s->sql, q);
+}
+
+static enum err set_author_last_event(struct store *s, const struct event *event)
+{
+    struct sql_statement *q = sql_use(s->sql, QUERY_AUTHOR_SET_LAST_EVENT_ID);
+    sql_bind_i64(q, 1, event->author_row);
+    sql_bind_i64(q, 2, event->id);
+    return sql_write(s->sql, q);
 }
 
 enum err store_insert_event(struct store *s, struct event *event, int64_t now)
 {
-    CHECK(db_in_transaction(&s->db));
+    CHECK(sql_in_transaction(s->sql));
     enum err err = OK;
     if (!s->last_event_id)
-        err = db_one_i64(&s->db, db_use(&s->db, QUERY_LAST_EVENT_ID), &s->last_event_id);
+        err = sql_one_i64(s->sql, sql_use(s->sql, QUERY_LAST_EVENT_ID), &s->last_event_id);
     if (err)
-        return err == ERR_NOT_FOUND ? db_damaged(&s->db, "last_event_id") : err;
+        return err == ERR_NOT_FOUND ? sql_report_damage(s->sql, "last_event_id") : err;
     event->id = s->last_event_id + 1 > now ? s->last_event_id + 1 : now;
     s->last_event_id = event->id;
     err = insert_event(s, event);
+    return err ? err : set_author_last_event(s, event);
+}
+
+enum err store_restore_event(struct store *s, const struct event *event)
+{
+    CHECK(sql_in_transaction(s->sql));
+    enum err err = OK;
+    if (!s->last_event_id)
+        err = sql_one_i64(s->sql, sql_use(s->sql, QUERY_LAST_EVENT_ID), &s->last_event_id);
     if (err)
-        return err;
-    struct sqlite3_stmt *q = db_use(&s->db, QUERY_AUTHOR_SET_LAST_EVENT_ID);
-    db_bind_i64(q, 1, event->author_row);
-    db_bind_i64(q, 2, event->id);
-    return db_write(&s->db, q);
+        return err == ERR_NOT_FOUND ? sql_report_damage(s->sql, "last_event_id") : err;
+    if (event->id > s->last_event_id)
+        s->last_event_id = event->id;
+    err = insert_event(s, event);
+    return err ? err : set_author_last_event(s, event);
 }

@@ -17,12 +17,12 @@
 
 #include <stdlib.h>
 
-/* Far above the number of open requests. */
+/* The maximum number of waiting jobs, far above the number of open requests. */
 enum { WRITER_JOBS_MAX = 10000 };
 
 struct writer {
     uv_loop_t *loop;
-    struct store *store; /* used on the pool thread while `busy` */
+    struct store *store; /* the pool thread uses it while `busy` is true */
     struct ticket_lock *write_lock;
     uv_work_t work;
     bool busy;
@@ -73,9 +73,9 @@ static void on_work(uv_work_t *work)
     struct writer *w = work->data;
     ticket_lock_acquire(w->write_lock);
     int64_t start_us = clock_work_us();
-    uint64_t failures = store_failures(w->store);
+    uint64_t failures = store_get_failure_count(w->store);
     w->result = run_job(w->store, w->first);
-    w->database_failed = w->result && store_failures(w->store) > failures;
+    w->database_failed = w->result && store_get_failure_count(w->store) > failures;
     w->took_us = clock_work_us() - start_us;
     ticket_lock_release(w->write_lock);
 }
@@ -117,14 +117,15 @@ static void run_next(struct writer *w)
 static void count_job(struct writer *w)
 {
     struct writer_counts *c = &w->counts;
-    int64_t now_ms = clock_mono_ms();
     metrics_observe(&c->times, w->took_us);
     c->waiting--;
     c->failed += w->database_failed;
-    if (w->database_failed)
-        c->failed_ms = now_ms;
-    else if (!w->result)
-        c->succeeded_ms = now_ms;
+    if (w->database_failed) {
+        c->failed_ms = clock_mono_ms();
+        c->is_failing = true;
+    } else if (!w->result) {
+        c->is_failing = false;
+    }
 }
 
 static void on_finished(uv_work_t *work, int status)
@@ -138,7 +139,7 @@ static void on_finished(uv_work_t *work, int status)
         w->last = &w->first;
     count_job(w);
     w->busy = false;
-    /* Precedes `done`, which may free the job or submit other jobs. */
+    /* Start the next job before calling `done`, which may free this job or submit others. */
     run_next(w);
     job->done(job, result);
 }

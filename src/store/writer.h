@@ -38,10 +38,11 @@ struct ticket_lock *writer_lock(struct writer *w);
 MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
 
 struct writer_counts {
-    int waiting;                     /* including the running job */
-    uint64_t failed;                 /* jobs that failed because of the database, not by their own result */
-    int64_t succeeded_ms, failed_ms; /* monotonic time of the last success or failure; 0: none */
-    struct metrics_times times;      /* duration of the transactions */
+    int waiting;       /* including the running job */
+    uint64_t failed;   /* jobs that failed because of the database, not by their own result */
+    int64_t failed_ms; /* monotonic time of the last such failure */
+    bool is_failing;   /* whether no job has succeeded since then */
+    struct metrics_duration_histogram times; /* duration of the transactions */
 };
 /* Returns the counters. They are valid until writer_close(). */
 const struct writer_counts *writer_counts(const struct writer *w);

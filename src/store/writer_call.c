@@ -8,7 +8,8 @@
 #include <string.h>
 
 struct writer_call {
-    struct writer_job job; /* first member: a job is cast to its call */
+    struct writer_job
+        job; /* must be the first member, because a pointer to the job is cast to a pointer to the call */
     struct waiter *waiter; /* NULL if the waiter was canceled */
     enum err *result;
     void *data;

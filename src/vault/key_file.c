@@ -2,6 +2,9 @@
 #include "vault/key_file.h"
 
 #include "base/check.h"
+#include "base/file_owner.h"
+#include "vault/key_credential.h"
+#include "base/file_target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +23,12 @@ static enum err check_file(int fd, const char *path, struct stat *is, struct err
         return error_set(error, ERR_IO, "cannot read the key file %s: %s", path, strerror(errno));
     if (!S_ISREG(is->st_mode))
         return error_set(error, ERR_INVALID, "the key file %s is not a regular file", path);
+    if (is->st_size > FILE_MAX_BYTES)
+        return error_set(error, ERR_INVALID, "%s is too large to be a key file", path);
+    /* systemd protects the directory of a credential. The file's group permissions may be the mask of an ACL.
+     */
+    if (key_credential_contains(path))
+        return OK;
     /* Root may run commands on the key file of a server that runs as another user. */
     if (is->st_uid != geteuid() && geteuid() != 0)
         return error_set(error, ERR_INVALID,
@@ -30,8 +39,6 @@ static enum err check_file(int fd, const char *path, struct stat *is, struct err
         return error_set(error, ERR_INVALID,
                          "other users can access the key file %s (mode %03o): run chmod 600 %s", path,
                          (unsigned)is->st_mode & 0777, path);
-    if (is->st_size > FILE_MAX_BYTES)
-        return error_set(error, ERR_INVALID, "%s is too large to be a key file", path);
     return OK;
 }
 
@@ -167,15 +174,15 @@ static bool write_all(int fd, const char *text, size_t len)
     return fsync(fd) == 0;
 }
 
-/* If root replaces the file, its owner stays the same, so that the server can still read it. */
-static bool copy_owner(int fd, const char *of)
+/* If root writes the file, it gets the owner of `model`, so that the server can read it. */
+static bool copy_owner(int fd, const char *model)
 {
-    struct stat is;
-    return geteuid() != 0 || stat(of, &is) != 0 || fchown(fd, is.st_uid, is.st_gid) == 0;
+    struct file_owner owner;
+    return geteuid() != 0 || !file_owner_of(model, &owner) || fchown(fd, owner.uid, owner.gid) == 0;
 }
 
 /* Writes a new file and syncs it. The caller moves it to its final name. */
-static bool write_new_file(const char *path, const char *of, const struct key_list *keys)
+static bool write_new_file(const char *path, const char *model, const struct key_list *keys)
 {
     char text[FILE_MAX_BYTES];
     if (unlink(path) != 0 && errno != ENOENT)
@@ -183,7 +190,7 @@ static bool write_new_file(const char *path, const char *of, const struct key_li
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    bool ok = copy_owner(fd, of) && write_all(fd, text, print_keys(keys, text));
+    bool ok = copy_owner(fd, model) && write_all(fd, text, print_keys(keys, text));
     sodium_memzero(text, sizeof text);
     return close(fd) == 0 && ok;
 }
@@ -204,12 +211,21 @@ static bool sync_directory(const char *path)
     return ok;
 }
 
-enum err key_file_write(const char *path, const struct key_list *keys, bool replace, struct error *error)
+enum err key_file_write(const char *path, const char *model, const struct key_list *keys, bool replace,
+                        struct error *error)
 {
-    char new_path[PATH_MAX];
+    char new_path[PATH_MAX], resolved[FILE_PATH_MAX];
+    /* Follows a symbolic link: if the link itself were replaced, its target would still contain the old keys.
+     */
+    if (replace) {
+        enum err err = file_target_resolve(path, resolved, error);
+        if (err)
+            return err;
+        path = resolved;
+    }
     if (snprintf(new_path, sizeof new_path, "%s.new", path) >= (int)sizeof new_path)
         return error_set(error, ERR_INVALID, "the path of the key file is too long");
-    bool ok = write_new_file(new_path, path, keys);
+    bool ok = write_new_file(new_path, model, keys);
     /* link() fails if the file exists; rename() would replace it. */
     ok = ok && (replace ? rename(new_path, path) : link(new_path, path)) == 0;
     int code = errno;

@@ -8,7 +8,9 @@
  * file is only changed inside a write transaction, and rows are only sealed inside one (seal.h), so that no
  * row is sealed with a key that is being removed. */
 #include "base/check.h"
+#include "vault/key_credential.h"
 #include "vault/tokens.h"
+#include "vault/webhook_secrets.h"
 #include "store/write.h"
 
 #include <stdio.h>
@@ -125,7 +127,7 @@ static enum err reseal_all(struct rotation *r)
         if (err)
             return err;
     }
-    return OK;
+    return webhook_secrets_reseal(r->store, r->keys, r->current_key, &r->result->resealed, r->error);
 }
 
 /* ---- the key file ---- */
@@ -148,7 +150,7 @@ static enum err count_old_rows(struct rotation *r)
         if (err)
             return err;
     }
-    return OK;
+    return webhook_secrets_count_old(r->store, r->current_key, &r->old_rows);
 }
 
 static enum err add_key(struct rotation *r)
@@ -234,9 +236,14 @@ enum err key_rotation_run(const struct config *config, struct store *s, struct k
 {
     struct rotation r = {.path = config->secrets.key_file, .store = s, .result = result, .error = error};
     *result = (struct key_rotation_result){.key_id = 0};
-    arena_init(&r.arena, ARENA_BYTES);
-    const enum err err = rotate_keys(&r);
-    seal_keys_close(r.keys);
-    arena_fini(&r.arena);
+    struct file_lock lock;
+    enum err err = key_credential_lock_exclusive(&lock, config, error);
+    if (!err) {
+        arena_init(&r.arena, ARENA_BYTES);
+        err = rotate_keys(&r);
+        seal_keys_close(r.keys);
+        arena_fini(&r.arena);
+    }
+    file_lock_close(&lock);
     return err;
 }

@@ -24,7 +24,7 @@ static enum err read_limits(struct store *s, int64_t now_ms, struct platform_hea
                                       LIMIT_BACKLOG, LIMIT_LAST_SUCCESS,   LIMIT_COMBINED};
     struct platform_limit limit[LIMITS];
     for (int i = 0; i < LIMITS; i++) {
-        const enum err err = store_get_limit(s, (int)out->api, names[i], &limit[i]);
+        const enum err err = store_get_platform_limit(s, (int)out->api, names[i], &limit[i]);
         if (err == ERR_NOT_FOUND)
             limit[i] = (struct platform_limit){.value = 0, .until = TIME_NONE};
         else if (err)

@@ -2,8 +2,10 @@
 #include "vault/seal.h"
 
 #include "base/check.h"
+#include "vault/key_credential.h"
 #include "vault/key_file.h"
 
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,8 @@ _Static_assert(SEAL_KEY_LEN == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "the
 struct seal_keys {
     char *path; /* NULL: no key file */
     struct stat is;
-    struct key_list *list; /* from sodium_malloc(): locked, wiped when freed */
+    /* Allocated with sodium_malloc(), which locks the memory and wipes it when it is freed. */
+    struct key_list *list;
 };
 
 static struct key_list *list_new(void)
@@ -34,7 +37,10 @@ static struct key_list *list_new(void)
 enum err seal_keys_open(struct seal_keys **out, const char *path, struct error *error)
 {
     struct seal_keys *keys = xcalloc(1, sizeof *keys);
+    char credential[PATH_MAX];
     keys->list = list_new();
+    if (path && key_credential_find(path, credential, sizeof credential))
+        path = credential;
     if (path && *path) {
         enum err err = key_file_read(path, keys->list, &keys->is, error);
         if (err) {
@@ -201,12 +207,12 @@ enum err seal_decrypt(struct seal_keys *keys, const struct seal_place *place, st
 
 /* ---- changing the file ---- */
 
-enum err seal_create_key_file(const char *path, struct error *error)
+enum err seal_create_key_file(const char *path, const char *database, struct error *error)
 {
     struct key_list *list = list_new();
     key_file_generate(list, &list->entries[0]);
     list->count = 1;
-    enum err err = key_file_write(path, list, false, error);
+    enum err err = key_file_write(path, database, list, false, error);
     sodium_free(list);
     return err;
 }
@@ -224,7 +230,7 @@ static enum err insert_key(const char *path, struct key_list *list, struct error
     list->entries[0] = fresh;
     list->count++;
     sodium_memzero(&fresh, sizeof fresh);
-    return key_file_write(path, list, true, error);
+    return key_file_write(path, path, list, true, error);
 }
 
 enum err seal_add_key(const char *path, uint32_t *id, struct error *error)
@@ -247,7 +253,7 @@ enum err seal_remove_old_keys(const char *path, struct error *error)
     enum err err = key_file_read(path, list, &is, error);
     if (!err && list->count > 1) {
         list->count = 1;
-        err = key_file_write(path, list, true, error);
+        err = key_file_write(path, path, list, true, error);
     }
     sodium_free(list);
     return err;

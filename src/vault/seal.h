@@ -30,7 +30,8 @@ enum {
 
 enum seal_column { SEAL_ACCESS, SEAL_REFRESH, SEAL_VERIFIER };
 
-/* The column that contains the sealed bytes. */
+/* The place of sealed bytes in the database. Sealed bytes can be decrypted only for the place for which they
+ * were encrypted. */
 struct seal_place {
     int64_t author_row;
     int api;
@@ -41,14 +42,14 @@ struct seal_place {
 /* The keys of a key file, in locked memory if the system permits. Not thread-safe. */
 struct seal_keys;
 
-/* Reads the key file `path`. If `path` is NULL or "", there are no keys: encryption and decryption return
- * ERR_NOT_FOUND. Returns ERR_NOT_FOUND if the file does not exist, ERR_INVALID if it is not a key file or
- * other users can access it, or ERR_IO if it cannot be read. The error's text names the file but does not
- * quote its contents. */
+/* Reads the key file `path`, or the credential that replaces it (key_credential.h). If `path` is NULL or "",
+ * there are no keys: encryption and decryption return ERR_NOT_FOUND. Returns ERR_NOT_FOUND if the file does
+ * not exist, ERR_INVALID if it is not a key file or other users can access it, or ERR_IO if it cannot be
+ * read. The error's text names the file but does not quote its contents. */
 MUST_USE enum err seal_keys_open(struct seal_keys **out, const char *path, struct error *error);
 /* Wipes and frees the keys. `keys` may be NULL. */
 void seal_keys_close(struct seal_keys *keys);
-/* Returns true if there is at least one key. */
+/* Returns true if the key file contains at least one key. */
 bool seal_has_keys(const struct seal_keys *keys);
 
 /* Encrypts `plain` with the file's current first key and appends the sealed bytes to `out`. Call in the write
@@ -70,8 +71,9 @@ bool seal_has_key(const struct seal_keys *keys, uint32_t id);
 
 /* ---- the key file ---- */
 
-/* Creates a key file with one random key and mode 0600. Returns ERR_EXISTS if the file exists. */
-MUST_USE enum err seal_create_key_file(const char *path, struct error *error);
+/* Creates a key file with one random key and mode 0600. Returns ERR_EXISTS if the file exists. If the
+ * superuser calls it, the file gets the owner of the database `database`, or of its directory. */
+MUST_USE enum err seal_create_key_file(const char *path, const char *database, struct error *error);
 /* Inserts a new random key as the first one; `*id` receives its id. Replaces the file atomically and syncs it
  * to disk. */
 MUST_USE enum err seal_add_key(const char *path, uint32_t *id, struct error *error);

@@ -21,12 +21,13 @@ MUST_USE enum err vault_check(const struct config *config, struct store *s, stru
 MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
                                 struct error *error);
 
-/* Seals all rows with a new key while servers and runs continue (`viewtally secrets rotate`). Uses many
- * transactions. May be interrupted at any point and run again. */
+/* What a key rotation has done. */
 struct key_rotation_result {
     uint32_t key_id; /* id of the new key; 0: not created yet */
     int64_t resealed;
 };
+/* Seals all rows with a new key while servers and runs continue (`viewtally secrets rotate`). Uses many
+ * transactions. May be interrupted at any point and run again. */
 MUST_USE enum err key_rotation_run(const struct config *config, struct store *s,
                                    struct key_rotation_result *result, struct error *error);
 

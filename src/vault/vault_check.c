@@ -1,6 +1,7 @@
 /* Checks whether the sealed rows of the database can be decrypted. */
 #include "base/check.h"
 #include "vault/token_vault.h"
+#include "vault/webhook_secrets.h"
 
 #include <stdio.h>
 
@@ -21,7 +22,7 @@ struct inspection {
     struct key_result results[SEAL_KEYS_MAX];
     size_t result_count;
     enum err err;
-    struct key_result at; /* the key and account that `err` refers to */
+    struct key_result at; /* the key and the account for which `err` occurred */
 };
 
 static struct key_result *result_of(struct inspection *l, uint32_t id)
@@ -112,9 +113,10 @@ static void explain(const struct inspection *l, const char *path, struct error *
                                ? platform_desc((enum platform_api)l->at.api)->title
                                : "a platform";
     if (!*path)
-        (void)error_set(
-            error, l->err,
-            "the database contains tokens of platform accounts, but [secrets] key_file is not set");
+        (void)error_set(error, l->err,
+                        "the database contains tokens of platform accounts, but [secrets] key_file is not "
+                        "set: set it to the key file that "
+                        "sealed them, or restore that file from its own backup");
     else if (l->err == ERR_NOT_FOUND)
         (void)error_set(
             error, l->err,
@@ -144,6 +146,8 @@ enum err vault_inspect(const struct config *config, struct store *s, bool all, i
     if (l.err)
         explain(&l, path, error);
     *rows = l.rows;
+    if (!err && !l.err)
+        err = webhook_secrets_inspect(s, l.keys, all, path, rows, error);
     seal_keys_close(l.keys);
     return err ? err : l.err;
 }

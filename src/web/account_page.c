@@ -1,7 +1,9 @@
-/* /account: change the password, and sign out on all devices. */
+/* /account: change the password, sign out on all devices, and download the data (export_page.h). */
 #include "auth/password.h"
 #include "auth/sign_in_limiter.h"
 #include "base/clock.h"
+#include "web/audit_list.h"
+#include "web/export_page.h"
 #include "web/session_start.h"
 #include "web/form_field.h"
 #include "web/page.h"
@@ -27,7 +29,7 @@ static void write_password_form(struct request *r, const char *error, const char
 {
     struct buf *b = &r->res.body;
     HTML(b, "<section class=\"card\"><h2>Password</h2>\n");
-    page_form(r, STR("/account/password"));
+    page_write_form(r, STR("/account/password"));
     form_field_write(b, &(struct form_field){.id = "current",
                                              .label = "Current password",
                                              .type = "password",
@@ -52,7 +54,7 @@ static void write_sign_out(struct request *r)
     HTML(b,
          "<section class=\"card\"><h2>Sign out everywhere</h2>\n<p>Signs you out on every device, including "
          "this one. API keys and connected apps keep working.</p>\n");
-    page_form(r, STR("/account/sign-out"));
+    page_write_form(r, STR("/account/sign-out"));
     HTML(b, "<button class=\"danger\">Sign out everywhere</button></form></section>\n");
 }
 
@@ -64,7 +66,8 @@ static enum next show(struct request *r, const char *error, const char *new_erro
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Account"), .current = "/account"});
     if (page->by_proxy) {
         HTML(b, "<p>Your organization signed you in, so there is no password to change here.</p>");
-        return page_end(r);
+        export_form_write(r, NULL);
+        return audit_list_end_page(r);
     }
     if (page->viewer.login.p) {
         HTML(b, "<p>Your sign-in name is <strong>");
@@ -75,7 +78,8 @@ static enum next show(struct request *r, const char *error, const char *new_erro
     write_password_form(r, error, new_error);
     write_sign_out(r);
     HTML(b, "</div>");
-    return page_end(r);
+    export_form_write(r, NULL);
+    return audit_list_end_page(r);
 }
 
 static enum next account_step(struct request *r)
@@ -126,7 +130,7 @@ static enum next password_made_step(struct request *r)
                        sizeof change->write);
 }
 
-/* A signed-in browser counts as a known device. */
+/* Returns the attempt for the limiter. A signed-in browser counts as a known device. */
 static struct sign_in_attempt attempt_of(const struct request *r)
 {
     const struct page_context *page = page_context_of(r);
@@ -145,7 +149,7 @@ static enum next current_checked_step(struct request *r)
     if (!change->call.matches)
         return show(r, "This is not your current password.", NULL);
     const struct sign_in_attempt attempt = attempt_of(r);
-    sign_in_limiter_succeeded(page->web->sign_in_limiter, &attempt, clock_mono_ms());
+    sign_in_limiter_record_success(page->web->sign_in_limiter, &attempt, clock_mono_ms());
     r->step = password_made_step;
     return password_hash(page->web->passwords, &r->wait, &change->call,
                          form_get(&page->form, STR("password")));

@@ -14,7 +14,7 @@ struct connected_app {
     struct uuid key_id;
     struct str name, home_url;
     int64_t connected_at, read_at; /* read_at is TIME_NONE if the app has never polled */
-    int lag;                       /* events not read yet, or LAG_UNKNOWN */
+    int lag;                       /* number of events that the app has not read yet, or LAG_UNKNOWN */
 };
 
 struct apps_list {
@@ -36,9 +36,9 @@ static void write_actions(struct request *r, const struct connected_app *app)
     char id[UUID_TEXT_LEN];
     uuid_format(&app->key_id, id);
     HTML(b, "<p class=\"row\"><a class=\"button danger\"");
-    page_link(r, "href", arena_printf(&r->arena, "/apps/%.*s", UUID_TEXT_LEN, id));
+    page_write_link(r, "href", arena_printf(&r->arena, "/apps/%.*s", UUID_TEXT_LEN, id));
     HTML(b, ">Disconnect<span class=\"sr\"> ");
-    html_name(b, app->name);
+    html_isolated_text(b, app->name);
     HTML(b, "</span></a>");
     if (app->home_url.p && html_link_is_safe(app->home_url)) {
         HTML(b, "<a rel=\"noreferrer\"");
@@ -64,7 +64,7 @@ static void write_app(struct request *r, const struct connected_app *app, int64_
 {
     struct buf *b = &r->res.body;
     HTML(b, "<section class=\"card\"><h2>");
-    html_name(b, app->name);
+    html_isolated_text(b, app->name);
     HTML(b, "</h2><dl class=\"facts\"><dt>Connected</dt><dd>");
     html_time_ago(b, app->connected_at, now);
     HTML(b, "</dd><dt>Last read</dt><dd>");

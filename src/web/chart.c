@@ -3,6 +3,7 @@
 #include "web/chart.h"
 
 #include "base/check.h"
+#include "base/plural.h"
 #include "web/html.h"
 #include "web/humanize.h"
 
@@ -25,7 +26,7 @@ int64_t chart_grid_step(int64_t max)
 struct plot {
     const struct chart *chart;
     int64_t max, step,
-        top; /* in views: the highest bar, the distance between grid lines, and the highest grid line */
+        top; /* numbers of views: of the highest bar, between grid lines, and of the highest grid line */
     int viral_days;
 };
 
@@ -75,10 +76,8 @@ static void write_viral_note(struct buf *b, const struct chart *c, int32_t viral
 {
     if (c->one_video)
         HTML(b, "went viral");
-    else if (viral == 1)
-        HTML(b, "1 video went viral");
     else
-        buf_printf(b, "%d videos went viral", (int)viral);
+        buf_printf(b, "%d video%s went viral", (int)viral, plural(viral, "", "s"));
 }
 
 static void write_star(struct buf *b, double x, double y)
@@ -135,7 +134,7 @@ static void write_date(struct buf *b, const struct plot *p, size_t i, const char
     HTML(b, "</text>");
 }
 
-/* The first, middle and last date: a phone has no room for more. */
+/* Writes the first, the middle and the last date. A phone has no room for more. */
 static void write_dates(struct buf *b, const struct plot *p)
 {
     size_t n = p->chart->count;
@@ -157,7 +156,7 @@ static void write_description(struct buf *b, const struct plot *p)
     size_t best = 0;
     int64_t sum = 0;
     for (size_t i = 0; i < c->count; i++) {
-        sum = count_sum(sum, c->days[i].views);
+        sum = count_add_saturating(sum, c->days[i].views);
         best = c->days[i].views > c->days[best].views ? i : best;
     }
     HTML(b, "From ");
@@ -175,7 +174,7 @@ static void write_description(struct buf *b, const struct plot *p)
         HTML(b, ".");
     }
     if (p->viral_days) {
-        buf_printf(b, " %d day%s marked because ", p->viral_days, p->viral_days == 1 ? " is" : "s are");
+        buf_printf(b, " %d day%s marked because ", p->viral_days, plural(p->viral_days, " is", "s are"));
         buf_append(b, c->one_video ? STR("the video went viral.") : STR("a video went viral."));
     }
 }

@@ -22,9 +22,9 @@ struct chart_day {
 
 struct chart {
     const char *id;   /* prefix of element ids; a literal, unique on the page */
-    struct str title; /* plain text, for example "Views per day" */
+    struct str title; /* title as plain text, for example "Views per day" */
     bool one_video;   /* the chart shows one video, so its text is "went viral", not "2 videos went viral" */
-    const struct chart_day *days; /* consecutive dates in ascending order */
+    const struct chart_day *days; /* days with consecutive dates in ascending order */
     size_t count;                 /* at most CHART_DAYS_MAX; if 0, a sentence is written instead of a chart */
 };
 
@@ -35,7 +35,7 @@ void chart_write(struct buf *b, const struct chart *c);
  * the form 1, 2 or 5 times a power of ten, at least 1, with which at most four grid lines are needed. */
 int64_t chart_grid_step(int64_t max);
 
-/* Writes a horizontal bar with the CSS class `class`. It is filled to `part` / `whole`. */
+/* Writes a horizontal bar with the CSS class `class`. The bar is filled to `part` / `whole`. */
 void chart_write_meter(struct buf *b, const char *class, int64_t part, int64_t whole);
 
 #endif

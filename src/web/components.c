@@ -9,7 +9,7 @@ struct str component_video_title(struct str title, const struct book_ref *book)
 {
     if (title.p)
         return title;
-    return book->title.p ? book->title : STR("Untitled");
+    return book->title.p ? book->title : UNTITLED;
 }
 
 void component_video_link(struct request *r, const struct video_ref *v, const struct book_ref *book)
@@ -17,9 +17,9 @@ void component_video_link(struct request *r, const struct video_ref *v, const st
     char id[UUID_TEXT_LEN];
     uuid_format(&v->id, id);
     HTML(&r->res.body, "<a");
-    page_link(r, "href", arena_printf(&r->arena, "/videos/%.*s", UUID_TEXT_LEN, id));
+    page_write_link(r, "href", arena_printf(&r->arena, "/videos/%.*s", UUID_TEXT_LEN, id));
     HTML(&r->res.body, ">");
-    html_name(&r->res.body, component_video_title(v->title, book));
+    html_isolated_text(&r->res.body, component_video_title(v->title, book));
     HTML(&r->res.body, "</a>");
 }
 
@@ -89,6 +89,20 @@ void component_viral_comparison(struct buf *b, int64_t views, int64_t threshold,
     }
 }
 
+void component_viral_summary(struct buf *b, const struct video *v)
+{
+    const int64_t median = v->viral.median;
+    HTML(b, "at ");
+    html_quantity(b, v->views_when_viral, "view", "views");
+    HTML(b, ", ");
+    component_viral_comparison(b, v->views_when_viral, v->viral.threshold, median);
+    if (median != COUNT_NONE && median > 0 && v->views - v->views_when_viral > median / 10) {
+        HTML(b, "; now ");
+        format_multiplier(b, v->views, median);
+        HTML(b, " that");
+    }
+}
+
 void component_platform_list(struct buf *b, const struct video *v)
 {
     for (size_t i = 0; i < v->post_count; i++) {
@@ -103,7 +117,7 @@ static void write_viral(struct buf *b, const struct video *v)
     if (v->went_viral_at == TIME_NONE)
         return;
     HTML(b, "<div class=\"small\"><span class=\"badge viral\">Viral</span> ");
-    component_viral_comparison(b, v->views_when_viral, v->viral.threshold, v->viral.median);
+    component_viral_summary(b, v);
     HTML(b, "</div>");
 }
 

@@ -4,13 +4,16 @@
 #include "oauth/authorize.h"
 #include "oauth/codes.h"
 #include "oauth/redirect.h"
+#include "web/form_field.h"
 #include "web/page.h"
 #include "web/page_checks.h"
+#include "store/webhooks.h"
 #include "store/writer_call.h"
 
 struct consent_write {
     int64_t author_row;
-    size_t client_id_len, redirect_len;
+    size_t client_id_len, redirect_len, webhook_len;
+    char webhook_url[WEBHOOK_URL_MAX]; /* the one that the page has shown */
     char client_id[CLIENT_ID_MAX], redirect_uri[REDIRECT_MAX], challenge[PKCE_CHALLENGE_LEN];
     /* The result. */
     enum key_limit reached;
@@ -41,7 +44,7 @@ static enum next reject(struct request *r, const char *why)
     return page_error(r, 400, "%s Nothing was connected. The developer of the app can fix this.", why);
 }
 
-/* 303, because after a 307 the browser would send the form to the app, too (RFC 9700, 4.12). */
+/* Redirects with 303: after a 307, the browser would send the form to the app, too (RFC 9700, 4.12). */
 static enum next redirect_to_app(struct request *r, struct str to)
 {
     response_reset(r);
@@ -77,7 +80,7 @@ static void write_destination(struct buf *b, struct str uri)
     case REDIRECT_PRIVATE: HTML(b, "an app on this device that opens "); break;
     }
     HTML(b, "<strong>");
-    html_name(b, place);
+    html_isolated_text(b, place);
     HTML(b, "</strong>");
 }
 
@@ -90,14 +93,25 @@ static void write_facts(struct request *r)
         HTML(b, "<dt>Home page</dt><dd><a rel=\"noreferrer\"");
         html_link(b, "href", c->app.app.home_url);
         HTML(b, ">");
-        html_name(b, c->app.app.home_url);
+        html_isolated_text(b, c->app.app.home_url);
         HTML(b, "</a></dd>");
     }
     HTML(b, "<dt>Your account</dt><dd>");
-    html_name(b, page_context_of(r)->viewer.name);
+    html_isolated_text(b, page_context_of(r)->viewer.name);
     HTML(b, "</dd><dt>You will be sent to</dt><dd>");
     write_destination(b, c->request.redirect_uri);
     HTML(b, "</dd></dl>\n");
+}
+
+static void write_webhook(struct buf *b, struct str url)
+{
+    if (!url.p)
+        return;
+    HTML(b,
+         "<h2>It is also sent</h2>\n<p>each of your milestones and viral videos, as soon as it happens, to "
+         "the web address <strong>");
+    html_isolated_text(b, redirect_display_name(url));
+    HTML(b, "</strong>. This ends when you disconnect the app.</p>\n");
 }
 
 static enum next show(struct request *r)
@@ -107,22 +121,25 @@ static enum next show(struct request *r)
     struct buf *b = page_begin(
         r, &(struct page_frame){.title = STR("Connect an app"), .narrow = true, .own_heading = true});
     HTML(b, "<h1>Connect ");
-    html_name(b, c->app.app.name);
+    html_isolated_text(b, c->app.app.name);
     HTML(b, "?</h1>\n<p>The app ");
-    html_name(b, c->app.app.name);
+    html_isolated_text(b, c->app.app.name);
     HTML(b, " asks to read your numbers.</p>\n");
     write_facts(r);
     HTML(b, "<h2>It can read</h2>\n<ul><li>your name and your books</li>"
             "<li>your videos, with their views, likes, comments, shares and saves</li>"
             "<li>your views per day, your milestones, and which videos went viral</li></ul>\n"
             "<p>It cannot change anything and never sees your password. It keeps access until you disconnect "
-            "it under Connected apps. An earlier connection of the same app is replaced.</p>\n"
-            "<form method=\"post\"");
+            "it under Connected apps. An earlier connection of the same app is replaced.</p>\n");
+    write_webhook(b, c->app.app.webhook_url);
+    HTML(b, "<form method=\"post\"");
     html_link(
         b, "action",
         arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p, (int)r->query.len, r->query.p));
     HTML(b, ">");
-    page_form_token(r);
+    page_write_form_token(r);
+    if (c->app.app.webhook_url.p)
+        form_field_write_hidden(b, "webhook", c->app.app.webhook_url);
     HTML(b, "<div class=\"row\"><button name=\"decision\" value=\"allow\">Allow</button>"
             "<button class=\"quiet\" name=\"decision\" value=\"deny\">Deny</button></div></form>");
     return page_end(r);
@@ -143,7 +160,9 @@ static enum err write_code(struct store *store, void *data)
     const struct code_grant grant = {.app_row = app.row,
                                      .author_row = w->author_row,
                                      .redirect_uri = str_make(w->redirect_uri, w->redirect_len),
-                                     .challenge = str_make(w->challenge, sizeof w->challenge)};
+                                     .challenge = str_make(w->challenge, sizeof w->challenge),
+                                     .webhook_url =
+                                         str_make(w->webhook_len ? w->webhook_url : NULL, w->webhook_len)};
     w->now = clock_wall_ms();
     if (err == OK)
         err = code_issue(store, &grant, w->now, &w->code, &w->reached);
@@ -170,20 +189,31 @@ static enum next allow(struct request *r)
     const struct authorize_request *q = &c->request;
     c->write = (struct consent_write){.author_row = page_context_of(r)->viewer.author_row,
                                       .client_id_len = q->client_id.len,
-                                      .redirect_len = q->redirect_uri.len};
+                                      .redirect_len = q->redirect_uri.len,
+                                      .webhook_len = c->app.app.webhook_url.len};
     memcpy(c->write.client_id, q->client_id.p, q->client_id.len);
     memcpy(c->write.redirect_uri, q->redirect_uri.p, q->redirect_uri.len);
     memcpy(c->write.challenge, q->challenge.p, sizeof c->write.challenge);
+    memcpy(c->write.webhook_url, c->app.app.webhook_url.p ? c->app.app.webhook_url.p : "",
+           c->write.webhook_len);
     r->step = written_step;
     return writer_call(page_context_of(r)->web->writer, &r->wait, &c->result, write_code, &c->write,
                        sizeof c->write);
+}
+
+/* Returns true if the page that the author has seen showed the app's current webhook. The operator may have
+ * set or changed it since. */
+static bool has_seen_webhook(const struct request *r)
+{
+    const struct str url = consent_of(r)->app.app.webhook_url;
+    return !url.p || str_eq(form_get(&page_context_of(r)->form, STR("webhook")), url);
 }
 
 static enum next decide(struct request *r)
 {
     struct str decision = form_get(&page_context_of(r)->form, STR("decision"));
     if (str_eq(decision, STR("allow")))
-        return allow(r);
+        return has_seen_webhook(r) ? allow(r) : show(r);
     if (str_eq(decision, STR("deny")))
         return send_error(r, "access_denied", "the author denied access");
     return page_error(r, 400, "The form contains neither Allow nor Deny. Nothing was connected.");
@@ -201,7 +231,7 @@ static enum next app_step(struct request *r)
     const char *why = authorize_check_redirect(&c->request, page->read.err ? NULL : &c->app);
     if (why)
         return reject(r, why);
-    const char *error = authorize_check(&c->request, &description);
+    const char *error = authorize_check_parameters(&c->request, &description);
     if (error)
         return send_error(r, error, description);
     if (!page->viewer.author_row)

@@ -5,9 +5,11 @@
 #include "web/chart.h"
 #include "web/humanize.h"
 #include "web/page.h"
+#include "store/webhooks.h"
 #include "web/components.h"
 #include "web/summary.h"
 
+enum { WEBHOOKS_READ_MAX = 200 };
 enum { CHART_DAYS = 30, EVENTS_SHOWN = 8, VIDEOS_SHOWN = 8 };
 #define STALE_MS (3 * HOUR_MS) /* the refresh runs every hour */
 
@@ -17,6 +19,7 @@ struct dashboard {
     struct summary_work work;
     struct events_query events;
     struct events_progress progress;
+    int failed_webhooks;
     struct videos_query videos;
     int shown; /* items of the current list */
 };
@@ -55,7 +58,7 @@ static int64_t sum_days(const struct summary *sum, int from, int to)
 {
     int64_t total = 0;
     for (int i = from; i < to; i++)
-        total = count_sum(total, sum->gained[i]);
+        total = count_add_saturating(total, sum->gained[i]);
     return total;
 }
 
@@ -143,7 +146,7 @@ static void write_platforms(struct buf *b, const struct summary *sum)
     bool done[PLATFORM_COUNT] = {false};
     int64_t whole = 0;
     for (int p = 0; p < PLATFORM_COUNT; p++)
-        whole = count_sum(whole, sum->platform_views[p]);
+        whole = count_add_saturating(whole, sum->platform_views[p]);
     HTML(b, "<section class=\"card\" aria-labelledby=\"platforms-h\"><h2 id=\"platforms-h\">Views by "
             "platform</h2><ul class=\"platforms\">");
     for (int n = 0; n < PLATFORM_COUNT; n++) {
@@ -218,7 +221,7 @@ static enum next videos_done_step(struct request *r)
     HTML(b, "</ul>");
     if (d->shown > VIDEOS_SHOWN) {
         HTML(b, "<p class=\"pager\"><a class=\"button quiet\"");
-        page_link(r, "href", STR("/videos"));
+        page_write_link(r, "href", STR("/videos"));
         HTML(b, ">All ");
         html_number(b, d->work.sum.videos);
         HTML(b, " videos</a></p>");
@@ -255,6 +258,22 @@ static enum next write_empty(struct request *r)
     return page_end(r);
 }
 
+static void write_failed_webhooks(struct request *r)
+{
+    struct buf *b = &r->res.body;
+    const int count = dashboard_of(r)->failed_webhooks;
+    if (!count)
+        return;
+    HTML(b, "<p class=\"notice bad\">");
+    if (count == 1)
+        HTML(b, "A webhook was paused");
+    else
+        buf_printf(b, "%d webhooks were paused", count);
+    HTML(b, " because deliveries failed for three days. No event is lost. <a");
+    page_write_link(r, "href", STR("/webhooks"));
+    HTML(b, ">Go to your webhooks</a></p>");
+}
+
 static enum next write_page(struct request *r)
 {
     const struct dashboard *d = dashboard_of(r);
@@ -263,6 +282,7 @@ static enum next write_page(struct request *r)
     if (!d->author.plan_active)
         HTML(b, "<p class=\"notice bad\">Your plan is not active. You still see your numbers here, but API "
                 "keys and connected apps cannot read them until it is active again.</p>");
+    write_failed_webhooks(r);
     if (!sum->videos)
         return write_empty(r);
     write_freshness(b, d);
@@ -297,7 +317,7 @@ static enum next batch_step(struct request *r)
     return summary_read_batch(&d->work);
 }
 
-static enum next author_step(struct request *r)
+static enum next webhooks_step(struct request *r)
 {
     struct dashboard *d = dashboard_of(r);
     struct store_read *read = &page_context_of(r)->read;
@@ -308,6 +328,23 @@ static enum next author_step(struct request *r)
         return write_page(r);
     d->slice_start_us = clock_work_us();
     return batch_step(r);
+}
+
+static bool on_webhook(void *ctx, const struct webhook_endpoint *e)
+{
+    struct dashboard *d = ctx;
+    d->failed_webhooks += e->state == WEBHOOK_FAILED && e->is_connected;
+    return true;
+}
+
+static enum next author_step(struct request *r)
+{
+    struct dashboard *d = dashboard_of(r);
+    struct store_read *read = &page_context_of(r)->read;
+    if (read->err)
+        return page_store_error(r, read->err);
+    r->step = webhooks_step;
+    return store_read_webhooks(read, d->author.row, WEBHOOKS_READ_MAX, on_webhook, d);
 }
 
 static enum next dashboard_step(struct request *r)

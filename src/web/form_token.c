@@ -23,7 +23,7 @@ struct str web_form_token(struct request *r)
         secret_generate(&page->secret);
         page->has_secret = page->new_secret = true;
     }
-    return secret_form_token(&r->arena, &page->secret, bound_to(page));
+    return secret_make_form_token(&r->arena, &page->secret, bound_to(page));
 }
 
 static bool is_our_origin(const struct page_context *page, const struct request *r, struct str origin)
@@ -36,8 +36,8 @@ static bool is_our_origin(const struct page_context *page, const struct request 
            str_eq_nocase(str_make(rest.p + 2, rest.len - 2), host);
 }
 
-/* The most likely cause is a base_url that differs from the URL that browsers use. It may also be an attack.
- */
+/* Logs a rejected origin once. The most likely cause is a base_url that differs from the URL that browsers
+ * use, but it may also be an attack. */
 static void warn_of_origin(struct request *r, struct str origin)
 {
     struct web *web = page_context_of(r)->web;

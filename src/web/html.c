@@ -45,7 +45,7 @@ void html_text(struct buf *b, struct str s)
         buf_append(b, str_make(s.p + start, s.len - start));
 }
 
-void html_name(struct buf *b, struct str s)
+void html_isolated_text(struct buf *b, struct str s)
 {
     HTML(b, "<bdi>");
     html_text(b, s);

@@ -16,7 +16,7 @@ void html_text(struct buf *b, struct str s);
 
 /* Appends escaped text isolated in <bdi>, so that right-to-left text and its control characters do not affect
  * the words around it. Do not use it in an attribute or in <title>. */
-void html_name(struct buf *b, struct str s);
+void html_isolated_text(struct buf *b, struct str s);
 
 /* Appends ` name="value"`. Use html_link() for href, src, action and formaction. */
 void html_attr(struct buf *b, const char *name, struct str value);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/plural.h"
 #include "web/html.h"
 
 void format_number(struct buf *b, int64_t v)
@@ -116,7 +117,7 @@ void format_change(struct buf *b, int64_t now, int64_t before)
     }
 }
 
-int64_t count_sum(int64_t a, int64_t b)
+int64_t count_add_saturating(int64_t a, int64_t b)
 {
     return a > COUNT_SUM_MAX - b ? COUNT_SUM_MAX : a + b;
 }
@@ -171,7 +172,7 @@ void html_date(struct buf *b, int32_t date)
 
 static void format_age(struct buf *b, int64_t n, const char *unit)
 {
-    buf_printf(b, "%lld %s%s ago", (long long)n, unit, n == 1 ? "" : "s");
+    buf_printf(b, "%lld %s%s ago", (long long)n, unit, plural(n, "", "s"));
 }
 
 void html_time_ago(struct buf *b, int64_t t_ms, int64_t now_ms)

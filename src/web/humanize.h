@@ -33,7 +33,7 @@ void format_change(struct buf *b, int64_t now, int64_t before);
 
 /* Returns a + b, at most COUNT_SUM_MAX, so that the sum over any number of videos cannot overflow. */
 #define COUNT_SUM_MAX INT64_C(1000000000000000000)
-int64_t count_sum(int64_t a, int64_t b);
+int64_t count_add_saturating(int64_t a, int64_t b);
 
 /* Append `14 Nov 2026` and `14 Nov`. */
 void format_date(struct buf *b, int32_t date);
@@ -43,7 +43,7 @@ void format_date_time(struct buf *b, int64_t t_ms);
 /* Appends the date in a <time> element. */
 void html_date(struct buf *b, int32_t date);
 /* Appends the age of `t_ms`: `just now`, `5 minutes ago`, `3 hours ago`, `12 days ago`; from 31 days on, the
- * date. It is in a <time> element with the exact time as tooltip. */
+ * date. The text is in a <time> element with the exact time as tooltip. */
 void html_time_ago(struct buf *b, int64_t t_ms, int64_t now_ms);
 
 #endif

@@ -1,7 +1,9 @@
 /* /invite/{secret}: the one-time link with which an author chooses a sign-in name and a password. Setting the
  * password consumes the link. Opening it does not, because mail programs open links. Setting the password
  * signs the author out on all other devices. */
+#include "auth/failure_log.h"
 #include "auth/login.h"
+#include "base/clock.h"
 #include "auth/password.h"
 #include "base/expiry_floor.h"
 #include "web/session_start.h"
@@ -27,6 +29,8 @@ struct invite {
 
 static enum next reject_link(struct request *r)
 {
+    failure_log_record(page_context_of(r)->web->failures, FAILURE_INVITATION, r->client_address,
+                       clock_mono_ms());
     return page_error(r, 410,
                       "It has already been used, is more than one day old, or was replaced by a newer link. "
                       "Please ask the sender for a new one.");
@@ -74,9 +78,10 @@ static enum next show_form(struct request *r, struct str login, const char *logi
         r->res.status = 422;
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Choose a password"), .narrow = true});
     HTML(b, "<p>This link is for ");
-    html_name(b, i->invitation.viewer.name);
+    html_isolated_text(b, i->invitation.viewer.name);
     HTML(b, ". It works once.</p>\n");
-    page_form(r, arena_printf(&r->arena, "/invite/%.*s", (int)r->path_parameter.len, r->path_parameter.p));
+    page_write_form(r,
+                    arena_printf(&r->arena, "/invite/%.*s", (int)r->path_parameter.len, r->path_parameter.p));
     write_fields(b, i, login, login_error, error);
     HTML(b, "<button>Set password and sign in</button></form>");
     return page_end(r);
@@ -88,7 +93,7 @@ static enum err write_invite(struct store *store, void *data)
 {
     struct invite_write *w = data;
     int64_t author_row = w->start.author_row;
-    enum err err = store_use_invitation(store, w->hash, w->start.now);
+    enum err err = store_mark_invitation_used(store, w->hash, w->start.now);
     if (err)
         return err;
     err = store_put_login(store, author_row, str_make(w->login, w->login_len), str_from_cstr(w->text),

@@ -4,7 +4,7 @@
  * A key is shown once, in the response to the form that creates it; only its hash is stored. The form carries
  * a random ticket, and key and id are derived from the ticket and the browser's secret, so that a form that
  * is sent twice creates one key. Within a minute, the second response shows the key again (after a double
- * click, the browser displays only that one); later, it says that the key has been shown. */
+ * click, the browser displays only that one); later, it only states that the key has been shown. */
 #include "auth/api_key.h"
 #include "base/clock.h"
 #include "web/form_field.h"
@@ -65,9 +65,9 @@ static void write_revoke(struct request *r, const struct api_key *key)
 {
     struct buf *b = &r->res.body;
     HTML(b, "<a class=\"button danger\"");
-    page_link(r, "href", key_path(r, &key->id));
+    page_write_link(r, "href", key_path(r, &key->id));
     HTML(b, ">Revoke<span class=\"sr\"> the key ");
-    html_name(b, key->name);
+    html_isolated_text(b, key->name);
     HTML(b, "</span></a>");
 }
 
@@ -85,7 +85,7 @@ static bool on_key(void *ctx, const struct author_key *key)
         HTML(b, "<ul class=\"keys\">\n");
     }
     HTML(b, "<li><div><strong>");
-    html_name(b, key->key.name);
+    html_isolated_text(b, key->key.name);
     HTML(b, "</strong> ");
     write_masked_key(r, &key->key);
     write_times(b, &key->key, keys->now);
@@ -131,7 +131,7 @@ static void write_form(struct request *r, const struct keys_list *keys)
     struct secret ticket;
     secret_generate(&ticket);
     HTML(b, "<section class=\"card\"><h2>New key</h2>\n");
-    page_form(r, str_from_cstr(PATH));
+    page_write_form(r, str_from_cstr(PATH));
     form_field_write_hidden(b, "ticket", secret_format(&r->arena, &ticket));
     form_field_write(b, &(struct form_field){
                             .id = "name",
@@ -165,6 +165,7 @@ static enum next show_list(struct request *r, struct str name, const char *error
 
 struct key_write {
     int64_t author_row, now;
+    struct actor by;
     struct uuid id;
     uint8_t hash[KEY_HASH_LEN];
     char suffix[KEY_SUFFIX_LEN], name[NAME_MAX_BYTES];
@@ -203,7 +204,7 @@ static enum err write_key(struct store *store, void *data)
                           .name = str_make(w->name, w->name_len),
                           .created_at = w->now};
     memcpy(key.suffix, w->suffix, sizeof key.suffix);
-    return store_insert_key(store, &key, w->hash);
+    return store_insert_key(store, &key, w->hash, &w->by);
 }
 
 static enum next show_key(struct request *r, const struct key_creation *creation)
@@ -214,7 +215,7 @@ static enum next show_key(struct request *r, const struct key_creation *creation
     page_context_of(r)->has_script = true;
     b = page_begin(r, &(struct page_frame){.title = STR("Your new key"), .current = PATH});
     HTML(b, "<div class=\"notice good\" role=\"status\"><p>The key <strong>");
-    html_name(b, str_make(creation->write.name, creation->write.name_len));
+    html_isolated_text(b, str_make(creation->write.name, creation->write.name_len));
     HTML(
         b,
         "</strong> was created. <strong>Copy it now: it is shown only once.</strong></p></div>\n"
@@ -228,7 +229,7 @@ static enum next show_key(struct request *r, const struct key_creation *creation
     HTML(b, "' ");
     html_text(b, str_from_cstr(web->config->server.base_url));
     HTML(b, "/account</code></pre></div>\n<p><a class=\"button\"");
-    page_link(r, "href", str_from_cstr(PATH));
+    page_write_link(r, "href", str_from_cstr(PATH));
     HTML(b, ">I have copied it</a></p>");
     return page_end(r);
 }
@@ -248,8 +249,8 @@ static enum next created_step(struct request *r)
     return show_key(r, creation);
 }
 
-/* Derives the key and its id from the ticket and the browser's secret. Both are as hard to guess as the
- * ticket and the secret together. */
+/* Derives the key and its id from the ticket and the browser's secret. The key and the id are as hard to
+ * guess as the ticket and the secret together. */
 static void derive_key(const struct page_context *page, struct str ticket, struct key_creation *creation)
 {
     uint8_t bytes[SECRET_LEN];
@@ -284,6 +285,7 @@ static enum next create_key(struct request *r)
     page->state = creation;
     creation->write.author_row = page->viewer.author_row;
     creation->write.now = clock_wall_ms();
+    creation->write.by = page_actor(r);
     creation->write.name_len = name.len;
     memcpy(creation->write.name, name.p, name.len);
     derive_key(page, ticket, creation);

@@ -1,4 +1,4 @@
-/* The write jobs. They run on a thread of the pool, so they may read the key file. */
+/* The write jobs of linkings. A job runs on a thread of the pool, so it may read the key file. */
 #include "web/linking.h"
 
 #include "base/expiry_floor.h"
@@ -94,7 +94,7 @@ enum err linking_consume(struct store *store, void *consume)
     struct arena arena;
     struct link_record link;
     arena_init(&arena, 1024);
-    enum err err = store_take_link(store, &arena, c->key.state_hash, &link);
+    enum err err = store_consume_link(store, &arena, c->key.state_hash, &link);
     if (err == ERR_NOT_FOUND) {
         c->check = LINKING_UNKNOWN;
         err = OK;

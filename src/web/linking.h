@@ -1,13 +1,13 @@
 /* A linking connects an author's account at a platform to this service, through the platform's OAuth. This
- * file contains the database part of linkings: the functions are the work of write jobs
- * (store/writer_call.h). A linking begins when the author chooses to connect a platform.
+ * file contains the database part of linkings. Each function is run by a write job (store/writer_call.h). A
+ * linking begins when the author chooses to connect a platform.
  *
  *   begun --browser returns in the same session within LINKING_LIFE_MS--> consumed --code exchanged--> saved
  *     \--otherwise--> deleted
  *
- * A pending linking is identified by the hash of its OAuth `state`. It can be used once: consuming
- * it deletes it, even if a later step fails. It is bound to the session that began it, to the author and to
- * the platform. */
+ * A pending linking is identified by the hash of its OAuth `state`. A linking can be used once: consuming it
+ * deletes it, even if a later step fails. The linking is bound to the session that began it, to the author
+ * and to the platform. */
 #ifndef VT_WEB_LINKING_H
 #define VT_WEB_LINKING_H
 
@@ -34,8 +34,8 @@ MUST_USE enum err linking_begin(struct store *store, void *begin);
 
 enum linking_check {
     LINKING_VALID,
-    LINKING_UNKNOWN,  /* never begun, already consumed, or purged */
-    LINKING_MISMATCH, /* belongs to another session, author or platform */
+    LINKING_UNKNOWN,  /* the linking was never begun, was already consumed, or was purged */
+    LINKING_MISMATCH, /* the linking belongs to another session, author or platform */
     LINKING_EXPIRED,
 };
 

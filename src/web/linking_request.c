@@ -11,7 +11,7 @@ bool linking_is_offered(const struct config *config, enum platform_api api)
 
 /* Binds the linking to the browser's session. If the author was signed in by a proxy, there is no session, so
  * binds it to the form cookie instead. */
-struct linking_key linking_key_of(struct request *r, enum platform_api api, const struct secret *state)
+struct linking_key linking_key_make(struct request *r, enum platform_api api, const struct secret *state)
 {
     const struct page_context *page = page_context_of(r);
     struct linking_key key = {.config = page->web->config,

@@ -9,7 +9,7 @@
 bool linking_is_offered(const struct config *config, enum platform_api api);
 
 /* Returns the linking key of the current author and session. Precondition: page_context->has_secret. */
-struct linking_key linking_key_of(struct request *r, enum platform_api api, const struct secret *state);
+struct linking_key linking_key_make(struct request *r, enum platform_api api, const struct secret *state);
 
 /* Returns the URL to which the platform redirects the browser: base_url without /v1, followed by
  * /platforms/callback/NAME. Allocated in the request's arena. */

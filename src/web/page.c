@@ -1,6 +1,7 @@
 /* Frame, error pages and header fields. */
 #include "web/page.h"
 
+#include "base/plural.h"
 #include "web/cookies.h"
 #include "web/form_token.h"
 #include "web/page_checks.h"
@@ -15,8 +16,9 @@ static const char PLATFORMS[] = "/platforms";
 static const struct {
     const char *path, *text;
 } navigation[] = {
-    {"/dashboard", "Dashboard"}, {"/videos", "Videos"},    {"/keys", "API keys"},
-    {"/apps", "Connected apps"}, {PLATFORMS, "Platforms"}, {"/account", "Account"},
+    {"/dashboard", "Dashboard"}, {"/videos", "Videos"},     {"/keys", "API keys"},
+    {"/apps", "Connected apps"}, {"/webhooks", "Webhooks"}, {PLATFORMS, "Platforms"},
+    {"/account", "Account"},
 };
 
 static const struct {
@@ -33,6 +35,12 @@ static const struct {
                                  "Connected. Your numbers arrive with the next refresh."},
     [NOTE_PLATFORM_DISCONNECTED] = {"platform-disconnected",
                                     "Disconnected. This service has deleted its access to the account."},
+    [NOTE_WEBHOOK_REQUESTED] = {"webhook-requested",
+                                "The delivery was requested. Reload the page to see its result."},
+    [NOTE_WEBHOOK_HISTORY] = {"webhook-history", "All your events are sent, beginning with the oldest."},
+    [NOTE_WEBHOOK_PAUSED] = {"webhook-paused", "The webhook is paused. Events wait."},
+    [NOTE_WEBHOOK_RESUMED] = {"webhook-resumed", "The webhook is active. Waiting events are sent now."},
+    [NOTE_WEBHOOK_DELETED] = {"webhook-deleted", "The webhook is deleted."},
 };
 
 static const struct str NOTE_COOKIE = {"viewtally-note", 14};
@@ -40,14 +48,14 @@ enum { NOTE_SECONDS = 60 };
 
 /* ---- links and forms ---- */
 
-void page_link(struct request *r, const char *name, struct str path)
+void page_write_link(struct request *r, const char *name, struct str path)
 {
     struct str base = page_context_of(r)->web->base;
     html_link(&r->res.body, name,
               arena_printf(&r->arena, "%.*s%.*s", (int)base.len, base.p, (int)path.len, path.p));
 }
 
-void page_form_token(struct request *r)
+void page_write_form_token(struct request *r)
 {
     struct buf *b = &r->res.body;
     HTML(b, "<input type=\"hidden\" name=\"token\"");
@@ -55,13 +63,13 @@ void page_form_token(struct request *r)
     HTML(b, ">");
 }
 
-void page_form(struct request *r, struct str action)
+void page_write_form(struct request *r, struct str action)
 {
     struct buf *b = &r->res.body;
     HTML(b, "<form method=\"post\"");
-    page_link(r, "action", action);
+    page_write_link(r, "action", action);
     HTML(b, ">");
-    page_form_token(r);
+    page_write_form_token(r);
 }
 
 /* ---- notes ---- */
@@ -96,10 +104,10 @@ static void write_head(struct request *r, struct str title)
     HTML(b, " · viewtally</title>\n<meta name=\"viewport\" content=\"width=device-width, "
             "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
             "<link rel=\"stylesheet\"");
-    page_link(r, "href", arena_printf(&r->arena, "/assets/style.css?v=%s", web->style_version));
+    page_write_link(r, "href", arena_printf(&r->arena, "/assets/style.css?v=%s", web->style_version));
     if (page_context_of(r)->has_script) {
         HTML(b, ">\n<script defer");
-        page_link(r, "src", arena_printf(&r->arena, "/assets/copy.js?v=%s", web->script_version));
+        page_write_link(r, "src", arena_printf(&r->arena, "/assets/copy.js?v=%s", web->script_version));
         HTML(b, "></script");
     }
     HTML(b, ">\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n"
@@ -114,7 +122,7 @@ static void write_navigation(struct request *r, const char *current)
         if (navigation[i].path == PLATFORMS && !page_context_of(r)->web->client)
             continue;
         HTML(b, "<li><a");
-        page_link(r, "href", str_from_cstr(navigation[i].path));
+        page_write_link(r, "href", str_from_cstr(navigation[i].path));
         if (current && strcmp(current, navigation[i].path) == 0)
             HTML(b, " aria-current=\"page\"");
         HTML(b, ">");
@@ -129,16 +137,16 @@ static void write_top(struct request *r, const char *current)
     struct buf *b = &r->res.body;
     const struct page_context *page = page_context_of(r);
     HTML(b, "<header class=\"top\"><a class=\"brand\"");
-    page_link(r, "href", STR("/"));
+    page_write_link(r, "href", STR("/"));
     HTML(b, ">viewtally</a>\n");
     if (page->viewer.author_row) {
         write_navigation(r, current);
         HTML(b, "<span class=\"muted\">");
         html_screen_reader_text(b, STR("Signed in as "));
-        html_name(b, page->viewer.name);
+        html_isolated_text(b, page->viewer.name);
         HTML(b, "</span>\n");
         if (!page->by_proxy) {
-            page_form(r, STR("/sign-out"));
+            page_write_form(r, STR("/sign-out"));
             HTML(b, "<button class=\"quiet\">Sign out</button></form>\n");
         }
     }
@@ -210,7 +218,7 @@ enum next page_error(struct request *r, int status, const char *fmt, ...)
     HTML(b, "<p>");
     html_text(b, message);
     HTML(b, "</p>\n<p><a");
-    page_link(r, "href", STR("/"));
+    page_write_link(r, "href", STR("/"));
     HTML(b, ">Go to the start page</a></p>\n");
     page_write_request_id(r);
     return page_end(r);
@@ -251,7 +259,7 @@ enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms)
 {
     const int64_t wait_s = seconds_of(wait_ms);
     (void)page_error(r, 429, "Too many wrong passwords. Please wait %lld second%s, then try again.",
-                     (long long)wait_s, wait_s == 1 ? "" : "s");
+                     (long long)wait_s, plural(wait_s, "", "s"));
     return retry_after(r, wait_s);
 }
 
@@ -261,7 +269,7 @@ enum next page_too_many_forms(struct request *r, int64_t wait_ms)
     (void)page_error(r, 429,
                      "You have sent %d forms within one minute, which is the limit. Nothing was changed. "
                      "Please wait %lld second%s, then send the form again.",
-                     WEB_FORMS_PER_MINUTE, (long long)wait_s, wait_s == 1 ? "" : "s");
+                     WEB_FORMS_PER_MINUTE, (long long)wait_s, plural(wait_s, "", "s"));
     return retry_after(r, wait_s);
 }
 
@@ -333,8 +341,8 @@ static struct str content_policy(struct request *r)
         to.len ? " " : "", (int)to.len, to.p);
 }
 
-/* A secret in the URL must not reach the Referer field of the next request, because proxies log it. Not
- * `no-referrer`: it makes browsers send `Origin: null` with our own forms. */
+/* Returns a policy that keeps a secret in the URL out of the Referer field of the next request, because
+ * proxies log that field. `no-referrer` would make browsers send `Origin: null` with our own forms. */
 static struct str referrer_policy(const struct request *r)
 {
     return r->route && r->route->secrets ? STR("strict-origin") : STR("same-origin");
@@ -364,4 +372,9 @@ void page_reject(struct request *r, const char *message)
     page_context_of(r)->web = r->app->ctx;
     (void)page_error(r, status, "%s", message);
     r->res.close = close;
+}
+
+struct actor page_actor(const struct request *r)
+{
+    return actor_make(ACTOR_AUTHOR, (struct str){NULL, 0}, r->client_address);
 }

@@ -8,9 +8,9 @@
 #include "store/author_keys.h"
 
 struct page_frame {
-    struct str title;    /* of the window; also the <h1> unless own_heading is true */
+    struct str title;    /* title of the window; also the <h1> unless own_heading is true */
     const char *current; /* path of the navigation entry that this page belongs to; may be NULL */
-    bool narrow;         /* a single form, such as sign-in or consent */
+    bool narrow;         /* the page is narrow, for a single form such as sign-in or consent */
     bool own_heading;    /* the caller writes the <h1> */
 };
 
@@ -52,12 +52,15 @@ enum next page_redirect_local(struct request *r, struct str path);
 
 /* Writes the attribute `name` (href or action) with the path of a page. Adds the site's base path in front.
  */
-void page_link(struct request *r, const char *name, struct str path);
+void page_write_link(struct request *r, const char *name, struct str path);
 
 /* Writes `<form method="post" action="…">` and the form token. The caller closes the form. */
-void page_form(struct request *r, struct str action);
+void page_write_form(struct request *r, struct str action);
 /* Writes only the form token, for a form whose action is not the path of a page. */
-void page_form_token(struct request *r);
+void page_write_form_token(struct request *r);
+
+/* Returns the author at the browser's address, for the audit log. */
+struct actor page_actor(const struct request *r);
 
 /* Notes: messages that the next page shows once, after a redirect. */
 enum page_note {
@@ -69,6 +72,11 @@ enum page_note {
     NOTE_APP_DISCONNECTED,
     NOTE_PLATFORM_CONNECTED,
     NOTE_PLATFORM_DISCONNECTED,
+    NOTE_WEBHOOK_REQUESTED,
+    NOTE_WEBHOOK_HISTORY,
+    NOTE_WEBHOOK_PAUSED,
+    NOTE_WEBHOOK_RESUMED,
+    NOTE_WEBHOOK_DELETED,
     NOTE_COUNT
 };
 /* Sets the note for the next page, in a cookie. */
@@ -77,7 +85,7 @@ void page_set_note(struct request *r, enum page_note note);
 /* Adds the header fields that all pages send. Call once, after the page was written (in http_app.finish). */
 void page_add_fields(struct request *r);
 
-/* Sends an error page with `message` for a request that was rejected before it reached a page. For
+/* Sends an error page with `message` for a request that was rejected before it reached a page. Use it as
  * http_app.reject. */
 void page_reject(struct request *r, const char *message);
 

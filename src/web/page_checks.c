@@ -43,11 +43,11 @@ static enum next check_form(struct request *r)
     struct page_context *page = page_context_of(r);
     if (!form_origin_is_valid(r))
         return reject_form(r);
-    if (!form_is_body(r))
+    if (!request_has_form_body(r))
         return page_error(r, 400, "This address accepts only form submissions.");
-    const char *wrong = form_parse(&r->arena, r->body, &page->form);
-    if (wrong)
-        return page_error(r, 400, "The form %s.", wrong);
+    struct error error;
+    if (form_parse(&r->arena, r->body, &page->form, &error))
+        return page_error(r, 400, "The form %s.", error.text);
     if (!form_token_is_valid(r))
         return reject_form(r);
     return admit_form(r);
@@ -94,11 +94,10 @@ static enum next begin_page(struct request *r)
         return page_not_found(r);
     if (!page->viewer.author_row && !(r->route->flags & WEB_OPEN))
         return web_redirect_to_sign_in(r);
-    const char *wrong = NULL;
-    if (!(r->route->flags & WEB_OWN_QUERY))
-        wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &page->query);
-    if (wrong)
-        return page_error(r, 400, "The address %s.", wrong);
+    struct error error;
+    if (!(r->route->flags & WEB_OWN_QUERY) &&
+        form_parse(&r->arena, r->query.p ? r->query : STR(""), &page->query, &error))
+        return page_error(r, 400, "The address %s.", error.text);
     if (r->method == METHOD_POST)
         return check_form(r);
     r->step = r->route->start;
@@ -124,7 +123,7 @@ static enum next session_step(struct request *r)
         /* Delete the session only if it has expired by the expiry floor, because the wall clock may be wrong.
          */
         if (!session_is_live(&page->session, expiry_floor_ms()))
-            session_record_end(page->web->sessions, page->session_hash);
+            session_delete_expired(page->web->sessions, page->session_hash);
         return begin_without_session(r);
     }
     page->viewer = page->session.viewer;
@@ -223,6 +222,8 @@ void page_checks_finish(struct request *r)
 {
     struct page_context *page = page_context_of(r);
     form_token_save_secret(r);
+    if (page)
+        r->times.database_us = page->read.total_us;
     for (size_t i = 0; page && i < page->cookie_count; i++)
         response_add_field(r, STR("Set-Cookie"), page->cookies[i]);
     page_add_fields(r);

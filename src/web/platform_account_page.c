@@ -1,5 +1,5 @@
 /* /platforms/accounts/{row}: GET asks for confirmation, POST disconnects the account by deleting its tokens.
- * An author finds only their own accounts. */
+ * Authors can open only their own accounts. */
 #include "web/linking.h"
 #include "web/page.h"
 #include "store/writer_call.h"
@@ -21,7 +21,7 @@ static bool on_account(void *ctx, const struct credential *c)
         r,
         &(struct page_frame){.title = STR("Disconnect an account"), .current = "/platforms", .narrow = true});
     HTML(b, "<p>Disconnect <strong>");
-    html_name(b, c->account_name.len ? c->account_name : c->account_id);
+    html_isolated_text(b, c->account_name.len ? c->account_name : c->account_id);
     HTML(b, "</strong>, ");
     html_text(b, str_from_cstr(platform_desc((enum platform_api)c->api)->title));
     HTML(b,
@@ -40,10 +40,10 @@ static enum next confirm_step(struct request *r)
         return page_store_error(r, page->read.err);
     if (!d->found)
         return page_not_found(r);
-    page_form(r, arena_printf(&r->arena, "/platforms/accounts/%.*s", (int)r->path_parameter.len,
-                              r->path_parameter.p));
+    page_write_form(r, arena_printf(&r->arena, "/platforms/accounts/%.*s", (int)r->path_parameter.len,
+                                    r->path_parameter.p));
     HTML(b, "<div class=\"row\"><button class=\"danger\">Disconnect it</button><a class=\"button quiet\"");
-    page_link(r, "href", STR("/platforms"));
+    page_write_link(r, "href", STR("/platforms"));
     HTML(b, ">Keep it</a></div></form>");
     return page_end(r);
 }

@@ -4,6 +4,7 @@
  * code, call by call, until the accounts are known -> save them -> redirect to the list with a message. The
  * platform is called only after the check that the linking belongs to this session. */
 #include "base/log.h"
+#include "base/plural.h"
 #include "net/http_client.h"
 #include "web/linking.h"
 #include "web/linking_request.h"
@@ -45,7 +46,7 @@ static enum next not_connected(struct request *r, int status, const char *senten
     HTML(b, "<p>");
     platform_text_write(b, sentence, callback_of(r)->desc->title);
     HTML(b, "</p>\n<p>Nothing was changed.</p>\n<p><a class=\"button\"");
-    page_link(r, "href", STR("/platforms"));
+    page_write_link(r, "href", STR("/platforms"));
     HTML(b, ">Back to your platforms</a></p>\n");
     page_write_request_id(r);
     return page_end(r);
@@ -54,7 +55,7 @@ static enum next not_connected(struct request *r, int status, const char *senten
 static void write_result(struct buf *b, const struct linked_account *account, enum linking_result result)
 {
     HTML(b, "<li><strong>");
-    html_name(b, account->name.len ? account->name : account->id);
+    html_isolated_text(b, account->name.len ? account->name : account->id);
     HTML(b, "</strong>, ");
     html_text(b, str_from_cstr(platform_desc(account->api)->title));
     if (result == LINKING_OWNED_BY_OTHER)
@@ -75,7 +76,7 @@ static enum next show_results(struct request *r)
     for (size_t i = 0; i < c->save->count; i++)
         write_result(b, &c->link.accounts[i], c->save->accounts[i].result);
     HTML(b, "</ul>\n<p><a class=\"button\"");
-    page_link(r, "href", STR("/platforms"));
+    page_write_link(r, "href", STR("/platforms"));
     HTML(b, ">Go to your platforms</a></p>");
     return page_end(r);
 }
@@ -94,8 +95,9 @@ static enum next saved_step(struct request *r)
         return not_connected(r, 503,
                              "%s gave access, but this service cannot save it right now. "
                              "Please try again in a few minutes.");
-    log_info("linking: author %" PRId64 " connected %zu accounts of %s", c->consume.key.author_row,
-             c->save->count - others, c->desc->name);
+    const size_t connected = c->save->count - others;
+    log_info("linking: author %" PRId64 " connected %zu account%s of %s", c->consume.key.author_row,
+             connected, plural((int64_t)connected, "", "s"), c->desc->name);
     if (others)
         return show_results(r);
     page_set_note(r, NOTE_PLATFORM_CONNECTED);
@@ -228,10 +230,10 @@ static enum next callback_step(struct request *r)
     page->state = c;
     if (!page->viewer.author_row || !page->has_secret)
         return not_connected(r, 403, "You are no longer signed in here. Sign in, then connect %s again.");
-    const char *wrong = form_parse(&r->arena, r->query.p ? r->query : STR(""), &page->query);
-    if (wrong || !secret_parse(form_get(&page->query, STR("state")), &state))
+    if (form_parse(&r->arena, r->query.p ? r->query : STR(""), &page->query, NULL) ||
+        !secret_parse(form_get(&page->query, STR("state")), &state))
         return not_connected(r, 400, "This is not a valid link from %s. Please start again.");
-    c->consume.key = linking_key_of(r, c->desc->api, &state);
+    c->consume.key = linking_key_make(r, c->desc->api, &state);
     r->step = consumed_step;
     return writer_call(page->web->writer, &r->wait, &c->result, linking_consume, &c->consume,
                        sizeof c->consume);

@@ -10,7 +10,7 @@
 /* Ordered by who has to act. */
 enum account_condition {
     ACCOUNT_CONNECTED,
-    ACCOUNT_WAITING,            /* not read yet or not recently; nobody has to act */
+    ACCOUNT_WAITING,            /* the account was not read yet or not recently; nobody has to act */
     ACCOUNT_RECONNECT_REQUIRED, /* the author has to act */
     ACCOUNT_OPERATOR_REQUIRED,  /* the operator has to act */
 };

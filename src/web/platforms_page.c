@@ -42,7 +42,7 @@ static void write_connect(struct request *r, enum platform_api api, enum offer o
                                          [OFFER_MISSING] = "Allow what is missing at %s"};
     struct buf *b = &r->res.body;
     const struct platform_desc *desc = platform_desc(api);
-    page_form(r, STR("/platforms"));
+    page_write_form(r, STR("/platforms"));
     HTML(b, "<input type=\"hidden\" name=\"platform\"");
     html_attr(b, "value", str_from_cstr(desc->name));
     if (offer != OFFER_FIRST)
@@ -57,7 +57,7 @@ static void write_connect(struct request *r, enum platform_api api, enum offer o
 
 static void write_name(struct buf *b, const struct credential *c)
 {
-    html_name(b, c->account_name.len ? c->account_name : c->account_id);
+    html_isolated_text(b, c->account_name.len ? c->account_name : c->account_id);
 }
 
 /* Lists the permissions that the API needs but the author has declined, each with its consequence. Returns
@@ -93,7 +93,7 @@ static void write_actions(struct request *r, const struct credential *c, const s
         linking_is_offered(page_context_of(r)->web->config, by))
         write_connect(r, by, w->condition == ACCOUNT_RECONNECT_REQUIRED ? OFFER_AGAIN : OFFER_MISSING);
     HTML(b, "<a class=\"button danger\"");
-    page_link(r, "href", arena_printf(&r->arena, "/platforms/accounts/%lld", (long long)c->row));
+    page_write_link(r, "href", arena_printf(&r->arena, "/platforms/accounts/%lld", (long long)c->row));
     HTML(b, ">Disconnect<span class=\"sr\"> ");
     write_name(b, c);
     HTML(b, "</span></a></div>");
@@ -252,7 +252,7 @@ static enum next begin(struct request *r)
     page->state = b;
     secret_generate(&b->state);
     secret_generate(&b->verifier);
-    b->write.key = linking_key_of(r, b->desc->api, &b->state);
+    b->write.key = linking_key_make(r, b->desc->api, &b->state);
     b->write.has_verifier = b->desc->uses_pkce;
     memcpy(b->write.verifier, secret_format(&r->arena, &b->verifier).p, sizeof b->write.verifier);
     r->step = begun_step;

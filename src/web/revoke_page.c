@@ -1,5 +1,5 @@
-/* /keys/{id} and /apps/{id}: GET asks for confirmation, POST revokes the key with this id. An author finds
- * only their own keys, a connected app's under /apps and all others under /keys. */
+/* /keys/{id} and /apps/{id}: GET asks for confirmation, POST revokes the key with this id. Authors can open
+ * only their own keys: keys of connected apps under /apps, all others under /keys. */
 #include "base/clock.h"
 #include "web/humanize.h"
 #include "web/page.h"
@@ -9,6 +9,7 @@
 
 struct revoke_write {
     int64_t author_row, now;
+    struct actor by;
     struct uuid id;
     bool is_app;
     int64_t key_row; /* 0 if the author has no such key */
@@ -36,7 +37,7 @@ static struct str list_path(const struct request *r)
 static void write_app(struct buf *b, const struct author_key *key)
 {
     HTML(b, "<p>Disconnect <strong>");
-    html_name(b, key->app_name);
+    html_isolated_text(b, key->app_name);
     HTML(b, "</strong>? The app can then no longer read your numbers, but it keeps what it has already read. "
             "You can connect it again from the app.</p>\n");
 }
@@ -45,7 +46,7 @@ static void write_key(struct request *r, const struct author_key *key, int64_t n
 {
     struct buf *b = &r->res.body;
     HTML(b, "<p>Revoke the key <strong>");
-    html_name(b, key->key.name);
+    html_isolated_text(b, key->key.name);
     HTML(b, "</strong> (<code>");
     html_text(b, str_from_cstr(page_context_of(r)->web->config->keys.prefix));
     HTML(b, "…");
@@ -88,12 +89,12 @@ static enum next confirm_step(struct request *r)
         return page_store_error(r, page->read.err);
     if (!revoke->found)
         return page_not_found(r);
-    page_form(r, arena_printf(&r->arena, "%s/%.*s", list_path(r).p, (int)r->path_parameter.len,
-                              r->path_parameter.p));
+    page_write_form(r, arena_printf(&r->arena, "%s/%.*s", list_path(r).p, (int)r->path_parameter.len,
+                                    r->path_parameter.p));
     HTML(b, "<div class=\"row\"><button class=\"danger\">");
     html_text(b, is_app_page(r) ? STR("Disconnect it") : STR("Revoke it"));
     HTML(b, "</button><a class=\"button quiet\"");
-    page_link(r, "href", list_path(r));
+    page_write_link(r, "href", list_path(r));
     HTML(b, ">Keep it</a></div></form>");
     return page_end(r);
 }
@@ -118,7 +119,7 @@ static enum err write_revocation(struct store *store, void *data)
         return err;
     if (!w->key_row)
         return ERR_NOT_FOUND;
-    return w->was_revoked ? OK : store_revoke_key(store, w->key_row, w->now);
+    return w->was_revoked ? OK : store_revoke_key(store, w->key_row, w->now, &w->by);
 }
 
 static enum next revoked_step(struct request *r)
@@ -135,8 +136,10 @@ static enum next revoke_step(struct request *r)
     struct page_context *page = page_context_of(r);
     struct revoke *revoke = arena_alloc(&r->arena, sizeof *revoke);
     page->state = revoke;
-    revoke->write = (struct revoke_write){
-        .author_row = page->viewer.author_row, .now = clock_wall_ms(), .is_app = is_app_page(r)};
+    revoke->write = (struct revoke_write){.author_row = page->viewer.author_row,
+                                          .now = clock_wall_ms(),
+                                          .by = page_actor(r),
+                                          .is_app = is_app_page(r)};
     if (!uuid_parse(r->path_parameter, &revoke->write.id))
         return page_not_found(r);
     if (r->method != METHOD_POST) {

@@ -3,8 +3,10 @@
 
 #include "auth/device.h"
 #include "auth/session.h"
+#include "base/clock.h"
 #include "base/expiry_floor.h"
 #include "web/cookies.h"
+#include "web/page.h"
 
 bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN])
 {
@@ -30,9 +32,13 @@ static void prepare_device(struct request *r, struct session_start *start)
 void session_start_prepare(struct request *r, int64_t author_row, struct session_start *out)
 {
     struct page_context *page = page_context_of(r);
-    *out = (struct session_start){.author_row = author_row, .now = expiry_now_ms()};
+    *out = (struct session_start){.author_row = author_row, .now = expiry_now_ms(), .by = page_actor(r)};
+    out->session = (struct new_session){.author_row = author_row,
+                                        .created_at = out->now,
+                                        .expires_at = out->now + SESSION_LIFE_MS,
+                                        .signed_in_at = clock_wall_ms()};
     secret_generate(&page->new_session);
-    secret_hash(&page->new_session, out->hash);
+    secret_hash(&page->new_session, out->session.hash);
     prepare_device(r, out);
     if (page->viewer.author_row && !page->by_proxy) {
         out->has_previous = true;
@@ -61,8 +67,7 @@ enum err session_start_write(struct store *store, const struct session_start *st
     err = store_purge_sessions(store, expiry_floor_ms());
     if (err)
         return err;
-    err =
-        store_insert_session(store, start->hash, start->author_row, start->now, start->now + SESSION_LIFE_MS);
+    err = store_insert_session(store, &start->session, &start->by);
     return err ? err : store_put_device(store, &start->device, DEVICES_MAX);
 }
 

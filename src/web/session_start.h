@@ -7,11 +7,12 @@
 #include "web/web.h"
 
 struct session_start {
-    uint8_t hash[SECRET_HASH_LEN],
-        previous[SECRET_HASH_LEN]; /* hashes of the new and the previous session's secret */
+    struct new_session session;
+    uint8_t previous[SECRET_HASH_LEN]; /* hash of the previous session's secret */
     bool has_previous;
     int64_t author_row, now; /* `now` is expiry_now_ms() (base/expiry_floor.h) */
     struct device_record device;
+    struct actor by;
 };
 
 /* Writes the hash of the device cookie to `out`. Returns false if the browser sent none or a malformed one.

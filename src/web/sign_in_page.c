@@ -3,11 +3,13 @@
  * POST /sign-in: look up device and login -> limiter -> verify the password on the thread pool -> write the
  * session -> redirect to `next`. An unknown name and a wrong password get the same response after the same
  * amount of work. */
+#include "auth/failure_log.h"
 #include "auth/login.h"
 #include "auth/password.h"
 #include "auth/sign_in_limiter.h"
 #include "base/clock.h"
 #include "base/expiry_floor.h"
+#include "base/plural.h"
 #include "web/session_start.h"
 #include "web/form_field.h"
 #include "web/page.h"
@@ -24,7 +26,7 @@ struct sign_in_write {
 
 struct sign_in {
     struct str login, next; /* the name as typed; the local path to redirect to, or "" */
-    struct str account;     /* the name normalized, or as typed if it is not a valid login */
+    struct str account;     /* the sign-in name, normalized, or as typed if it is not valid */
     struct viewer found;
     uint8_t device[SECRET_HASH_LEN]; /* hash of the device cookie */
     int64_t device_author;           /* the author who has signed in with this browser before; 0 if none */
@@ -49,7 +51,7 @@ static enum next show_form(struct request *r, struct str login, struct str next,
         html_text(b, str_from_cstr(error));
         HTML(b, "</p>");
     }
-    page_form(r, STR("/sign-in"));
+    page_write_form(r, STR("/sign-in"));
     form_field_write_hidden(b, "next", next);
     form_field_write(
         b, &(struct form_field){.id = "login", .label = "Name", .autocomplete = "username", .value = login});
@@ -81,9 +83,16 @@ static enum err write_sign_in(struct store *store, void *data)
     return store_set_password(store, w->start.author_row, str_from_cstr(w->text), TIME_NONE);
 }
 
+static void record_failure(struct request *r)
+{
+    failure_log_record(page_context_of(r)->web->failures, FAILURE_SIGN_IN, r->client_address,
+                       clock_mono_ms());
+}
+
 static enum next reject_password(struct request *r)
 {
     const struct sign_in *s = page_context_of(r)->state;
+    record_failure(r);
     r->res.status = 422;
     return show_form(r, s->login, s->next, "The name or the password is wrong.");
 }
@@ -107,7 +116,7 @@ static enum next checked_step(struct request *r)
         return page_too_busy(r);
     if (!s->check.matches)
         return reject_password(r);
-    sign_in_limiter_succeeded(page->web->sign_in_limiter, &s->try, clock_mono_ms());
+    sign_in_limiter_record_success(page->web->sign_in_limiter, &s->try, clock_mono_ms());
     session_start_prepare(r, s->found.author_row, &s->write.start);
     memcpy(s->write.verified, s->found.password.p, s->found.password.len);
     memcpy(s->write.text, s->check.text, sizeof s->write.text);
@@ -124,7 +133,8 @@ static enum next reject_until_later(struct request *r, int64_t wait_ms)
     const struct str error = arena_printf(&r->arena,
                                           "Too many failed sign-ins. Please wait %lld second%s, "
                                           "then try again.",
-                                          wait_s, wait_s == 1 ? "" : "s");
+                                          wait_s, plural(wait_s, "", "s"));
+    record_failure(r);
     r->res.status = 429;
     enum next next = show_form(r, s->login, s->next, error.p);
     response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", wait_s));
@@ -149,7 +159,7 @@ static enum next found_step(struct request *r)
                            stored);
 }
 
-/* If the lookup fails, the browser is treated as unknown. */
+/* Continues after the lookup of the device. If the lookup failed, the browser is treated as unknown. */
 static enum next device_step(struct request *r)
 {
     struct page_context *page = page_context_of(r);

@@ -2,8 +2,8 @@
  *
  * Only the second pass compares revisions: if every batch of days has the revision from the beginning, the
  * data did not change during the first pass either. If the revision changed, the summary is shown but not
- * cached. It is not computed again, because during an import a slightly inconsistent page is better than
- * none. */
+ * cached. The summary is not computed again, because during an import a slightly inconsistent page is better
+ * than none. */
 #include "web/summary.h"
 
 #include "base/check.h"
@@ -67,7 +67,7 @@ static int day_index(const struct summary *sum, int32_t date)
 
 static void add_count(int64_t *sum, int64_t v)
 {
-    *sum = count_sum(*sum, v);
+    *sum = count_add_saturating(*sum, v);
 }
 
 static void add_posts(struct summary *sum, const struct video *v)
@@ -87,7 +87,7 @@ static bool on_video(void *ctx, const struct video *v, const struct book_ref *bo
     (void)book;
     w->seen++;
     w->videos.has_after = true;
-    w->videos.after = (struct video_position){.posted_at = v->posted_at, .id = v->id};
+    w->videos.after = (struct video_position){.value = v->posted_at, .id = v->id};
     sum->videos++;
     sum->open_videos += w->now <= v->posted_at + VIDEO_LIFE_DAYS * DAY_MS;
     sum->read_videos += v->first_reading_at != TIME_NONE;

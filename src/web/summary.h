@@ -15,7 +15,7 @@ struct summary {
     int64_t author_rev;
     int32_t today;
     int64_t videos, viral_videos;
-    int64_t open_videos; /* less than 30 days old, so their counts still change */
+    int64_t open_videos; /* videos that are less than 30 days old, so their counts still change */
     int64_t read_videos; /* videos with at least one reading */
     int64_t views;
     int64_t platform_videos[PLATFORM_COUNT], platform_views[PLATFORM_COUNT];

@@ -16,7 +16,7 @@ static int64_t sum_known_counts(const struct video *v, enum count_kind kind)
     int64_t sum = COUNT_NONE;
     for (size_t i = 0; i < v->post_count; i++)
         if (v->posts[i].counts[kind] != COUNT_NONE)
-            sum = count_sum(sum == COUNT_NONE ? 0 : sum, v->posts[i].counts[kind]);
+            sum = count_add_saturating(sum == COUNT_NONE ? 0 : sum, v->posts[i].counts[kind]);
     return sum;
 }
 
@@ -37,11 +37,12 @@ static void write_figure(struct buf *b, const char *name, int64_t count)
 
 static void write_figures(struct buf *b, const struct video *v)
 {
-    HTML(b, "<dl class=\"figures\">");
+    HTML(b, "<dl class=\"figures five\">");
     write_figure(b, "Views", v->first_reading_at == TIME_NONE ? COUNT_NONE : v->views);
     write_figure(b, "Likes", sum_known_counts(v, COUNT_LIKES));
     write_figure(b, "Comments", sum_known_counts(v, COUNT_COMMENTS));
     write_figure(b, "Shares", sum_known_counts(v, COUNT_SHARES));
+    write_figure(b, "Saves", sum_known_counts(v, COUNT_SAVES));
     HTML(b, "</dl>");
 }
 
@@ -52,14 +53,14 @@ static void write_head(struct request *r, const struct video *v, const struct bo
     HTML(b, "<div class=\"hero\">");
     component_thumbnail(r, &ref, component_video_title(v->title, book));
     HTML(b, "<div class=\"video-text\"><h1>");
-    html_name(b, component_video_title(v->title, book));
+    html_isolated_text(b, component_video_title(v->title, book));
     HTML(b, "</h1><p>Posted ");
     html_date(b, date_of(v->posted_at));
     HTML(b, " on ");
     component_platform_list(b, v);
     if (book->title.p) {
         HTML(b, ", for ");
-        html_name(b, book->title);
+        html_isolated_text(b, book->title);
     }
     HTML(b, ".</p><p class=\"muted\">");
     if (v->updated_at == TIME_NONE) {
@@ -81,10 +82,8 @@ static void write_went_viral(struct buf *b, const struct video *v)
 {
     HTML(b, "<p><span class=\"badge viral\">Viral</span> ");
     html_date(b, date_of(v->went_viral_at));
-    HTML(b, ", at ");
-    html_quantity(b, v->views_when_viral, "view", "views");
-    HTML(b, ": ");
-    component_viral_comparison(b, v->views_when_viral, v->viral.threshold, v->viral.median);
+    HTML(b, ", ");
+    component_viral_summary(b, v);
     HTML(b, ".</p>");
 }
 
@@ -111,11 +110,13 @@ static void write_viral(struct buf *b, const struct video *v)
         write_not_viral(b, v);
     HTML(b, "<p class=\"small muted\">");
     if (v->viral.median != COUNT_NONE) {
-        HTML(b, "Your typical video has ");
+        buf_append(b, v->went_viral_at != TIME_NONE ? STR("Your typical video had ")
+                                                    : STR("Your typical video has "));
         html_quantity(b, v->viral.median, "view", "views");
         HTML(b, ": the median of ");
         html_number(b, v->viral.compared);
-        HTML(b, " of your other videos.");
+        buf_append(b, v->went_viral_at != TIME_NONE ? STR(" of your other videos at that time.")
+                                                    : STR(" of your other videos."));
     } else {
         HTML(b, "You do not have enough other videos yet to know what is typical for you.");
     }

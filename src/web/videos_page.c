@@ -18,7 +18,7 @@ static bool parse_position(struct str text, struct video_position *out)
     unsigned long long ms;
     if (!rest.p || !str_to_u64(head, INT64_MAX, &ms))
         return false;
-    out->posted_at = (int64_t)ms;
+    out->value = (int64_t)ms;
     return uuid_parse(rest, &out->id);
 }
 
@@ -26,7 +26,7 @@ static struct str format_position(struct request *r, const struct video_position
 {
     char id[UUID_TEXT_LEN];
     uuid_format(&at->id, id);
-    return arena_printf(&r->arena, "%lld-%.*s", (long long)at->posted_at, UUID_TEXT_LEN, id);
+    return arena_printf(&r->arena, "%lld-%.*s", (long long)at->value, UUID_TEXT_LEN, id);
 }
 
 static bool on_video(void *ctx, const struct video *v, const struct book_ref *book)
@@ -38,7 +38,7 @@ static bool on_video(void *ctx, const struct video *v, const struct book_ref *bo
     if (l->seen == 1)
         HTML(&r->res.body, "<div class=\"card\"><ul class=\"videos\">");
     component_video_item(r, v, book);
-    l->last = (struct video_position){.posted_at = v->posted_at, .id = v->id};
+    l->last = (struct video_position){.value = v->posted_at, .id = v->id};
     return true;
 }
 
@@ -51,14 +51,15 @@ static void write_pager(struct request *r, const struct videos_list *l)
     HTML(b, "<nav class=\"pager\" aria-label=\"More videos\">");
     if (!first) {
         HTML(b, "<a class=\"button quiet\"");
-        page_link(r, "href", viral ? STR("/videos?viral=1") : STR("/videos"));
+        page_write_link(r, "href", viral ? STR("/videos?viral=1") : STR("/videos"));
         HTML(b, ">Back to the newest</a>");
     }
     if (l->seen > PAGE_VIDEOS) {
         struct str at = format_position(r, &l->last);
         HTML(b, "<a class=\"button quiet\" rel=\"next\"");
-        page_link(r, "href",
-                  arena_printf(&r->arena, "/videos?%sfrom=%.*s", viral ? "viral=1&" : "", (int)at.len, at.p));
+        page_write_link(
+            r, "href",
+            arena_printf(&r->arena, "/videos?%sfrom=%.*s", viral ? "viral=1&" : "", (int)at.len, at.p));
         HTML(b, ">Older videos</a>");
     }
     HTML(b, "</nav>");
@@ -85,7 +86,7 @@ static enum next videos_done_step(struct request *r)
 static void write_tab(struct request *r, struct str path, const char *label, bool current)
 {
     HTML(&r->res.body, "<li><a");
-    page_link(r, "href", path);
+    page_write_link(r, "href", path);
     if (current)
         HTML(&r->res.body, " aria-current=\"page\"");
     buf_printf(&r->res.body, ">%s</a></li>", label);

@@ -12,6 +12,7 @@
 #include "web/page.h"
 #include "web/page_checks.h"
 #include "web/assets.h"
+#include "web/export_job.h"
 #include "web/summary.h"
 #include "store/writer.h"
 
@@ -25,6 +26,7 @@ const struct route *const web_routes[] = {
     &account_page,
     &account_password_page,
     &account_sign_out_page,
+    &account_export_page,
     /* dashboard */
     &style_page,
     &dashboard_page,
@@ -36,6 +38,9 @@ const struct route *const web_routes[] = {
     &apps_page,
     &app_page,
     &script_page,
+    /* webhooks */
+    &webhooks_page,
+    &webhook_page,
     /* platforms */
     &platforms_page,
     &platform_account_page,
@@ -72,6 +77,7 @@ void web_init(struct web *web, const struct config *config, uv_loop_t *loop, str
         .sessions = session_recorder_new(writer),
         .summaries = summary_cache_new(),
         .passwords = passwords_new(loop),
+        .exports = exports_new(loop, config->store.path),
         .sign_in_limiter = sign_in_limiter_new(),
         .form_windows = windows_new(WEB_FORMS_PER_MINUTE),
         .positions = positions,
@@ -106,6 +112,7 @@ void web_fini(struct web *web)
     session_recorder_free(web->sessions);
     summary_cache_free(web->summaries);
     passwords_free(web->passwords);
+    exports_free(web->exports);
     sign_in_limiter_free(web->sign_in_limiter);
     windows_free(web->form_windows);
     *web = (struct web){.config = NULL};

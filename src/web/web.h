@@ -2,8 +2,8 @@
  * in a file of its own. The viewer is the signed-in author who sent the request.
  *
  * Before the start step of a page runs, page_checks.c finds the viewer (page_context->viewer), or redirects
- * to the sign-in page if none exists. It then parses the query. For a POST it also checks the origin,
- * parses the form and checks the form token (CSRF). See page.h for frame, errors and redirects. */
+ * to the sign-in page if none exists. Next, page_checks.c parses the query. For a POST it also checks the
+ * origin, parses the form and checks the form token (CSRF). See page.h for frame, errors and redirects. */
 #ifndef VT_WEB_WEB_H
 #define VT_WEB_WEB_H
 
@@ -15,6 +15,8 @@
 
 #include <uv.h>
 
+struct exports;
+struct failure_log;
 struct poll_positions;
 struct http_client;
 struct passwords;
@@ -29,17 +31,19 @@ enum { WEB_FORMS_PER_MINUTE = 30 };
 
 /* State shared by all pages. Lives as long as the server. */
 struct web {
-    struct http_app http; /* for the router; its ctx is the struct web */
+    struct http_app http; /* the application for the router; its ctx is the struct web */
     const struct config *config;
     struct store *store; /* the loop's read connection */
     struct writer *writer;
     struct session_recorder *sessions;
     struct passwords *passwords;
     struct sign_in_limiter *sign_in_limiter;
+    struct failure_log *failures; /* set by the caller after web_init() */
+    struct exports *exports;
     struct windows *form_windows; /* sliding windows that count the forms of each author */
     struct poll_positions *positions;
     struct summary_cache *summaries;
-    struct http_client *client; /* for calls to platforms; NULL if no platform is configured */
+    struct http_client *client; /* HTTP client for calls to platforms; NULL if no platform is configured */
     struct str base;            /* path prefix of all pages: "" or "/x" */
     struct str origin;          /* https://host[:port] of base_url */
     bool secure;                /* base_url is https, so cookies are Secure and bound to the host */
@@ -57,9 +61,9 @@ void web_fini(struct web *web);
 
 /* Flags of a route. */
 enum {
-    WEB_OPEN = 1, /* no sign-in is required */
-    WEB_STATIC =
-        2, /* equal for every viewer, so no session is looked up and no cookie is set; use with WEB_OPEN */
+    WEB_OPEN = 1,   /* no sign-in is required */
+    WEB_STATIC = 2, /* the page is equal for every viewer, so no session is looked up and no cookie is set;
+                       use with WEB_OPEN */
     /* The page parses its query itself. After a sign-in the browser requests the same URL again, even if the
      * first request was a POST. */
     WEB_OWN_QUERY = 4,
@@ -70,11 +74,11 @@ struct page_context {
     struct web *web;
     struct store_read read;  /* for the functions of store/read.h */
     struct viewer viewer;    /* the signed-in author; author_row is 0 if none exists */
-    struct form query, form; /* parsed from the URL, and from the body of a POST */
+    struct form query, form; /* fields parsed from the URL, and from the body of a POST */
     void *state;             /* of the page */
 
-    bool by_proxy;                         /* signed in by [account] auth_header, without a session */
-    struct session session;                /* set if the viewer signed in with a session cookie */
+    bool by_proxy;          /* the viewer was signed in by [account] auth_header, without a session */
+    struct session session; /* session of the viewer, if the viewer signed in with a session cookie */
     uint8_t session_hash[SECRET_HASH_LEN]; /* hash of the session cookie */
     struct secret link;                    /* the secret in the URL of an invitation link */
     struct secret new_session, new_device; /* see session_start.h */
@@ -96,8 +100,9 @@ static inline struct page_context *page_context_of(const struct request *r)
 extern const struct route *const web_routes[], *const web_api_routes[];
 
 extern const struct route consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,
-    account_password_page, account_sign_out_page;
+    account_password_page, account_sign_out_page, account_export_page;
 extern const struct route keys_page, key_page, apps_page, app_page;
+extern const struct route webhooks_page, webhook_page;
 extern const struct route platforms_page, platform_account_page, platform_callback_page;
 extern const struct route style_page, script_page, dashboard_page, videos_page, video_page;
 

@@ -72,6 +72,11 @@ class Stage:
     def __init__(self, instance):
         self.instance = instance
         self.authors = scene.install(instance)
+        scene.insert_webhooks(instance, self.authors)
+        scene.insert_audit(instance, self.authors)
+        key_file = str(instance.directory / "secrets.key")
+        instance.run("secrets", "init", key_file)
+        instance.configure({"secrets": {"key_file": key_file}})
         instance.start()
         self.base = f"http://{instance.address}"
         for name in ("Spreadsheet", scene.SCRIPT, "Verylongwordwithoutanyspace" * 7):

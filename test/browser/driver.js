@@ -86,8 +86,11 @@ class Session {
     }
 
     async screenshot(page, name) {
-        if (process.env.BROWSER_SCREENSHOTS)
-            await page.screenshot({ path: path.join(process.env.BROWSER_SCREENSHOTS, `${name}.png`), fullPage: true });
+        if (!process.env.BROWSER_SCREENSHOTS)
+            return;
+        // A screenshot of the whole reference takes longer than the timeout of Playwright on a busy machine.
+        const fullPage = await page.evaluate(() => document.documentElement.scrollHeight < 15000);
+        await page.screenshot({ path: path.join(process.env.BROWSER_SCREENSHOTS, `${name}.png`), fullPage });
     }
 
     async end() {

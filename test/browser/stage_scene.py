@@ -1,7 +1,10 @@
 """Test data: an author with an active month, one with hostile names, and one without videos."""
+import contextlib
 import datetime
 import math
+import sqlite3
 
+from lib.clock import to_ms
 from lib.lines import author, book, reading, uid, video
 
 NOW = "2026-07-10T12:00:00Z"
@@ -72,6 +75,55 @@ def hostile(now):
                         thumbnail_url="https://example.org/\"><script>alert(1)</script>")]
         lines += grow(name, posted, 40000, platforms, now, 48)
     return lines
+
+
+MINUTE = 60_000
+ACTIVE, PAUSED, FAILED, GONE = range(4)
+LONG_URL = "https://example.org/" + "verylongpathwithoutanybreak" * 36
+
+
+def insert_webhooks(instance, authors):
+    """Webhooks in every state with their attempts. None of them is due, so that the server sends nothing."""
+    now = to_ms(NOW)
+    states = [("active", "lively", "https://planner.example/hooks/viewtally", 0, ACTIVE, 0, None),
+              ("retrying", "lively", "https://mail.example/in?list=7", 0, ACTIVE, 3, now + 30 * MINUTE),
+              ("failed", "lively", "https://old.example/hook", 2, FAILED, 0, None), ("gone", "lively", "https://closed.example/", 0, GONE, 0, None),
+              ("paused", "lively", "https://test.example/hook", 1, PAUSED, 0, None), ("hostile", "hostile", LONG_URL, 0, ACTIVE, 1, now + MINUTE)]
+    results = {"active": [(204, None)] * 9 + [(503, "status 503"), (204, None)], "retrying": [(0, "dns: Could not resolve host: mail.example")] * 3,
+               "failed": [(500, "status 500")] * 10, "gone": [(410, "status 410")], "paused": [], "hostile": [(0, f"connect: {SCRIPT} {HOSTILE[5][:150]}")]}
+    with contextlib.closing(sqlite3.connect(instance.database)) as database:
+        for name, who, url, types, state, failures, next_at in states:
+            author_row, last = database.execute("SELECT id, last_event_id FROM authors WHERE uuid = ?",
+                                                (bytes.fromhex(authors[who].replace("-", "")),)).fetchone()
+            row = database.execute("INSERT INTO webhook_endpoints (uuid, author_id, url, types, secret, created_at, state, state_at, position, failures, "
+                                   "next_attempt_at, attempts) VALUES (?, ?, ?, ?, x'00', ?, ?, ?, ?, ?, ?, ?)",
+                                   (bytes.fromhex(uid(f"webhook {name}").replace("-", "")), author_row, url, types, now - 9000 * MINUTE, state,
+                                    now - 70 * MINUTE, last - (next_at is not None), failures, next_at, len(results[name]))).lastrowid
+            for number, (status, error) in enumerate(results[name], 1):
+                database.execute("INSERT INTO webhook_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                                 (row, number, 0 if number == 1 and len(results[name]) > 1 else last + number, now - (len(results[name]) - number) * 47 * MINUTE - 5000,
+                                  15_002 if status == 0 else 84, status, error, number == 8))
+        database.commit()
+
+
+def insert_audit(instance, authors):
+    """An entry of each kind for one author, and hostile texts for another."""
+    now = to_ms(NOW)
+    entries = [("author.signed_in", "author", "192.0.2.17", None), ("key.created", "author", "192.0.2.17", "Spreadsheet"),
+               ("key.first_used", "key", "2001:db8:85a3:8d3:1319:8a2e:370:7348", "Spreadsheet"), ("key.revoked", "operator", None, "Old key"),
+               ("app.connected", "app", "198.51.100.20", "Planner"), ("app.disconnected", "author", "192.0.2.17", "Planner"),
+               ("plan.changed", "refresh", None, "inactive to active"), ("video.removed", "operator", None, TITLES[0]),
+               ("reading.corrected", "operator", None, "tiktok 7340000000000000000: 90000 to 9000"),
+               *((f"webhook.{action}", "author", "192.0.2.17", "https://planner.example") for action in
+                 ("created", "paused", "resumed", "secret_rotated", "url_changed", "deleted")), ("new.action", "author", None, None)]
+    hostile = [("key.created", "author", "192.0.2.1", title[:2000]) for title in HOSTILE]
+    with contextlib.closing(sqlite3.connect(instance.database)) as database:
+        for who, listed in (("lively", entries), ("hostile", hostile)):
+            author_row, = database.execute("SELECT id FROM authors WHERE uuid = ?", (bytes.fromhex(authors[who].replace("-", "")),)).fetchone()
+            for number, (action, actor, address, details) in enumerate(listed, 1):
+                database.execute("INSERT INTO audit (author_id, id, at, action, actor, address, details) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                                 (author_row, number, now - (40 - number) * 353 * MINUTE, action, actor, address, details))
+        database.commit()
 
 
 def install(instance):

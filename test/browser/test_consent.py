@@ -63,7 +63,7 @@ def test_rejected_authorization_page_is_accessible(browser, stage):
 
 
 @pytest.mark.parametrize("keyboard", INPUTS, ids=["mouse", "keyboard"][:len(INPUTS)])
-def test_allow_connects_the_app(browser, stage, app, landing, keyboard):
+def test_allowing_consent_connects_the_app(browser, stage, app, landing, keyboard):
     """The content security policy lets the form redirect to the app, and the code gives access to the account."""
     url = browser.walk("connect", redirect=landing, button="Allow", keyboard=keyboard, **stage.arguments("lively", path=path_of(app, landing)))
     answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
@@ -90,7 +90,7 @@ def test_list_of_apps_is_accessible(browser, stage):
     assert browser.walk("look", name="apps", sides=sides, **stage.arguments("hostile", path="/apps")) == []
 
 
-def test_deny_returns_an_error_to_the_app(browser, stage, app, landing):
+def test_denying_consent_returns_an_error_to_the_app(browser, stage, app, landing):
     url = browser.walk("connect", redirect=landing, button="Deny", **stage.arguments("lively", path=path_of(app, landing)))
     answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
     assert answer["error"] == "access_denied" and "code" not in answer

@@ -23,7 +23,14 @@ PAGES = {
     "keys-empty": ("empty", "/keys", 200),
     "apps-empty": ("empty", "/apps", 200),
     "account": ("lively", "/account", 200),
+    "account-hostile": ("hostile", "/account", 200),
+    "webhooks": ("lively", "/webhooks", 200),
+    "webhooks-hostile": ("hostile", "/webhooks", 200),
+    **{f"webhook-{name}": ("lively", f"/webhooks/{uid(f'webhook {name}')}", 200) for name in ("active", "failed")},
+    "webhook-hostile": ("hostile", f"/webhooks/{uid('webhook hostile')}", 200),
     "not-found": ("lively", f"/videos/{uid('nothing')}", 404),
+    "docs": (None, "/docs", 200),
+    "docs-errors": (None, "/v1/docs/errors", 200),
 }
 
 
@@ -83,6 +90,12 @@ def test_new_key_page_is_accessible(browser, stage):
     assert browser.walk("look", name="key-created", sides=[DESK | LIGHT, PHONE | DARK], **arguments) == []
 
 
+def test_webhook_forms_are_accessible(browser, stage):
+    wrong, right = [["URL", "http://planner.example/"], ["Create webhook"]], [["URL", "https://planner.example/new"], ["Create webhook"]]
+    for name, form in (("webhook-error", wrong), ("webhook-created", right)):
+        assert browser.walk("look", name=name, sides=[DESK | LIGHT, PHONE | DARK], **stage.arguments("empty", path="/webhooks", form=form)) == []
+
+
 def test_new_key_can_be_copied(browser, stage):
     browser.walk("copyKey", keyName="Notebook", **stage.arguments("hostile"))
 
@@ -96,8 +109,18 @@ def test_confirmation_and_invitation_pages_are_accessible(browser, stage):
         assert browser.walk("look", name=name, sides=[DESK | LIGHT, PHONE | DARK], **stage.arguments(path=invitation, form=form)) == []
 
 
-def test_first_days_from_invitation_to_revoked_key(browser, stage):
+def test_author_accepts_an_invitation_and_creates_and_revokes_a_key(browser, stage):
     """Without JavaScript: set the password, create a key, use it, revoke it, sign in again."""
     browser.walk("firstDays", invitation=stage.invite("empty"), login="nobody@example.org", password="lighthouse winter bread",
                  keyName=scene.SCRIPT, **stage.arguments())
     browser.walk("signInByKeyboard", login="nobody@example.org", password="lighthouse winter bread", **stage.arguments())
+
+
+def test_search_of_the_documentation_hides_other_entries(browser, stage):
+    """Terms are found in titles, parameter names and the text of guides. Without a script there is no search field."""
+    found = browser.walk("searchDocs", **stage.arguments(path="/docs", terms=["occurred_after", "spreadsheet formula", "xyzzy", ""]))
+    assert [entry.split("\n")[0] for entry in found["occurred_after"]["shown"]] == ["GET /events Events in pages, oldest first"]
+    assert "Charts" in found["spreadsheet formula"]["shown"] and "Errors" not in found["spreadsheet formula"]["shown"]
+    assert found["xyzzy"] == {"shown": [], "status": "0 results"} and len(found[""]["shown"]) > 12
+    (plain,) = browser.walk("readPlain", **stage.arguments(paths=["/docs"]))
+    assert "Search guides" not in plain["text"] and "occurred_after" in plain["text"]

@@ -80,7 +80,7 @@ def test_confirmation_and_rejection_pages_are_accessible(browser, linking):
     assert browser.walk("look", name="platforms-refused", sides=SIDES, **refused) == []
 
 
-def test_states_are_explained(browser, linking):
+def test_page_explains_the_state_of_each_account(browser, linking):
     (page,) = browser.walk("readPlain", **linking.arguments("Mara", paths=["/platforms"]))
     for words in ("YouTube requires you to sign in again", "Sign in to YouTube again", "Sign in to Facebook again", "tell the people who run this service",
                   "Today's limit for requests to Facebook is used up", "could not be read for some time", "The last attempt to read TikTok failed",

@@ -88,6 +88,21 @@ async function readPlain(session, { cookie, paths, status = 200 }) {
     return seen;
 }
 
+// Types each of the terms into the search of the documentation; returns the entries that it shows and its status.
+async function searchDocs(session, { path, terms }) {
+    const page = await session.openPage({ javascript: true });
+    await session.goto(page, path);
+    const found = {};
+    for (const term of terms) {
+        await page.getByLabel("Search guides and operations").fill(term);
+        found[term] = await page.evaluate(() => ({
+            shown: [...document.querySelectorAll("nav.contents li")].filter((item) => !item.hidden).map((item) => item.innerText.trim()),
+            status: document.querySelector("nav.contents [role=status]").textContent,
+        }));
+    }
+    return found;
+}
+
 // ---- keyboard only ----
 
 async function focused(page) {
@@ -209,4 +224,4 @@ async function signInByKeyboard(session, { login, password }) {
     await page.waitForURL("**/dashboard");
 }
 
-module.exports = { ...require("./consent.js"), ...require("./linking.js"), look, readPlain, keyboard, skipLink, tableByKeyboard, firstDays, copyKey, signInByKeyboard };
+module.exports = { ...require("./consent.js"), ...require("./linking.js"), look, readPlain, searchDocs, keyboard, skipLink, tableByKeyboard, firstDays, copyKey, signInByKeyboard };

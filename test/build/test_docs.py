@@ -10,7 +10,8 @@ from lib.viewtally import ROOT
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MAX_README_BYTES = 9 * 1024
 MAX_PROSE = 120
-SUBJECTS = {"operating", "configuration", "metrics", "cli", "api", "oauth", "data-in", "authors", "internals", "performance"}
+SUBJECTS = {"install", "operating", "configuration", "metrics", "cli", "api", "oauth", "data-in", "authors", "internals", "performance", "monitoring",
+            "runbooks"}
 
 
 def name_of(path):
@@ -24,7 +25,7 @@ def anchors(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_links_lead_to_files_and_headings(path):
+def test_links_in_documents_lead_to_existing_files_and_headings(path):
     for target, fragment in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", path.read_text(encoding="utf-8")):
         linked = (path.parent / target).resolve() if target else path
         assert linked.exists(), target
@@ -32,14 +33,29 @@ def test_links_lead_to_files_and_headings(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_named_files_exist(path):
-    names = re.findall(r"`((?:src|test|scripts|schema|vendor|docs)/[\w./@-]+)`", path.read_text(encoding="utf-8"))
+def test_files_named_in_documents_exist(path):
+    names = re.findall(r"`((?:src|test|scripts|schema|packaging|contrib|vendor|docs)/[\w./@-]+)`", path.read_text(encoding="utf-8"))
     missing = [name for name in names if not (ROOT / name).exists() and "NNN" not in name and "NAME" not in name]
     assert not missing
 
 
+def test_documents_and_sections_named_in_messages_exist():
+    """Such as "set [backup] directory (docs/backups.md, Scheduled backups)"."""
+    named = 0
+    for path in [*(ROOT / "src").rglob("*.[ch]"), *(ROOT / "packaging").rglob("*"), *(ROOT / "contrib").rglob("*")]:
+        if not path.is_file():
+            continue
+        text = re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8"))
+        for name, section in re.findall(r"(?<![\w/.])(docs/[\w/-]+(?:\.md)?)(?:, ([A-Z][\w ]*)[),;])?", text):
+            document = ROOT / name
+            assert document.exists(), f"{name_of(path)}: {name} does not exist"
+            assert not section or section.lower().replace(" ", "-") in anchors(document), f"{name_of(path)}: {name} has no section {section}"
+            named += bool(section)
+    assert named >= 4
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_prose_lines_are_short(path):
+def test_prose_lines_have_at_most_120_characters(path):
     lines, in_code = [], False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         in_code ^= line.startswith("```")

@@ -12,7 +12,7 @@ def lint(tmp_path, path, text):
     file = tmp_path / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
-    for header in ("base/str.h", "config/config.h", "store/read.h", "http/request.h", "api/api.h", "limit/limiter.h"):
+    for header in ("base/str.h", "config/config.h", "store/read.h", "store/sqlite/db.h", "http/request.h", "api/api.h", "limit/limiter.h"):
         existing = tmp_path / "src" / header
         existing.parent.mkdir(parents=True, exist_ok=True)
         if not existing.exists():
@@ -28,17 +28,22 @@ def function(lines):
 BAD = {
     "upward include": ("src/store/x.c", HEAD + '#include "http/request.h"\n', "store must not include"),
     "include of a neighbour": ("src/store/x.c", HEAD + '#include "limit/limiter.h"\n', "store must not include"),
+    "include of a storage engine": ("src/api/x.c", HEAD + '#include "store/sqlite/db.h"\n', "is private to the storage engine"),
+    "include of an engine in the store": ("src/store/x.c", HEAD + '#include "store/sqlite/db.h"\n', "is private to the storage engine"),
+    "sqlite outside the engine": ("src/store/x.c", HEAD + "int x = sqlite3_changes(db);\n", "stays inside src/store/sqlite"),
     "upward from base": ("src/base/x.h", HEAD + '#include "store/read.h"\n', "base must not include"),
     "include beside itself": ("src/store/x.c", HEAD + '#include "read.h"\n', "is not a path below src"),
     "unknown layer": ("src/misc/x.c", HEAD + '#include "base/str.h"\n', "not in the table"),
-    "sqlite3.h": ("src/store/x.c", HEAD + "#include <sqlite3.h>\n", "may only be included in src/store/db.c"),
+    "sqlite3.h": ("src/store/x.c", HEAD + "#include <sqlite3.h>\n", "may only be included in src/store/sqlite/db.c"),
     "llhttp.h": ("src/http/x.c", HEAD + "#include <llhttp.h>\n", "may only be included in src/http/parse.c"),
     "hiredis.h": ("src/redis/x.c", HEAD + "#include <hiredis/async.h>\n", "may only be included in src/redis/redis_(connection|poll|memory|reply).c"),
-    "sqlite outside the store": ("src/api/x.c", HEAD + "int x = sqlite3_changes(db);\n", "stays inside src/store"),
+    "sqlite outside the store": ("src/api/x.c", HEAD + "int x = sqlite3_changes(db);\n", "stays inside src/store/sqlite"),
     "SQL outside the store": ("src/api/x.c", HEAD + 'const char *q = "SELECT 1";\n', "SQL stays inside src/store"),
     "lenient parser": ("src/http/parse.c", HEAD + "int x = llhttp_set_lenient_headers(p, 1);\n", "stays strict"),
     "banned call": ("src/base/x.c", HEAD + "int x = sprintf(b, s);\n", "sprintf() is banned"),
     "struct typedef": ("src/base/x.h", HEAD + "typedef struct x x;\n", "no typedef"),
+    "plural after a number": ("src/base/x.c", HEAD + 'void f(int n)\n{\n    g("%d old files deleted", n);\n}\n', "use plural()"),
+    "plural after a long": ("src/base/x.c", HEAD + 'void f(int n)\n{\n    g("%" PRId64 " videos", n);\n}\n', "use plural()"),
     "long function": ("src/base/x.c", function(71), "a function of 71 lines"),
     "long file": ("src/base/x.c", HEAD + "extern int x;\n" * 600, "601 lines"),
     "no head comment": ("src/base/x.c", "extern int x;\n", "must begin with a comment"),
@@ -53,7 +58,9 @@ BAD = {
 
 GOOD = {
     "downward include": ("src/http/x.c", HEAD + '#include "config/config.h"\n#include "base/str.h"\n'),
-    "the driver itself": ("src/store/db.c", HEAD + "#include <sqlite3.h>\n"),
+    "the driver itself": ("src/store/sqlite/db.c", HEAD + "#include <sqlite3.h>\n"),
+    "plural after a limit": ("src/base/x.c", HEAD + 'void f(void)\n{\n    g("at most %d files", FILES_MAX);\n}\n'),
+    "number with its noun": ("src/base/x.c", HEAD + 'void f(int n)\n{\n    g("%d file%s deleted", n, plural(n, "", "s"));\n}\n'),
     "function at the limit": ("src/base/x.c", function(70)),
     "file at the limit": ("src/base/x.c", HEAD + "extern int x;\n" * 599),
     "words in comments and strings": ("src/base/x.c", HEAD + '/* sprintf(x) and system() */\nconst char *x = "gets(x)";\n'),

@@ -7,27 +7,20 @@ import socket
 import stat
 import subprocess
 import threading
-import time
 import urllib.request
 
 import pytest
 
+from lib.services import free_port
 from lib.viewtally import ROOT, binary
 
 READY_SECONDS = 60
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class Run:
-    """Runs scripts/run until it listens; `seconds` is the time that took."""
+    """Runs scripts/run until it listens."""
 
     def __init__(self, directory, port):
-        start = time.monotonic()
         self.process = subprocess.Popen([ROOT / "scripts/run", binary()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, "DATA_DIR": str(directory), "LISTEN": f"127.0.0.1:{port}"})
         watchdog = threading.Timer(READY_SECONDS, self.process.kill)
@@ -38,7 +31,6 @@ class Run:
             if line.startswith("listening on"):
                 break
         watchdog.cancel()
-        self.seconds = time.monotonic() - start
         self.errors = ""
         if "listening on" not in self.said:
             self.errors = self.process.stderr.read()
@@ -59,6 +51,11 @@ class Run:
             return json.load(answer)
 
 
+def link_of(text):
+    """The invitation link in the output."""
+    return re.search(r"^  (http://\S+/invite/\S+)$", text, re.M).group(1)
+
+
 @pytest.fixture
 def place(tmp_path):
     return tmp_path / "data", free_port()
@@ -69,26 +66,27 @@ def names(videos):
     return [(video["id"], video["title"], video["posted_at"]) for video in videos]
 
 
-def test_second_run_keeps_data_and_key(place):
+def test_second_make_run_keeps_database_and_api_key(place):
     directory, _ = place
     with Run(*place) as first:
         assert "listening on" in first.said, first.errors
         account, videos = first.get(0)["data"], first.get(1)["data"]
         assert account["videos_count"] > 1 and videos
         key = (directory / "demo.key").read_text()
-    assert stat.S_IMODE((directory / "demo.key").stat().st_mode) == 0o600
+    for name in ("demo.key", "welcome.txt", "config.ini", "viewtally.db"):
+        assert stat.S_IMODE((directory / name).stat().st_mode) == 0o600
     assert not (directory / "setup").exists()
     with Run(*place) as second:
         assert "Setting up" not in second.said + second.errors
         assert (directory / "demo.key").read_text() == key and key.strip() in second.said
+        assert link_of(second.said) == link_of(first.said)
         assert names(second.get(1)["data"]) == names(videos)
         again = second.get(0)["data"]
         changing = {"key": None, "views_refreshed_at": None}
         assert {**again, **changing} == {**account, **changing}
-    assert second.seconds < 2
 
 
-def test_interrupted_first_run_is_repeated(place):
+def test_interrupted_first_make_run_is_repeated(place):
     directory, _ = place
     with Run(*place):
         pass
@@ -102,13 +100,35 @@ def test_interrupted_first_run_is_repeated(place):
         assert run.get(1)["data"]
 
 
-def test_lost_key_is_replaced_and_data_kept(place):
-    directory, _ = place
+def test_busy_port_is_reported_before_anything_is_created(place):
+    directory, port = place
+    with socket.create_server(("127.0.0.1", port)):
+        with Run(*place) as run:
+            pass
+        assert run.process.returncode == 1 and run.said == ""
+        assert run.errors.startswith(f"make run: 127.0.0.1:{port} is in use, and nothing was created or changed.\n")
+        assert "make run DATA_DIR=data-2 LISTEN=127.0.0.1:8081" in run.errors and f"'sport = :{port}'" in run.errors
+    assert not directory.exists()
+
+
+def files_of(directory):
+    return sorted((path.name, path.stat().st_mtime_ns) for path in directory.iterdir() if not path.name.startswith("viewtally.db"))
+
+
+def test_second_make_run_beside_a_server_fails_and_keeps_the_invitation_valid(place):
+    directory, port = place
     with Run(*place) as first:
-        videos = first.get(1)["data"]
+        before = files_of(directory)
+        with Run(*place) as second:
+            pass
+        assert second.process.returncode == 1 and f"127.0.0.1:{port} is in use" in second.errors and "config.ini" in second.errors
+        assert files_of(directory) == before
+        with urllib.request.urlopen(link_of(first.said), timeout=READY_SECONDS) as answer:
+            assert answer.status == 200 and b"assword" in answer.read()
+    (directory / "welcome.txt").unlink()
     (directory / "demo.key").unlink()
-    with Run(*place) as second:
-        assert names(second.get(1)["data"]) == names(videos)
+    with Run(*place) as third:
+        assert "key create" in third.said and "KEY=" not in third.said and not (directory / "demo.key").exists()
 
 
 def test_simulated_readings_cause_events(place):

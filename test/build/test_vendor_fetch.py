@@ -24,6 +24,7 @@ class Place:
         self.cache = directory / "cache"
         self.calls = directory / "calls"
         self.home = directory / "home"
+        self.lists = directory / "lists"
         for made in (self.vendor, self.tools, self.cache, self.home):
             made.mkdir()
         shutil.copy(FETCH, self.vendor / "fetch")
@@ -38,7 +39,8 @@ class Place:
 
     def apt(self, fetched):
         """Creates an apt-get with a mirror; a download runs `fetched` (shell) in `$PART`."""
-        self.tool("apt-get", 'case "$*" in *indextargets*) echo "mirror://here bookworm main" ;; *" update"*) ;;\n'
+        self.tool("apt-get", 'case "$*" in *indextargets*) echo "mirror://here bookworm main" ;; *" update"*) '
+                             f"cat {self.cache}/apt/*.list >>{self.lists} ;;\n"
                              f"*) {fetched} ;; esac")
 
     def run(self, manifest, **env):
@@ -49,6 +51,10 @@ class Place:
 
     def called(self):
         return self.calls.read_text() if self.calls.exists() else ""
+
+    def indexes(self):
+        """The kinds of index of sid that apt-get has read."""
+        return sorted({line.split()[0] for line in self.lists.read_text().splitlines() if line.endswith(" sid main")})
 
 
 @pytest.fixture
@@ -77,6 +83,19 @@ def test_missing_source_is_fetched_by_apt(place):
     assert place.run(PINNED)[0] == 0
     assert (place.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
     assert "source --download-only --tar-only libx" in place.called()
+
+
+def test_tarball_is_fetched_from_the_newest_revision_if_the_pinned_one_has_gone(place):
+    pinned = PINNED.replace("trixie/libx ", "trixie/libx=1.0-1 ")
+    place.tool("apt-get", 'case "$*" in *indextargets*) echo "mirror://here bookworm main" ;; *" update"*) ;; *=1.0-1) exit 100 ;;\n'
+                          '*" libx") printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz ;; esac')
+    assert place.run(pinned)[0] == 0
+    assert (place.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
+    place.calls.unlink()
+    patches = pinned.replace(" source ", " patches ").replace(".orig.tar.gz", "-1.debian.tar.xz")
+    status, said = place.run(patches)
+    assert status == 1 and "cannot get libx_1.0-1.debian.tar.xz" in said
+    assert " libx\n" not in place.called(), "patches belong to one revision"
 
 
 def test_damaged_file_is_fetched_again(place):
@@ -136,6 +155,36 @@ def test_damaged_indexed_source_is_fetched_again(place, tmp_path):
     (place.cache / built.name).write_bytes(b"half")
     assert place.run(MOVING)[0] == 0
     assert (place.cache / built.name).read_bytes() == built.read_bytes()
+
+
+MOVING_TARBALL = "libpq >=17 source sid/postgresql-18 postgresql-18_*.orig.tar.bz2 index\n"
+
+
+def test_newer_indexed_tarball_is_accepted_and_cached(place):
+    place.apt("echo source >$PART/postgresql-18_18.6.orig.tar.bz2")
+    assert place.run(MOVING_TARBALL)[0] == 0
+    assert "source --download-only --tar-only postgresql-18" in place.called()
+    assert place.indexes() == ["deb-src"]
+    place.tool("apt-get", "exit 100")
+    assert place.run(MOVING_TARBALL)[0] == 0, "the second run works offline"
+
+
+def test_indexed_tarball_of_another_version_scheme_is_compared_by_its_name(place):
+    place.apt("echo source >$PART/postgresql-18_16.9.orig.tar.bz2")
+    status, said = place.run(MOVING_TARBALL)
+    assert status == 1 and "older than 17" in said
+
+
+def test_message_for_a_renamed_package_names_the_manifest(place):
+    place.apt("echo source >$PART/postgresql-19_19.1.orig.tar.bz2")
+    status, said = place.run(MOVING_TARBALL)
+    assert status == 1 and "now has postgresql-19_19.1.orig.tar.bz2" in said and "change its name in" in said
+
+
+def test_suite_with_packages_and_sources_gets_both_indexes(place, tmp_path):
+    place.apt(f"cp {package(tmp_path, '9.5.0-1')} $PART/; echo source >$PART/postgresql-18_18.6.orig.tar.bz2")
+    assert place.run(MOVING + MOVING_TARBALL)[0] == 0
+    assert place.indexes() == ["deb", "deb-src"]
 
 
 def test_installed_npm_provides_the_registry(place):

@@ -81,6 +81,8 @@ class Place:
     def targets(self, keyed=None):
         """(operation, a path with a 200) of each operation; keyed=True: only those that need a key."""
         for operation in self.document.operations:
+            if operation.method == "HEAD":
+                continue  # tour_successes() sends it beside GET
             if keyed is None or operation.keyed == keyed:
                 yield operation, operation.template.replace("{id}", scene.VIRAL)
 
@@ -110,11 +112,19 @@ def tour_successes(place):
             not_modified = expect(place.get(path, headers={"If-None-Match": held}), 304)
             for name in ("ETag", "Cache-Control", "Vary"):
                 assert not_modified.headers[name] == head.headers[name], (path, name, not_modified.headers[name])
+        expect(place.send("HEAD", path, key=place.key, headers={"If-None-Match": "*"}), 304)
         expect(place.get(path, headers={"If-None-Match": '"another"'}), 200)
+        for headers, status in (({}, 200), ({"If-None-Match": "*"}, 304)):
+            for method in ("GET", "HEAD"):
+                ignored = expect(place.send(method, path, "utm=1&a%3Ab=2&=x&%FF", place.key, headers), status)
+                assert ignored.headers["X-Unknown-Parameters"] == "utm, a%3Ab, %FF", ignored.headers.items()
         replaced = expect(place.get(path, headers={"X-Request-Id": "no blanks"}), 200)
         assert replaced.headers["X-Request-Id"] != "no blanks"
     expect(place.get("/openapi.json"), 200)
-    assert place.get("/openapi.json").json() == place.document.raw
+    served = place.get("/openapi.json").json()
+    assert served == {**place.document.raw, "servers": [{"url": "/v1"}]}, served["servers"]
+    assert place.get("").body == place.get("/").body, "/v1 and /v1/ differ"
+    expect(place.send("HEAD", "/account"), 401)
 
 
 def tour_account(place):
@@ -124,29 +134,71 @@ def tour_account(place):
     assert place.get("/account", key=fresh).json()["data"]["key"]["last_used_at"] is None
 
 
+def follow_links(place, path, params):
+    """Following Link: rel=next gives the same records as following next_cursor, each page fresh, from the cache, and as 304."""
+    cursor_name = "cursor" if path == "/videos" else "before" if "order" in params else "after"
+    target, cursor, pages = f"/v1{path}?{urllib.parse.urlencode(params)}", None, 0
+    while target:
+        query = target.partition("?")[2]
+        by_cursor = place.get(path, {**params, **({cursor_name: cursor} if cursor else {})})
+        for status, headers in ((200, {}), (200, {}), (200, {}), (304, {"If-None-Match": "*"})):
+            response = expect(place.get(path, query, headers), status)
+            if status == 200:
+                assert response.body == by_cursor.body, target
+        head = expect(place.send("HEAD", path, query, place.key), 200)
+        assert expect(place.send("HEAD", path, query, place.key, {"If-None-Match": "*"}), 304).headers["Link"] == head.headers["Link"]
+        link, page = response.headers["Link"], by_cursor.json()
+        assert (link is not None) == page["has_more"] and head.headers["Link"] == link, (target, link)
+        target, cursor, pages = link and link[1:link.index(">")], page["next_cursor"], pages + 1
+    assert pages > 1
+
+
 def tour_videos(place):
     everything = expect(place.get("/videos"), 200).json()["data"]
     for each in everything:
         assert expect(place.get(f"/videos/{each['id'].upper()}"), 200).json()["data"] == each
     page = expect(place.get("/videos", {"limit": 3, "viral": "false"}), 200).json()
     expect(place.get("/videos", {"limit": 100, "viral": "false", "cursor": page["next_cursor"]}), 200)
+    follow_links(place, "/videos", {"limit": 2, "viral": "false"})
     assert len(place.get("/videos", {"viral": "true"}).json()["data"]) == 2
     assert place.get("/videos", {"book_id": scene.BOOK.upper()}).json()["data"]
     assert place.get("/videos", {"start_date": "2026-06-10", "end_date": "2026-07-10"}).json()["data"]
     assert not place.get("/videos", key=place.keys[scene.EMPTY]).json()["data"]
+    for platform in {post["platform"] for each in everything for post in each["platforms"]}:
+        assert place.get("/videos", {"platform": platform, "updated_after": "2026-01-01T00:00:00Z"}).json()["data"]
+    for video in everything:
+        assert video in place.get("/videos", {"q": video["title"].upper()[:100]}).json()["data"]
+    for sort in ("posted_at", "views", "views_7d"):
+        follow_links(place, "/videos", {"limit": 2, "sort": sort})
+    assert expect(place.get("/videos", {"limit": 1, "include": "total"}), 200).json()["total_count"] == len(everything)
 
 
 def tour_stats(place):
     ranges = ({}, {"start_date": "2026-06-14", "end_date": "2026-07-10"}, {"end_date": "2026-06-20"},
               {"start_date": "2026-04-15", "end_date": "2026-07-13"}, {"start_date": "2026-07-09"})
     for params in ranges:
-        for group in ({}, {"group_by": "video"}, {"group_by": "book"}):
+        for group in ({}, {"group_by": "video"}, {"group_by": "book"}, {"group_by": "account"}, {"group_by": "platform"},
+                      {"granularity": "week"}, {"group_by": "account", "granularity": "month"}):
             expect(place.get("/stats", {**params, **group}), 200)
             expect(place.get("/stats", {**params, **group, "format": "json"}, headers={"Accept": "text/csv"}), 200)
             for csv in (place.get("/stats", {**params, **group, "format": "csv"}),
-                        place.get("/stats", {**params, **group}, headers={"Accept": "text/csv"})):
+                        place.get("/stats", {**params, **group}, headers={"Accept": "text/csv"}),
+                        place.get("/stats.csv", {**params, **group})):
                 assert csv.headers["Content-Type"].startswith("text/csv") and csv.headers["Content-Disposition"]
     expect(place.get("/stats", key=place.keys[scene.EMPTY]), 200)
+    spread_gains(place)
+    shown = expect(place.get("/stats", {"group_by": "platform"}), 200).json()["data"]
+    assert [row["platform"] for row in shown] == ["tiktok", "instagram", "youtube", "facebook", "pinterest", None]
+
+
+def spread_gains(place):
+    """Gives each platform a gain of one view, and takes away all others, which are then without a platform."""
+    with contextlib.closing(sqlite3.connect(place.viewtally.settings["store"]["path"])) as database, database:
+        author, day = database.execute("SELECT author_id, day FROM author_daily WHERE gained > 5 ORDER BY day DESC LIMIT 1").fetchone()
+        database.execute("DELETE FROM author_daily WHERE author_id = ?", (author,))
+        database.executemany("INSERT INTO author_daily (author_id, day, platform, gained) VALUES (?, ?, ?, 1)",
+                             [(author, day, platform) for platform in range(5)])
+        database.execute("UPDATE authors SET rev = rev + 1")
 
 
 def tour_events(place):
@@ -155,9 +207,11 @@ def tour_events(place):
     page = expect(place.get("/events", {"limit": 2}), 200).json()
     assert page["has_more"]
     expect(place.get("/events", {"limit": 2, "after": page["next_cursor"]}), 200)
+    follow_links(place, "/events", {"limit": 2, "occurred_after": "2026-06-01T00:00:00Z"})
+    follow_links(place, "/events", {"limit": 2, "order": "desc"})
     assert place.get("/events", {"after": everything["next_cursor"]}).json()["next_cursor"] is None
     assert place.get("/events", {"after": "latest"}).json()["next_cursor"] == everything["next_cursor"]
-    for type_name in ("video.went_viral", "video.milestone_reached"):
+    for type_name in ("video.went_viral", "video.milestone_reached", "video.milestone_reached,video.went_viral"):
         expect(place.get("/events", {"type": type_name}), 200)
     expect(place.get("/events", {"occurred_after": "2026-07-01T00:00:00Z"}), 200)
     expect(place.get("/events", {"occurred_after": "2026-07-01T00:00:00.123456789Z", "order": "asc"}), 200)
@@ -191,6 +245,9 @@ def tour_oauth(place):
     public, confidential = (oauth.add_app(place.viewtally, confidential=kind) for kind in (False, True))
     for app in (public, confidential):
         grant = oauth.Grant(place.viewtally, app, scene.FULL, at_ms=place.clock.wall_ms)
+        if app is public:       # an app with a webhook, to which the author has consented
+            oauth.rows(place.viewtally, "UPDATE apps SET webhook_url = 'https://app.example/hook' WHERE client_id = ?", app["client_id"])
+            oauth.rows(place.viewtally, "UPDATE oauth_codes SET webhook_url = 'https://app.example/hook' WHERE hash = ?", oauth.hash_of(grant.code))
         response = expect(place.form("token", grant.fields(), {"X-Request-Id": "token-1"}), 200).json()
         expect(place.get("/account", key=response["access_token"]), 200)
         gone = {name: value for name, value in app.items() if name.startswith("client_") and value}
@@ -243,8 +300,11 @@ def tour_parameters(place):
     """A 400 of each endpoint that has parameters (for all parameters see test_parameters.py)."""
     for path in ("/videos", "/events"):
         expect(place.get(path, {"limit": 101}), 400, "invalid_parameter")
-    expect(place.get("/stats", {"group_by": "author"}), 400, "invalid_parameter")
-    expect(place.get("/stats", {"start_date": "2026-01-01", "end_date": "2026-04-01"}), 400, "range_too_long")
+    for path in ("/stats", "/stats.csv"):
+        expect(place.get(path, {"group_by": "author"}), 400, "invalid_parameter")
+    for path in ("/stats", "/stats.csv"):
+        for params, param in (({"start_date": "2026-01-01", "end_date": "2026-04-01"}, "end_date"), ({"start_date": "2026-01-01"}, "start_date")):
+            assert expect(place.get(path, params), 400, "range_too_long").json()["error"]["param"] == param
 
 
 def tour_browser(place):

@@ -44,7 +44,7 @@ def reload(instance, message, times=1):
     wait.until(lambda: instance.log.count(message) >= times, message)
 
 
-def test_each_request_has_a_line(logged):
+def test_each_request_has_one_log_line(logged):
     client = logged.client(logged.key)
     missing = "/videos/00000000-0000-4000-8000-000000000000"
     ids = []
@@ -53,9 +53,10 @@ def test_each_request_has_a_line(logged):
     length = int(ids[0].headers["Content-Length"])
     assert b" 431 " in logged.exchange(b"GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: early\r\nX: " + b"x" * 20000 + b"\r\n\r\n")
     lines = wait_for_lines(logged.path, 6)
-    assert list(lines[0]) == ["time", "request_id", "method", "route", "status", "bytes", "ms", "key_id", "author_id", "client", "limiter", "complete"]
+    assert list(lines[0]) == ["time", "request_id", "trace_id", "parent_id", "method", "route", "status", "bytes", "ms", "key_id", "author_id", "client", "limiter", "complete"]
     assert all(0 <= line.pop("ms") < 5000 for line in lines)
-    known = {"time": NOW, "key_id": logged.key_id, "author_id": logged.author, "client": "127.0.0.1", "limiter": "off", "complete": True}
+    known = {"time": NOW, "key_id": logged.key_id, "author_id": logged.author, "client": "127.0.0.1", "limiter": "off", "complete": True,
+             "trace_id": None, "parent_id": None}
     unknown = {**known, "key_id": None, "author_id": None, "limiter": None}
     assert lines[0] == {**known, "request_id": "id-0", "method": "GET", "route": "/v1/account", "status": 200, "bytes": length}
     assert lines[1] == {**known, "request_id": "id-1", "method": "HEAD", "route": "/v1/account", "status": 200, "bytes": 0}
@@ -65,6 +66,22 @@ def test_each_request_has_a_line(logged):
     assert {**lines[5], "bytes": 0, "request_id": ""} == {**unknown, "request_id": "", "method": "GET", "route": None, "status": 431, "bytes": 0}
     assert len(lines) == 6 and scrape(logged).get("viewtally_access_log_lines_total") == 6
     assert logged.path.stat().st_mode & 0o777 == 0o640
+
+
+TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+
+def test_trace_of_a_valid_traceparent_is_logged(logged):
+    client = logged.client(logged.key)
+    valid = f"00-{TRACE}-{PARENT}-01"
+    for value in (valid, f"00-{TRACE.upper()}-{PARENT}-01", f"00-{'0' * 32}-{PARENT}-01", "nonsense", valid + "-x", ""):
+        client.get("/account", headers={"traceparent": value})
+    request = "GET /v1/account HTTP/1.1\r\nHost: x\r\n" + f"traceparent: {valid}\r\n" * 2 + f"Authorization: Bearer {logged.key}\r\n\r\n"
+    assert b" 200 " in logged.exchange(request.encode() + b"GET /nowhere HTTP/1.1\r\nHost: x\r\nTraceParent: " + valid.encode()
+                                       + b"\r\nConnection: close\r\n\r\n")
+    lines = wait_for_lines(logged.path, 8)
+    known, unknown = (TRACE, PARENT), (None, None)
+    assert [(line["trace_id"], line["parent_id"]) for line in lines] == [known, *[unknown] * 6, known]
 
 
 def test_client_address_comes_from_trusted_proxies(logged):
@@ -192,7 +209,7 @@ def test_full_pipe_drops_lines_without_blocking(make_viewtally, clock, tmp_path)
         os.close(reader)
 
 
-def test_logs_to_standard_error_or_not_at_all(make_viewtally, clock):
+def test_access_log_goes_to_standard_error_or_is_off(make_viewtally, clock):
     instance = make_viewtally({"log": {"access": "-"}}, clock)
     key = instance.create_key(instance.add_author())
     with instance:

@@ -8,45 +8,21 @@ import pytest
 
 from flow import test_poll_positions
 from lib import wait
+from lib.accounts import DAY_MS, KEY, PASSWORD, accept, connect_app, is_signed_in, make_key, rows, start_with_author
 from lib.client import connect
 from lib.clock import FakeClock
 from lib.pages import Browser, invite, sign_in, sign_up
-
-PASSWORD = "correct horse battery"
-DAY_MS = 24 * 3600 * 1000
-KEY = re.compile(r"service_live_[0-9A-Za-z]{49}")
 
 
 @pytest.fixture
 def world(viewtally):
     """A running server with one author who has signed up: .author, .browser."""
-    viewtally.author = viewtally.add_author("Ann Author")
-    viewtally.start()
-    viewtally.browser = sign_up(viewtally, viewtally.author, "ann", PASSWORD)
-    return viewtally
-
-
-def rows(viewtally, sql, *values):
-    connection = sqlite3.connect(viewtally.settings["store"]["path"])
-    try:
-        return connection.execute(sql, values).fetchall()
-    finally:
-        connection.close()
-
-
-def is_signed_in(browser):
-    return browser.get("/account", follow=False).status == 200
-
-
-def make_key(browser, name="Spreadsheet"):
-    page = browser.send(browser.get("/keys"), "/keys", {"name": name}, follow=False)
-    assert page.status == 200, page
-    return KEY.search(page.body).group()
+    return start_with_author(viewtally)
 
 
 # ---- from start to end ---------------------------------------------------------------------------------------------------
 
-def test_first_days_from_invitation_to_revoked_key(viewtally):
+def test_author_accepts_an_invitation_and_creates_and_revokes_a_key(viewtally):
     author = viewtally.add_author("Ann Author")
     viewtally.start()
     browser = Browser(viewtally.client())
@@ -108,10 +84,6 @@ def test_pages_work_below_a_base_path(make_viewtally, clock):
 
 
 # ---- invitations -----------------------------------------------------------------------------------------------------
-
-def accept(browser, path, **values):
-    return browser.send(browser.get(path), path, {"password": PASSWORD, "again": PASSWORD, **values}, follow=False)
-
 
 def test_invitation_works_once(viewtally):
     author = viewtally.add_author()
@@ -199,7 +171,7 @@ def test_invite_prints_json(world):
     assert world.browser.get(invited["link"][len("http://127.0.0.1:8080"):]).status == 200
 
 
-def test_login_belongs_to_one_author(world):
+def test_login_name_cannot_be_used_by_two_authors(world):
     other = world.add_author("Bob")
     assert "another author" in world.run("author", "invite", other, "--login", "ANN", status=1).err
     assert "another author" in world.run("author", "set-login", other, "Ann", status=1).err
@@ -374,7 +346,7 @@ def test_key_names_have_1_to_200_characters(world):
     assert rows(world, "SELECT name FROM api_keys") == [("x" * 200,), ("ж" * 200,)]
 
 
-def test_live_keys_are_limited(world):
+def test_page_rejects_a_new_key_of_an_author_with_100_live_keys(world):
     connection = sqlite3.connect(world.settings["store"]["path"])
     with connection:
         connection.executemany("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) "
@@ -391,19 +363,6 @@ def test_live_keys_are_limited(world):
 
 
 # ---- connected apps --------------------------------------------------------------------------------------------------
-
-def connect_app(viewtally, name="Night Owl", home="https://owl.example.com/"):
-    """Inserts an app and its key, as if the author had allowed it. Returns the id of the key."""
-    connection = sqlite3.connect(viewtally.settings["store"]["path"])
-    with connection:
-        app = connection.execute("INSERT INTO apps (client_id, name, home_url, created_at) VALUES (hex(randomblob(8)), ?, ?, 1)",
-                                 (name, home)).lastrowid
-        identity = connection.execute("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, app_id) "
-                                      "VALUES (randomblob(16), 1, randomblob(32), ?, 'abcd', 1, ?) RETURNING lower(hex(uuid))",
-                                      (name, app)).fetchone()[0]
-    connection.close()
-    return f"{identity[:8]}-{identity[8:12]}-{identity[12:16]}-{identity[16:20]}-{identity[20:]}"
-
 
 def test_apps_are_listed_and_disconnected(world):
     key = connect_app(world)
@@ -476,7 +435,7 @@ def test_locked_database_is_reported_on_the_page(make_viewtally, tmp_path):
     assert rows(viewtally, "SELECT count(*) FROM api_keys") == [(1,)]
 
 
-def test_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
+def test_request_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
     clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
     viewtally = make_viewtally(clock=clock)
     author = viewtally.add_author("Ann Author")
@@ -500,7 +459,7 @@ def test_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
     assert "frame-ancestors 'none'" in responses[0].headers["Content-Security-Policy"]
 
 
-def test_clients_that_disconnect_during_their_request(world):
+def test_form_completes_after_its_client_disconnects(world):
     """During the verification of a password and during a write: the work completes, and its result is dropped."""
     def send(browser, page, action, values):
         body = urllib.parse.urlencode({**browser.get(page).form(action).fields, **values}).encode()

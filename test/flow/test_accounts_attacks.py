@@ -7,8 +7,8 @@ import urllib.parse
 
 import pytest
 
-from flow.test_accounts import DAY_MS, PASSWORD, accept, connect_app, is_signed_in, make_key, rows
 from lib import wait
+from lib.accounts import DAY_MS, PASSWORD, accept, connect_app, is_signed_in, make_key, rows, start_with_author
 from lib.client import connect, receive_all
 from lib.clock import FakeClock
 from lib.pages import Browser, invite, sign_in, sign_up
@@ -19,10 +19,7 @@ MARKUP = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;"
 
 @pytest.fixture
 def world(viewtally):
-    viewtally.author = viewtally.add_author("Ann Author")
-    viewtally.start()
-    viewtally.browser = sign_up(viewtally, viewtally.author, "ann", PASSWORD)
-    return viewtally
+    return start_with_author(viewtally)
 
 
 def state(viewtally):
@@ -135,7 +132,7 @@ def test_waits_double_for_one_account_and_network(timed):
     assert attempt(timed, "ann", PASSWORD).status == 303
 
 
-def test_unknown_account_gets_the_same_responses(timed):
+def test_unknown_account_gets_the_same_responses_as_a_known_one(timed):
     pages = {login: [attempt(timed, login, WRONG) for _ in range(7)] for login in ("ann", "nobody")}
     shown = {login: [(page.status, page.headers["Retry-After"], page.text.replace(login, "")) for page in found] for login, found in pages.items()}
     assert shown["ann"] == shown["nobody"]
@@ -188,7 +185,7 @@ def test_known_device_has_ten_attempts_then_one_a_minute(proxied):
 
 
 @pytest.mark.parametrize("end", ["new password", "out everywhere", "sign-out command", "invitation", "400 days"])
-def test_devices_are_deleted_or_expire(proxied, end):
+def test_known_devices_are_deleted_or_expire(proxied, end):
     old = proxied.devices["ann"]
     browser = sign_in(proxied, "ann", PASSWORD)
     if end == "new password":
@@ -208,7 +205,7 @@ def test_devices_are_deleted_or_expire(proxied, end):
     assert Attacked(proxied).attempt(PASSWORD if "400" in end or "out" in end else "another password", "192.0.2.1", old).status == 429
 
 
-def test_account_has_at_most_20_devices(proxied):
+def test_account_has_at_most_20_known_devices(proxied):
     for _ in range(25):
         proxied.clock.advance(1000)
         sign_in(proxied, "ann", PASSWORD)
@@ -317,7 +314,7 @@ def header_world(make_viewtally, clock, **server):
     return viewtally.start()
 
 
-def test_trusted_proxy_signs_in(make_viewtally, clock):
+def test_trusted_proxy_signs_an_author_in(make_viewtally, clock):
     viewtally = header_world(make_viewtally, clock, trusted_proxies="127.0.0.1")
 
     def as_user(name, browser=None):
@@ -342,7 +339,7 @@ def test_trusted_proxy_signs_in(make_viewtally, clock):
     assert raw.startswith(b"HTTP/1.1 403 ")
 
 
-def test_header_of_an_untrusted_client_is_ignored(make_viewtally, clock):
+def test_sign_in_header_of_an_untrusted_client_is_ignored(make_viewtally, clock):
     viewtally = header_world(make_viewtally, clock, trusted_proxies="10.0.0.0/8")
     browser = Browser(viewtally.client(), headers={"X-Remote-User": viewtally.author, "X-Forwarded-For": "10.0.0.1"})
     for _ in range(3):
@@ -352,7 +349,7 @@ def test_header_of_an_untrusted_client_is_ignored(make_viewtally, clock):
     assert viewtally.log.count("ignoring X-Remote-User from 127.0.0.1") == 1
 
 
-def test_header_is_ignored_without_the_setting(make_viewtally, clock):
+def test_sign_in_header_is_ignored_unless_configured(make_viewtally, clock):
     viewtally = header_world(make_viewtally, clock, trusted_proxies="127.0.0.1")
     viewtally.stop()
     viewtally.configure({"account": {"auth_header": None}})
@@ -472,7 +469,7 @@ def test_every_response_has_security_headers(world):
     assert "Set-Cookie" not in style.headers
 
 
-def test_image_sources_are_configured(make_viewtally, clock):
+def test_pages_load_images_only_from_configured_sources(make_viewtally, clock):
     viewtally = make_viewtally({"account": {"image_sources": "https://i.ytimg.com, https://*.cdn.example.com"}}, clock=clock)
     viewtally.start()
     policy = policy_of(Browser(viewtally.client()).get("/sign-in"))

@@ -4,6 +4,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import time
 
 import pytest
 
@@ -112,7 +113,7 @@ def test_only_the_three_admin_pages_exist(served):
     assert served.client(served.key).request("GET", "/metrics").status == 404, "the API must not serve the metrics"
 
 
-def test_build_info_and_process_metrics(served):
+def test_metrics_include_build_info_and_process_figures(served):
     # The server writes once at its start. Wait for that, because it changes the sizes below.
     wait.until(lambda: rows(served, "SELECT 1 FROM meta WHERE key = 'expiry_floor'"), "the first observation of the clock")
     metrics = scrape(served)
@@ -126,7 +127,7 @@ def test_build_info_and_process_metrics(served):
     assert metrics.get("process_resident_memory_bytes") == pytest.approx(pages * 4096, rel=0.2)
     assert 10 < metrics.get("process_open_fds") < 60
     started = subprocess.run(["stat", "-c", "%Y", f"/proc/{served.pid}"], capture_output=True, text=True, check=True)
-    assert metrics.get("process_start_time_seconds") == pytest.approx(int(started.stdout), abs=5)
+    assert metrics.get("process_start_time_seconds") == pytest.approx(int(started.stdout) + served.clock.wall_ms / 1000 - time.time(), abs=5)
     assert metrics.get("process_cpu_seconds_total") > 0
     assert metrics.get("viewtally_store_database_bytes") == (served.directory / "viewtally.db").stat().st_size
     assert metrics.get("viewtally_store_wal_bytes") == (served.directory / "viewtally.db-wal").stat().st_size
@@ -196,6 +197,7 @@ def test_refresh_metrics_count_readings_and_events(viewtally, clock, tmp_path):
         assert metrics.get(accepted) == 3
         assert metrics.get("viewtally_refresh_readings_rejected_total", reason="unknown_post") == 1
         assert metrics.get("viewtally_refresh_readings_rejected_total") == 1 and metrics.get("viewtally_refresh_spool_lines_rejected_total") == 1
+        assert metrics.get("viewtally_refresh_spool_unknown_field_lines_total") == 0
         assert metrics.get("viewtally_refresh_events_total", type="video.went_viral") == 1
         assert metrics.get("viewtally_refresh_events_total", type="video.milestone_reached") == 3
         assert metrics.get("viewtally_refresh_runs_total", result="partial") == 1
@@ -203,7 +205,7 @@ def test_refresh_metrics_count_readings_and_events(viewtally, clock, tmp_path):
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_running") == 0, "the run to end")
 
 
-def test_overdue_refresh_is_degraded(viewtally, clock, tmp_path):
+def test_overdue_refresh_is_reported_as_degraded(viewtally, clock, tmp_path):
     """A transaction of another process does not end, so no run can start."""
     viewtally.configure({"refresh": {"source": "simulated"}, "store": {"busy_timeout_ms": "0"}})
     viewtally.import_lines([author("Ada")])
@@ -220,13 +222,13 @@ def test_overdue_refresh_is_degraded(viewtally, clock, tmp_path):
         lock.close()
 
 
-def test_failed_write_is_degraded_until_a_write_succeeds(served):
+def test_server_is_degraded_after_a_failed_write_until_a_write_succeeds(served):
     """The write that fails here records the last use of a key."""
-    admin, client = served.admin(), served.client(served.key)
     served.stop()
     served.configure({"store": {"busy_timeout_ms": "0"}})
     served.start()
     admin, client = served.admin(), served.client(served.key)
+    wait.until(lambda: scrape(served).get("viewtally_store_write_duration_seconds_count") == 1, "the time to be stored at the start")
     lock = sqlite3.connect(served.directory / "viewtally.db", isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     try:
@@ -241,7 +243,7 @@ def test_failed_write_is_degraded_until_a_write_succeeds(served):
     wait.until(lambda: admin.get("/readyz").body == b"ready\n", "a write to succeed")
 
 
-def test_redis_outage_is_degraded_and_limiter_sources_are_counted(make_viewtally, redis):
+def test_server_is_degraded_without_redis_and_counts_limiter_sources(make_viewtally, redis):
     instance = make_viewtally({"redis": {"url": redis.url}, "limits": {"requests_per_minute": "5"}})
     key = instance.create_key(instance.add_author())
     with instance:
@@ -269,7 +271,7 @@ def test_redis_outage_is_degraded_and_limiter_sources_are_counted(make_viewtally
         assert metrics.get("viewtally_redis_up") == 1 and grew("viewtally_redis_calls_total") == 6
         assert grew("viewtally_redis_call_duration_seconds_count") == 6 and grew("viewtally_limiter_keys") == 1
         redis.kill()
-        wait.until(lambda: admin.get("/readyz").body == b"degraded: Redis is unavailable\n", "the outage to be detected")
+        wait.until(lambda: admin.get("/readyz").body.startswith(b"degraded: Redis is unavailable ("), "the outage to be detected")
         assert admin.get("/readyz").status == 200 and scrape(instance).get("viewtally_redis_up") == 0
         other = instance.create_key(instance.add_author("Another"))
         before = scrape(instance)
@@ -280,7 +282,7 @@ def test_redis_outage_is_degraded_and_limiter_sources_are_counted(make_viewtally
         wait.until(lambda: admin.get("/readyz").body == b"ready\n", "Redis to be back")
 
 
-def test_draining_is_not_ready(served):
+def test_draining_server_is_not_ready(served):
     admin = served.admin()
     with connect(served.address) as sock:
         sock.sendall(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n")     # an unfinished request keeps the server from exiting
@@ -299,7 +301,7 @@ def touch(path):
     database.close()
 
 
-def test_an_unreadable_database_is_not_ready(served):
+def test_server_with_an_unreadable_database_is_not_ready(served):
     path = served.directory / "viewtally.db"
     assert served.client(served.key).get("/account").status == 200
     with sqlite3.connect(path) as database:
@@ -322,3 +324,11 @@ def test_an_unreadable_database_is_not_ready(served):
         file.write(whole)
     touch(path)
     wait.until(lambda: admin.get("/readyz").status == 200, "service to come back")
+
+
+def test_start_time_of_the_process_stays_the_same(served):
+    """Also if the wall clock is adjusted: Prometheus would count each change as a restart."""
+    before = scrape(served).get("process_start_time_seconds")
+    for ms in (3600_000, -7200_000, 1):
+        served.clock.set_wall(served.clock.wall_ms + ms)
+        assert scrape(served).get("process_start_time_seconds") == before > 0

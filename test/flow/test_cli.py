@@ -1,12 +1,17 @@
 """The command line: help, exit statuses, options, configuration, JSON for scripts, and escaped text for terminals."""
+import fcntl
 import json
 import os
 import re
+import sqlite3
 import subprocess
+import sys
+import termios
 import uuid
 
 import pytest
 
+from lib import wait
 from lib.lines import author, uid, video
 from lib.viewtally import ROOT, SANITIZER_REPORT, Finished, encode_lines
 
@@ -47,6 +52,23 @@ def test_help_describes_every_command(viewtally):
     assert not (viewtally.directory / "viewtally.db").exists()
 
 
+TOPICS = ["configuration", "environment", "exit-status", "files", "output"]
+
+
+def test_help_describes_topics_and_commands(viewtally):
+    overview = plain(viewtally, "help").out
+    for topic in TOPICS:
+        assert re.search(rf"^  {topic} ", overview, re.M)
+        told = plain(viewtally, "help", topic)
+        assert f"  {topic} " in plain(viewtally, "help", "topics").out
+        assert told.out.startswith(f"{topic}: ") and told.out.count("\n") > 4 and max(map(len, told.out.splitlines())) <= 120
+    for words in (["key"], ["key", "create"], ["import"], ["author", "frobnicate"]):
+        assert plain(viewtally, "help", *words).out == plain(viewtally, *words, "--help").out
+    assert plain(viewtally, "help", "key", "create").out.startswith("Usage: viewtally key create ")
+    assert plain(viewtally, "help", "exit", status=2).err == 'viewtally: no command or topic "exit" (did you mean exit-status?); see viewtally help\n'
+    assert plain(viewtally, "help", "frobnicate", status=2).err == 'viewtally: no command or topic "frobnicate"; see viewtally help\n'
+
+
 def test_help_needs_no_configuration(viewtally):
     for name in COMMANDS:
         plain(viewtally, name, "--help", "--config", "/nowhere/config.ini")
@@ -58,6 +80,10 @@ def test_version_names_build_and_libraries(viewtally):
     assert {line.split()[0] for line in lines[1:]} >= {"libuv", "llhttp", "hiredis", "sqlite"}
 
 
+def test_licenses_prints_the_third_party_notices(viewtally):
+    assert plain(viewtally, "--licenses").out == (ROOT / "THIRD-PARTY-NOTICES").read_text(encoding="utf-8")
+
+
 # --- wrong usage: exit status 2 and one line with the cause ---
 
 
@@ -67,17 +93,17 @@ def test_version_names_build_and_libraries(viewtally):
     (["serve", "now"], "too many"), (["serve", "--port", "1"], "--port"), (["check-config", "x"], "too many"),
     (["migrate", "--force"], "--force"), (["migrate", "x"], "too many"),
     (["import"], "too few"), (["import", "--frobnicate", "-"], "--frobnicate"),
-    (["demo"], "empty"), (["demo", "a", "b"], "too many"), (["demo", "--key-file"], "--key-file"),
+    (["demo"], "FILE is missing"), (["demo", "a", "b"], "too many"), (["demo", "--key-file"], "--key-file"),
     (["author", "add"], "--name"), (["author", "add", "--name"], "--name"), (["author", "add", "--name", ""], "--name"),
     (["author", "add", "--name", "x" * 2001], "2000 bytes"), (["author", "add", "--name", b"\xff"], "UTF-8"),
     (["author", "add", "--name", "A", "--id", "x"], "--id"), (["author", "add", "A"], "too many"),
     (["author", "add", "--name", "A", "-x"], "-x"), (["author", "add", "--name", "A", "-xyz"], "-x"),
     (["author", "list", "x"], "too many"), (["author", "list", "--json=1"], "--json=1"),
     (["author", "set-plan"], "too few"), (["author", "set-plan", NOBODY], "too few"),
-    (["author", "set-plan", NOBODY, "on"], "active or inactive"), (["author", "set-plan", "x", "active"], "UUID"),
-    (["key", "create", "--name", "n"], "--author UUID is missing"), (["key", "create", "--author", NOBODY], "--name"),
-    (["key", "create", "--author", "x", "--name", "n"], "UUID"), (["key", "create", "--author", NOBODY, "--name", "x" * 201], "200 bytes"),
-    (["key", "list"], "--author UUID is missing"), (["key", "revoke"], "too few"), (["key", "revoke", "x"], "UUID"),
+    (["author", "set-plan", NOBODY, "on"], "active or inactive"),
+    (["key", "create", "--name", "n"], "--author AUTHOR is missing"), (["key", "create", "--author", NOBODY], "--name"),
+    (["key", "create", "--author", NOBODY, "--name", "x" * 201], "200 bytes"),
+    (["key", "list"], "--author AUTHOR is missing"), (["key", "revoke"], "too few"), (["key", "revoke", "x"], "UUID"),
 ], ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, list) else None)
 def test_wrong_usage_exits_with_2_and_names_the_cause(viewtally, arguments, named):
     done = subprocess.run([viewtally.binary, *arguments], cwd=viewtally.directory, env=viewtally.environment(),
@@ -97,11 +123,11 @@ def test_mistyped_words_get_a_suggestion(viewtally, arguments, message):
     assert plain(viewtally, *arguments, status=2).err == message + "\n"
 
 
-def test_no_command_shows_the_overview(viewtally):
+def test_overview_is_printed_if_no_command_is_given(viewtally):
     assert plain(viewtally, status=2).out.startswith("viewtally shows")
 
 
-def test_config_requires_a_value(viewtally):
+def test_option_config_requires_a_value(viewtally):
     assert "--config" in plain(viewtally, "check-config", "--config", status=2).err
 
 
@@ -121,7 +147,7 @@ def test_unknown_ids_exit_with_1(viewtally):
 
 
 @pytest.mark.parametrize("words, creates", [
-    (["migrate"], True), (["import", "--create", "-"], True), (["demo"], True),
+    (["migrate"], True), (["import", "--create", "-"], True), (["demo", "-"], True),
     (["import", "-"], False), (["serve"], False), (["author", "add", "--name", "A"], False),
     (["app", "add", "--name", "a", "--redirect-uri", "https://a.example/b"], False),
     (["import", "--dry-run", "-"], False), (["author", "list"], False), (["author", "set-plan", NOBODY, "active"], False),
@@ -163,7 +189,7 @@ def test_serve_creates_a_database_with_create_only(viewtally):
 def test_unusable_database_path_exits_with_3(viewtally):
     env = {"VIEWTALLY_STORE_PATH": str(viewtally.directory / "missing" / "x.db")}
     for arguments in (["migrate"], ["author", "list"], ["author", "add", "--name", "A"], ["key", "list", "--author", NOBODY],
-                      ["import", "-"], ["demo"], ["serve"]):
+                      ["import", "-"], ["demo", "-"], ["serve"]):
         done = viewtally.run(*arguments, status=3, env=env)
         assert done.out == "" and str(viewtally.directory / "missing") in one_line(done.err), arguments
 
@@ -173,7 +199,7 @@ def test_unwritable_output_exits_with_3(viewtally):
     owner = viewtally.add_author()
     for arguments in (["author", "list"], ["author", "list", "--json"], ["author", "add", "--name", "B"], ["check-config"],
                       ["key", "create", "--author", owner, "--name", "n"], ["key", "list", "--author", owner, "--json"],
-                      ["import", "-"], ["migrate"], ["--help"], ["--version"], ["key", "--help"], ["demo"]):
+                      ["import", "-"], ["migrate"], ["--help"], ["--version"], ["--licenses"], ["key", "--help"]):
         with open("/dev/full", "wb") as full:
             done = plain(viewtally, *arguments, status=3, stdout=full, stdin=b"")
         assert "cannot be written" in one_line(done.err), arguments
@@ -184,7 +210,7 @@ def test_unwritable_output_exits_with_3(viewtally):
 
 def test_added_author_is_listed(viewtally):
     viewtally.run("migrate")
-    assert viewtally.run("author", "list").out == "" and viewtally.run("author", "list", "--json").json() == []
+    assert len(viewtally.run("author", "list").out.splitlines()) == 1 and viewtally.run("author", "list", "--json").json() == []
     viewtally.run("migrate")
     first = viewtally.run("author", "add", "--name", "First").out.strip()
     assert str(uuid.UUID(first)) == first
@@ -247,13 +273,13 @@ def test_stored_names_are_escaped_for_the_terminal(viewtally):
     viewtally.run("migrate")
     owner = viewtally.run("author", "add", "--name", NASTY, "--json")
     created = viewtally.run("key", "create", "--author", owner.json()["id"], "--name", NASTY, "--json")
-    shown = [owner, created, viewtally.run("author", "list"), viewtally.run("author", "list", "--json"), viewtally.run("demo"),
+    shown = [owner, created, viewtally.run("author", "list"), viewtally.run("author", "list", "--json"),
              viewtally.run("key", "list", "--author", owner.json()["id"]),
              viewtally.run("key", "list", "--author", owner.json()["id"], "--json")]
     for done in shown:
         assert not CONTROL.search(done.out + done.err), done.out
     assert "Zoë 漢字" in shown[2].out and "\\u001b[2J" in shown[2].out
-    assert len(shown[2].out.splitlines()) == 2 and len(shown[5].out.splitlines()) == 3       # with headings; demo created a key too
+    assert len(shown[2].out.splitlines()) == 2 and len(shown[4].out.splitlines()) == 2       # with headings
     assert owner.json()["name"] == created.json()["name"] == shown[3].json()[0]["name"] == NASTY
 
 
@@ -267,32 +293,118 @@ def test_bad_lines_are_escaped_for_the_terminal(viewtally):
 # --- demo ---
 
 
-def test_demo_creates_a_key_for_the_author_with_most_videos(viewtally):
+DEMO = [author("Small"), author("Big", name=NASTY), video("v", "Big", "2026-07-01T00:00:00Z")]
+
+
+@pytest.fixture
+def demo_file(viewtally):
     path = viewtally.directory / "demo.ndjson"
-    path.write_bytes(encode_lines([author("Small"), author("Big"), video("v", "Big", "2026-07-01T00:00:00Z")]))
-    first = viewtally.run("demo", path, "--key-file", "demo.key").out
-    key = re.search(r"KEY=(\S+)", first).group(1)
-    assert "of Big, an author with 1 video" in first and " http://127.0.0.1:8080/v1/account\n" in first
+    path.write_bytes(encode_lines(DEMO))
+    return path
+
+
+def test_demo_creates_a_key_for_the_author_with_most_videos(viewtally, demo_file):
+    done = viewtally.run("demo", demo_file, "--key-file", "demo.key")
+    key = re.search(r"KEY=(\S+)", done.out).group(1)
+    assert ", an author with 1 video" in done.out and " 'http://127.0.0.1:8080/v1/account'\n" in done.out
+    assert not CONTROL.search(done.out) and "until 2026-07-11 12:00:00 UTC" in done.out
+    assert f"viewtally author invite {uid('Big')} --config {viewtally.config_path}\n" in done.out
     assert (viewtally.directory / "demo.key").stat().st_mode & 0o777 == 0o600
-    path.unlink()
-    done = viewtally.run("demo", path, "--key-file", "demo.key")                # imports nothing and prints a message
-    again = done.out
-    assert done.err == f"viewtally demo: the database already has authors: {path} is not imported\n"
-    assert re.search(r"KEY=(\S+)", again).group(1) == key
+    assert (viewtally.directory / "demo.key").read_text() == key + "\n"
     viewtally.start()
     with viewtally.client(key) as client:
         assert client.get("/account").json()["data"]["id"] == uid("Big")
-    assert len(viewtally.run("key", "list", "--author", uid("Big"), "--json").json()) == 1
-    other = re.search(r"KEY=(\S+)", viewtally.run("demo").out).group(1)
-    assert other != key
+    link = re.search(r"http://127.0.0.1:8080(/invite/\S+)", done.out).group(1)
+    with viewtally.client(base="") as client:
+        assert client.get(link).status == 200
+
+
+def test_demo_changes_nothing_in_a_database_with_authors(viewtally, demo_file):
+    owner = viewtally.add_author("Real")
+    done = viewtally.run("demo", demo_file, "--key-file", "demo.key", status=1)
+    assert f"{viewtally.database} already has authors, and nothing was changed" in one_line(done.err) and done.out == ""
+    assert [entry["id"] for entry in viewtally.run("author", "list", "--json").json()] == [owner]
+    assert viewtally.run("key", "list", "--author", owner, "--json").json() == []
+    assert not (viewtally.directory / "demo.key").exists()
+
+
+def test_demo_replaces_no_file(viewtally, demo_file):
+    mine = viewtally.directory / "mine"
+    mine.write_text("mine")
+    assert "already exists" in one_line(viewtally.run("demo", demo_file, "--key-file", "mine", status=1).err)
+    assert mine.read_text() == "mine" and not viewtally.database.exists()
 
 
 def test_demo_without_authors_fails(viewtally):
     path = viewtally.directory / "empty.ndjson"
+    assert "empty.ndjson: No such file" in one_line(viewtally.run("demo", path, status=3).err)
+    assert not viewtally.database.exists()
     path.write_bytes(b"")
-    assert "no author" in viewtally.run("demo", path, status=1).err
-    assert "missing: No such file" in viewtally.run("demo", viewtally.directory / "missing", status=3).err
-    assert viewtally.run("author", "list").out == ""
+    assert "contains no author" in viewtally.run("demo", path, status=1).err
+    assert viewtally.run("author", "list", "--json").json() == []
+
+
+# --- secrets that are shown once ---
+
+
+@pytest.fixture
+def full():
+    with open("/dev/full", "wb") as file:
+        yield file
+
+
+def unread_bytes(descriptor):
+    return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def unread_pipe():
+    """A pipe whose reader has closed it."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return os.fdopen(writer, "wb")
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)], ids=["text", "json"])
+def test_secret_that_could_not_be_printed_is_not_valid(viewtally, full, as_json):
+    """Neither a key nor an app nor a link that nobody has seen is valid, and what worked before still works."""
+    owner = viewtally.add_author()
+    app = viewtally.run("app", "add", "--name", "Old", "--confidential", "--redirect-uri", "https://a.example/b", "--json").json()
+    link = viewtally.run("author", "invite", owner).out.strip()
+
+    def valid():
+        with sqlite3.connect(viewtally.database) as database:
+            return (database.execute("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL").fetchall(),
+                    database.execute("SELECT client_id, secret_hash FROM apps WHERE removed_at IS NULL").fetchall(),
+                    database.execute("SELECT * FROM invitations").fetchall())
+
+    before = valid()
+    with unread_pipe() as unread:
+        for arguments, undone in ((["key", "create", "--author", owner, "--name", "n"], "the new key was revoked"),
+                                  (["author", "invite", owner], "the change was rolled back"),
+                                  (["app", "add", "--name", "New", "--confidential", "--redirect-uri", "https://a.example/b"], "the new app was removed"),
+                                  (["app", "rotate-secret", app["client_id"]], "the old secret is valid again")):
+            for stdout, why in ((full, "No space left on device"), (unread, "Broken pipe")):
+                done = plain(viewtally, *arguments, *as_json, status=3, stdout=stdout)
+                assert f"standard output cannot be written ({why}), so {undone}" in one_line(done.err)
+                assert valid() == before, arguments
+    viewtally.start()
+    with viewtally.client(base="") as client:
+        assert client.get("/invite/" + link.rsplit("/", 1)[1]).status == 200
+
+
+def test_demo_whose_key_could_not_be_printed_leaves_no_key(viewtally, demo_file):
+    """The pipe has room for the summary of the import, but not for the tour. Its reader leaves after the summary."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    filled = os.write(writer, b"." * 2500)
+    with subprocess.Popen([viewtally.binary, "demo", demo_file, "--key-file", "demo.key", "--config", viewtally.config_path],
+                          stdout=writer, stderr=subprocess.PIPE, cwd=viewtally.directory, env=viewtally.environment()) as process:
+        os.close(writer)
+        wait.until(lambda: unread_bytes(reader) > filled, "the summary")
+        os.close(reader)
+        assert b"(Broken pipe), so the change was rolled back" in process.stderr.read()
+    assert process.returncode == 3 and not (viewtally.directory / "demo.key").exists()
+    assert viewtally.run("key", "list", "--author", uid("Big"), "--json").json() == []
 
 
 # --- configuration ---
@@ -304,7 +416,7 @@ def effective(done):
     for line in done.out.splitlines():
         if match := re.fullmatch(r"\[(\w+)\]", line):
             section = sections.setdefault(match.group(1), {})
-        elif line:
+        elif line and not line.startswith(";"):
             name, _, value = line.partition(" =")
             section[name] = value.strip()
     return sections
@@ -405,7 +517,7 @@ def test_errors_in_the_file_are_reported_with_their_line(viewtally, text, line, 
 
 @pytest.mark.parametrize("section, key, value, message", [
     ("server", "trusted_proxies", "10.0.0.0/33", "[server] trusted_proxies"),
-    ("redis", "url", "127.0.0.1:6379", "[redis] url: it must begin with"),
+    ("redis", "url", "127.0.0.1:6379", "[redis] url must begin with"),
 ])
 def test_check_config_reports_what_serve_rejects(viewtally, section, key, value, message):
     viewtally.configure({section: {key: value}})
@@ -435,17 +547,30 @@ def test_unrelated_variables_are_ignored(viewtally):
     viewtally.run("check-config", env={"VIEWTALLY_BIN": "x", "VIEWTALLY_HOME": "y", "VIEWTALLYLOG_LEVEL": "z", "LOG_LEVEL": "z"})
 
 
+def secret_keys():
+    """The (section, name) of all keys that docs/configuration.md describes as secret."""
+    section, found = None, []
+    for line in (ROOT / "docs/configuration.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("## ["):
+            section = line[4:-1]
+        name = re.match(r"\| `(\w+)` \|.*`\1_file` names a file", line)
+        if name:
+            found.append((section, name.group(1)))
+    return found
+
+
 def test_secrets_are_hidden_and_read_from_files(viewtally):
     """Secret values are printed as (hidden), whatever their source; …_file names a file with the value."""
     secret = "s3cr3t-p4ssw0rd"
     path = viewtally.directory / "password"
-    path.write_text(secret + "\n")
-    hidden = [(section, name) for section, keys in effective(viewtally.run("check-config")).items()
-              for name, value in keys.items() if value == "(hidden)"]
-    assert ("redis", "password") in hidden
+    hidden = secret_keys()
+    assert ("redis", "password") in hidden and ("backup", "ping_url") in hidden
+    assert "(hidden)" not in viewtally.run("check-config").out, "an empty secret is shown as empty"
     for section, name in hidden:
         variable = f"VIEWTALLY_{section}_{name}".upper()
-        for env in ({variable: secret}, {variable + "_FILE": str(path)}):
+        value = f"https://ping.example/{secret}" if name == "ping_url" else secret
+        path.write_text(value + "\n")
+        for env in ({variable: value}, {variable + "_FILE": str(path)}):
             done = viewtally.run("check-config", env=env)
             assert secret not in done.out + done.err and effective(done)[section][name] == "(hidden)"
         done = viewtally.run("check-config", env={variable + "_FILE": str(path) + ".missing"}, status=2)

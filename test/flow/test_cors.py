@@ -60,7 +60,7 @@ def test_preflight_needs_no_key(start):
     assert preflight(client, PAGE, "/nothing").status == 404
 
 
-def test_other_origins_get_no_cors_fields(start):
+def test_origins_that_are_not_allowed_get_no_cors_fields(start):
     client = start(PAGE)
     for origin in (OTHER, "null", "http://app.example", PAGE + ".evil.example", PAGE + ":8443", "https://app.exampl", PAGE.upper(), "*", PAGE + "/"):
         assert "Access-Control-Allow-Origin" not in preflight(client, origin).headers, origin

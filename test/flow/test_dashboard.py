@@ -170,6 +170,22 @@ def test_dashboard_lists_newest_videos_and_events(pages):
         assert tenths is None or tenths > 1000 or f"{tenths / 10:g} times your typical {typical:,}" in page.text
 
 
+def test_viral_video_shows_its_factor_at_the_crossing_and_now(viewtally):
+    videos = [f"Vera {n}" for n in range(12)]
+    viewtally.import_lines([lines.author("Vera"), *(lines.video(video, "Vera", f"2026-06-{n + 12}T12:00:00Z") for n, video in enumerate(videos))])
+    viewtally.import_lines([lines.reading(video, "2026-07-09T10:00:00Z", 4000) for video in videos])
+    viewtally.import_lines([lines.reading("Vera 5", "2026-07-10T10:00:00Z", 42_000, shares=3, saves=41)])
+    viewtally.start()
+    pages = Author(viewtally, lines.uid("Vera"))
+    viral, crossing = f"/videos/{lines.uid('Vera 5')}", "42,000 views, 10.5 times your typical 4,000"
+    for path in ("/videos", viral):
+        assert crossing in pages.page(path).text and f"{crossing}; now" not in pages.page(path).text
+    assert figures(pages.page(viral)) == {"Views": 42_000, "Shares": 3, "Saves": 41}
+    viewtally.import_lines([lines.reading("Vera 5", "2026-07-10T11:00:00Z", 250_000)])
+    for path in ("/videos", viral):
+        assert f"{crossing}; now 62.5 times that" in pages.page(path).text
+
+
 def test_new_reading_is_shown_immediately(pages, viewtally):
     before = figures(pages.page("/dashboard"))
     assert figures(pages.page("/dashboard")) == before
@@ -186,7 +202,7 @@ def test_chart_ends_today_without_a_new_reading(pages, clock):
     assert rows["2026-07-11"][0] == 0 and "2026-06-11" not in rows
 
 
-def test_freshness_is_shown(pages, clock, viewtally):
+def test_age_of_the_last_refresh_is_shown(pages, clock, viewtally):
     viewtally.import_lines([lines.reading("Ann 0", "2026-07-10T12:00:00Z", 9_000, platform="tiktok")])
     clock.advance(300_000)
     assert "Last refreshed 5 minutes ago" in pages.page("/dashboard").text
@@ -263,7 +279,7 @@ def test_unknown_count_is_not_shown_as_zero(pages):
     assert "unknown" not in re.search(r"<dt>Likes</dt><dd class=\"big\">(.*?)</dd>", page.body).group(1)
 
 
-def test_largest_counts_are_shown(pages, viewtally):
+def test_largest_possible_counts_are_shown_in_full(pages, viewtally):
     most = 2**53 - 1
     viewtally.import_lines([lines.reading("Ann 0", "2026-07-10T11:59:00Z", most, platform="tiktok"),
                             lines.reading("Ann 1", "2026-07-10T11:59:00Z", most, platform="tiktok")])
@@ -306,7 +322,7 @@ def test_remote_thumbnails_only_from_allowed_sources(make_viewtally, clock):
         assert ("https://pictures.example.org" in page.headers["Content-Security-Policy"]) == bool(count)
 
 
-def test_links_follow_the_base_url(make_viewtally, clock):
+def test_links_begin_with_the_path_of_the_base_url(make_viewtally, clock):
     instance = make_viewtally({"server": {"base_url": "http://127.0.0.1/x/v1"}}, clock)
     author = fill(instance, "Ann", 9)
     instance.start()

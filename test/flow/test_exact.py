@@ -80,7 +80,7 @@ def world(make_viewtally, tmp_path):
 
 
 class Model:
-    """The sliding window of decision 7."""
+    """An exact sliding window: the model of the rate limit."""
 
     def __init__(self):
         self.admitted = collections.deque()
@@ -183,7 +183,7 @@ def test_redis_clock_set_back_an_hour_blocks_no_key_for_an_hour(world):
     assert world.flood(100) == LIMIT
 
 
-def test_redis_clock_set_back_within_a_window_that_is_not_full(world):
+def test_redis_clock_set_back_frees_no_slot_early(world):
     assert world.flood(40) == 40
     world.clock.advance(10_000)
     world.clock.set_wall(world.clock.wall_ms - HOUR_MS)

@@ -84,7 +84,7 @@ def test_setting_the_clock_back_revives_nothing(world):
     assert not is_signed_in(world, session)
 
 
-def test_floor_survives_a_restart(world):
+def test_expiry_floor_survives_a_restart(world):
     path = short_invitation(world)
     advance_59_minutes(world)
     world.stop()
@@ -106,7 +106,7 @@ def test_link_issued_by_a_slow_clock_expires_on_time(world):
     assert Browser(world.client()).get(path).status == 410
 
 
-def test_clock_ten_years_ahead_for_an_hour_expires_nothing_for_good(world):
+def test_clock_ten_years_ahead_for_an_hour_has_no_lasting_effect(world):
     path = invite(world, world.author)
     session = session_cookie(world, world.author)
     other = world.add_author("Bea Author")
@@ -124,7 +124,7 @@ def test_clock_ten_years_ahead_for_an_hour_expires_nothing_for_good(world):
     assert is_signed_in(world, session)
 
 
-def test_processes_share_the_floor(world, make_viewtally):
+def test_processes_share_the_expiry_floor(world, make_viewtally):
     path = short_invitation(world)
     second = make_viewtally({"store": {"path": world.settings["store"]["path"]}}, world.clock)
     world.stop()

@@ -31,8 +31,8 @@ def test_degraded_server_exits_with_0_or_with_1_if_strict(make_viewtally, redis)
         instance.configure({"admin": {"listen": instance.admin_addresses[0]}})
         wait.until(lambda: instance.run("healthcheck").out == "ready\n", "Redis to be available")
         redis.kill()
-        wait.until(lambda: instance.run("healthcheck").out == "degraded: Redis is unavailable\n", "the outage to be noticed")
-        assert instance.run("healthcheck", "--strict", status=1).out == "degraded: Redis is unavailable\n"
+        wait.until(lambda: instance.run("healthcheck").out.startswith("degraded: Redis is unavailable ("), "the outage to be noticed")
+        assert instance.run("healthcheck", "--strict", status=1).out.startswith("degraded: Redis is unavailable (")
 
 
 def test_draining_server_is_not_ready(served):
@@ -59,7 +59,7 @@ def test_server_that_is_not_running_exits_with_3(viewtally):
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:{port}", "[::]:{port}", "[::1]:{port}", "unix:{path}"])
-def test_connects_to_every_kind_of_listen_address(viewtally, tmp_path, listen):
+def test_healthcheck_connects_to_every_kind_of_listen_address(viewtally, tmp_path, listen):
     host = "::1" if "[" in listen else "127.0.0.1"
     with socket.socket(socket.AF_INET6 if "[" in listen else socket.AF_INET) as sock:
         try:
@@ -73,14 +73,14 @@ def test_connects_to_every_kind_of_listen_address(viewtally, tmp_path, listen):
         assert viewtally.run("healthcheck").out == "ready\n"
 
 
-def test_any_response_suffices_without_an_admin_listener(served):
+def test_healthcheck_accepts_any_response_if_there_is_no_admin_listener(served):
     served.configure({"admin": {"listen": ""}})
     assert served.run("healthcheck").out.startswith("the server replies")
     served.configure({"server": {"listen": "127.0.0.1:0"}})
     served.run("healthcheck", status=2)
 
 
-def test_times_out_after_three_seconds(served):
+def test_healthcheck_times_out_after_three_seconds(served):
     os.kill(served.pid, signal.SIGSTOP)
     began = time.monotonic()
     try:
@@ -95,7 +95,7 @@ def test_times_out_after_three_seconds(served):
     (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "replied 404"), (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (2 << 20), "not a valid HTTP response"),
     (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nready\r\n0\r\n\r\n", None), (b"HTTP/1.0 200 OK\r\n\r\nready\n", None),
     (b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n\x1b[2Jevil", None)], ids=map(str, range(8)))
-def test_rejects_responses_that_are_not_complete_http(viewtally, response, error):
+def test_healthcheck_rejects_responses_that_are_not_complete_http(viewtally, response, error):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         def serve():
             sock = listener.accept()[0]

@@ -46,18 +46,18 @@ def test_conformance_suite_passes(server):
     assert drive(server, "conformance.py", "--post-path", "/v1/account") >= 1211
 
 
-def test_survives_mutated_streams(server):
+def test_server_survives_mutated_streams(server):
     drive(server, "fuzz.py", "--n", "3000", "--seed", "20260710")
 
 
 @pytest.mark.skipif(not (shutil.which("nginx") or os.path.exists("/usr/sbin/nginx")), reason="nginx is not installed")
 @pytest.mark.parametrize("mode", [[], ["--stream", "--invalid-headers"]], ids=["buffered", "streamed"])
-def test_resists_request_smuggling_through_nginx(server, mode):
+def test_server_resists_request_smuggling_through_nginx(server, mode):
     drive(server, "behind.py", "--groups", "own", *mode)
 
 
 @pytest.mark.skipif(os.environ.get("STRICT") != "1" or sanitized(), reason="takes two minutes: runs with STRICT=1, in the plain build")
-def test_resists_slow_clients(server):
+def test_server_resists_slow_clients(server):
     """Slow heads, slow bodies, clients that do not read, 5,000 idle connections, bursts. Memory and the time limits of the server
     are checked; the latency of ordinary requests is not, because other tests run at the same time."""
     no_latency_limit_ms = "1e9"

@@ -97,7 +97,7 @@ def test_all_forms_of_an_author_share_the_limit(world, path):
     assert world.browser.get("/account", follow=False).status == 200                         # the form had no effect
 
 
-def test_consent_forms_count(world):
+def test_consent_forms_count_toward_the_limit(world):
     verifier = oauth.make_verifier()
     consent = oauth.open_consent_page(world.browser, oauth.authorize_params(world.app, verifier))
     for _ in range(FORMS_PER_MINUTE):

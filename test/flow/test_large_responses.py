@@ -111,7 +111,7 @@ def test_disconnecting_clients_do_not_affect_others(server, expected):
             assert client.request("GET", path).body == expected[path]
 
 
-def test_head_and_304_of_a_cached_response(server, expected):
+def test_head_and_304_of_a_cached_response_have_no_body(server, expected):
     with server.client(server.key) as client:
         for path in PATHS[:3]:
             for _ in range(4):

@@ -130,7 +130,7 @@ def test_random_schedules_equal_the_model(make_viewtally, clock, limit):
     world.client.close()
 
 
-def test_wall_clock_is_not_used(world):
+def test_setting_the_wall_clock_does_not_affect_the_limit(world):
     for step in (0, 3_600_000, -3_600_000, 86_400_000, -86_400_000 * 400):
         world.clock.set_wall(world.clock.wall_ms + step)
         assert world.statuses(12) == [200] * 12
@@ -173,7 +173,7 @@ def test_requests_with_a_live_key_use_up_the_limit(world):
     assert (response.status, response.headers["X-RateLimit-Remaining"]) == (403, str(remaining - 1))
 
 
-def test_other_requests_do_not_count(world):
+def test_requests_without_a_live_key_do_not_count(world):
     revoked = world.instance.run("key", "create", "--author", world.author, "--name", "x", "--json").json()
     world.instance.run("key", "revoke", revoked["id"])
     remaining = world.remaining()
@@ -205,7 +205,7 @@ def test_other_requests_do_not_count(world):
 # --- settings ---
 
 
-def test_headers_can_be_turned_off(make_viewtally, clock):
+def test_rate_limit_headers_can_be_turned_off(make_viewtally, clock):
     world = World(make_viewtally, clock, 2, headers="off")
     for status in (200, 200, 429):
         response = world.client.get("/account")
@@ -290,7 +290,7 @@ class Flooder:
         return self.admitted
 
 
-def test_no_60_seconds_have_more_than_60_admitted_requests(world):
+def test_at_most_60_requests_are_admitted_in_any_60_seconds(world):
     """The clock runs fast during a flood. A request was admitted between its sending and its response, so the requests that
     lie completely within 60 s are a lower bound of those admitted in these 60 s."""
     stop = threading.Event()

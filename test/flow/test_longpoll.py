@@ -207,7 +207,7 @@ def test_filters_apply_to_events_that_end_the_wait(world):
     assert [event["occurred_at"] for event in later.page()["data"]] == ["2026-07-09T03:00:00.000Z"] * 2
 
 
-def test_latest_waits_for_new_events(world):
+def test_poll_after_latest_returns_only_new_events(world):
     world.views("a", 1000)
     head = world.head()
     ended, woken = world.poll("wait=1&after=latest"), world.poll("wait=55&after=latest")
@@ -220,7 +220,7 @@ def test_latest_waits_for_new_events(world):
     assert len(page["data"]) == 2 and all(event["id"] > head for event in page["data"])
 
 
-def test_limit_and_has_more_of_a_woken_page(world):
+def test_woken_page_respects_limit_and_sets_has_more(world):
     poll = world.poll("wait=55&limit=1")
     world.settle()
     world.views("a", 60000)
@@ -331,7 +331,7 @@ def test_waiting_request_ends_when_its_key_is_revoked(world):
     assert [event["milestone"] for event in stays.page()["data"]] == [1000]
 
 
-def test_waiting_request_ends_with_the_plan(world):
+def test_waiting_request_ends_when_the_plan_ends(world):
     poll, other = world.poll("wait=55"), world.poll("wait=55", "Bob")
     world.settle()
     world.instance.run("author", "set-plan", uid("Ada"), "inactive")

@@ -1,4 +1,4 @@
-"""The shipped scripts/nginx.conf in a real nginx in front of a running server."""
+"""The shipped configuration (packaging/nginx) in a real nginx in front of a running server."""
 import concurrent.futures
 import datetime
 import gzip
@@ -111,7 +111,7 @@ def test_responses_equal_direct_responses(stack):
                 assert (got.status, got.body, comparable(got)) == (want.status, want.body, comparable(want)), target
 
 
-def test_long_response_equals_direct_response(stack):
+def test_long_response_through_nginx_equals_the_direct_one(stack):
     """The response is chunked and exceeds nginx's buffers."""
     query = {"start_date": days_ago(26)[:10]}
     with stack.direct() as direct, stack.proxied() as proxied:
@@ -132,7 +132,7 @@ def without_ids(response):
     return re.sub(rb'"request_id":"[^"]*"', b"", response.body), {**comparable(response), "x-request-id": None, "content-length": None}
 
 
-def test_rejections_equal_direct_rejections(stack):
+def test_rejections_through_nginx_equal_direct_ones(stack):
     headers = {"X-Request-Id": "same-for-both"}
     form = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
     cases = [("GET", "/v1/account", {**headers, "Authorization": "Bearer nothing"}, None),
@@ -246,7 +246,7 @@ def test_nginx_closes_idle_connections_before_the_server_does(server):
     assert int(re.search(r"proxy_read_timeout (\d+)s;", text).group(1)) >= 55 + 5
 
 
-def test_long_poll_waits(stack):
+def test_long_poll_through_nginx_waits_until_its_deadline(stack):
     with stack.proxied() as client:
         start = time.monotonic()
         response = client.get("/events", {"after": "latest", "wait": 1})
@@ -254,7 +254,7 @@ def test_long_poll_waits(stack):
         assert time.monotonic() - start > 0.9       # the response cannot be earlier on any machine
 
 
-def test_long_poll_ends_with_the_event(server, make_nginx):
+def test_long_poll_through_nginx_ends_when_an_event_occurs(server, make_nginx):
     with Relay(server.address) as relay, concurrent.futures.ThreadPoolExecutor(1) as pool:
         stack = Stack(server, make_nginx(shipped(relay.address)))
         with stack.proxied() as client:
@@ -337,7 +337,7 @@ def test_secret_urls_are_not_sent_as_referrer(stack):
 
 # -- responses of nginx itself -------------------------------------------------------------------------------------------
 
-def test_unavailable_server_is_a_503_in_api_format(stack):
+def test_unavailable_server_gives_a_503_in_api_format(stack):
     stack.viewtally.stop()
     with stack.proxied() as client:
         response = client.get("/account")
@@ -347,6 +347,32 @@ def test_unavailable_server_is_a_503_in_api_format(stack):
     error = response.json()
     assert error["success"] is False and error["error"]["code"] == "internal_error"
     assert error["error"]["request_id"] == response.headers["X-Request-Id"]
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("accept,is_page", [(BROWSER, True), ("TEXT/HTML", True), ("text/htmlx", False), ("application/json", False),
+                                            ("*/*", False), (None, False)])
+def test_unavailable_server_gives_a_page_to_browsers_only(stack, accept, is_page):
+    stack.viewtally.stop()
+    headers = {"Accept": accept} if accept else {}
+    with stack.proxied() as client:
+        for method, path in (("GET", "/sign-in"), ("HEAD", "/sign-in"), ("POST", "/sign-in"), ("GET", "/invite/" + "x" * 43)):
+            response = client.request(method, path, headers)
+            assert response.status == 503 and int(response.headers["Retry-After"]) > 0
+            assert response.headers["Content-Type"] == ("text/html; charset=utf-8" if is_page else "application/json")
+            assert response.headers["Vary"] == "Accept" and response.headers["Cache-Control"] == "no-store"
+            if method != "HEAD":
+                assert response.body.startswith(b"<!DOCTYPE html>" if is_page else b'{"success":false')
+                assert response.headers["X-Request-Id"].encode() in response.body
+
+
+def test_rejection_by_nginx_gives_a_page_to_browsers(stack):
+    with stack.proxied() as client:
+        response = client.request("POST", "/sign-in", {"Accept": BROWSER}, b"x" * 70_000)
+    assert response.status == 413 and response.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert b"malformed or too large" in response.body and "default-src 'none'" in response.headers["Content-Security-Policy"]
 
 
 @pytest.mark.parametrize("status,data", [
@@ -405,4 +431,4 @@ def with_tls(text, directory):
     tls = replace_once(tls, "/etc/letsencrypt/live/api.example.com/fullchain.pem", str(directory / "cert.pem"))
     tls = replace_once(tls, "/etc/letsencrypt/live/api.example.com/privkey.pem", str(directory / "key.pem"))
     text = replace_once(text, "listen 127.0.0.1:@PORT@;", tls)
-    return replace_once(text, "server_name _;", "")
+    return replace_once(text, "server_name ~.;", "")

@@ -28,7 +28,7 @@ def connect(world, app=None, **changes):
     return oauth.post(world.client(), "token", fields)
 
 
-def test_connect_use_and_revoke(world):
+def test_app_connects_uses_its_key_and_revokes_it(world):
     verifier = oauth.make_verifier()
     page = oauth.open_consent_page(world.browser, oauth.authorize_params(world.app, verifier))
     assert page.status == 200
@@ -51,7 +51,7 @@ def test_connect_use_and_revoke(world):
     assert body["key_id"] in world.run("key", "list", "--author", world.author).out
 
     gone = oauth.post(world.client(), "revoke", {"token": body["access_token"], "client_id": world.app["client_id"]})
-    assert gone.status == 200 and gone.body == b""
+    assert gone.status == 200 and gone.body == b"{}"
     assert world.client(body["access_token"]).get("/account").error_code == "api_key_revoked"
     assert world.log.count("error") == 0
 
@@ -90,7 +90,7 @@ def test_old_codes_are_deleted(world, clock):
     assert [oauth.hash_of(grant.code) in left for grant in grants] == [False, True, True, False]
 
 
-def test_author_signed_in_by_a_proxy_connects(make_viewtally):
+def test_author_signed_in_by_a_proxy_can_connect_an_app(make_viewtally):
     world = make_viewtally({"server": {"trusted_proxies": "127.0.0.1"}, "account": {"auth_header": "X-Remote-User"}})
     world.author, world.app = world.add_author("Ann Author"), oauth.add_app(world)
     world.start()

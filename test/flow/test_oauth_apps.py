@@ -45,7 +45,7 @@ def test_app_add_rejects_invalid_options(viewtally):
     for name in ("", " ", "x" * 201, "a\nb", "a\x1bb", "\udcff"):
         assert "--name" in add(viewtally, *fine, status=2, name=name).err
     assert viewtally.run("app", "add", *fine, status=2).err
-    assert viewtally.run("app", "list").out == ""
+    assert viewtally.run("app", "list", "--json").json() == []
 
 
 def test_unknown_app_is_an_error(viewtally):

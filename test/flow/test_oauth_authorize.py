@@ -156,6 +156,7 @@ def test_invalid_requests_redirect_with_an_error(world, browser, changes, error)
     for who in (browser, Browser(world.client())):
         response = redirect_params(open_consent_page(who, params_of(world, **changes)))
         assert response.pop("error") == error and response.pop("error_description")
+        assert response.pop("error_uri") == f"{world.settings['server']['base_url']}/docs/connect#{error}"
         assert response == {"state": "st-1", "iss": ISSUER}
 
 
@@ -248,7 +249,7 @@ def test_denied_consent_gives_access_denied(world, browser):
     before = codes(world)
     response = redirect_params(submit_consent(browser, open_consent_page(browser, params_of(world)), "deny"))
     assert response.pop("error_description") and codes(world) == before
-    assert response == {"error": "access_denied", "state": "st-1", "iss": ISSUER}
+    assert response == {"error": "access_denied", "error_uri": f"{ISSUER}/docs/connect#access_denied", "state": "st-1", "iss": ISSUER}
 
 
 def test_submitted_request_is_validated_again(world, browser):

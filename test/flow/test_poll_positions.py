@@ -97,7 +97,7 @@ def test_poll_records_position_time_and_count(world, redis):
     ("after=evt_{0}&occurred_after=2026-07-10T00:00:00Z", 5, 0),       # no matching event: the position is the newest event
     ("after=evt_9223372036854775807", 2**53 - 1, 0),
 ], ids=str)
-def test_poll_position_is_recorded(world, redis, query, position, sent):
+def test_each_form_of_poll_records_its_position(world, redis, query, position, sent):
     ids = world.ids()
     viral = int(world.get("type=video.went_viral")["data"][0]["id"][4:])
     wait_for(redis, world, polls=2)
@@ -205,7 +205,7 @@ def test_key_list_shows_last_poll_and_lag(world, redis):
     assert "    0  live" in world.list_output()
 
 
-def test_lag_above_1000_and_many_keys(world, redis):
+def test_lag_above_1000_is_shown_as_more_than_1000(world, redis):
     videos = [f"v{n}" for n in range(40)]
     world.instance.import_lines([line for name in videos for line in (
         video(name, "Ada", POSTED), reading(name, "2026-07-09T02:00:00Z", 900), reading(name, "2026-07-09T03:00:00Z", 10**15))])
@@ -232,7 +232,7 @@ db.commit()
 
 
 @pytest.mark.parametrize("how", ["stopped", "paused"])
-def test_key_list_while_redis_is_unavailable(world, redis, how):
+def test_key_list_works_while_redis_is_unavailable(world, redis, how):
     world.ids()
     redis.stop() if how == "stopped" else redis.signal(signal.SIGSTOP)
     assert "Redis unavailable" in world.list_output()           # a paused Redis never replies, and the command must not hang
@@ -242,7 +242,7 @@ def test_key_list_while_redis_is_unavailable(world, redis, how):
         redis.signal(signal.SIGCONT)
 
 
-def test_key_list_without_redis(viewtally):
+def test_key_list_without_redis_has_no_lag(viewtally):
     viewtally.import_lines([author("Ada")])
     viewtally.create_key(uid("Ada"))
     out = viewtally.run("key", "list", "--author", uid("Ada")).out

@@ -133,11 +133,11 @@ def test_cached_responses_of_all_processes_follow_the_database(two):
             assert one.get("/videos", headers={"If-None-Match": pages[1].headers["ETag"]}).status == 304
 
 
-# --- behind nginx, with scripts/nginx.conf ---
+# --- behind nginx, with packaging/nginx/viewtally.conf ---
 
 
 class Cluster:
-    """Two processes with a socket each, one Redis, and the shipped nginx.conf in front."""
+    """Two processes with a socket each, one Redis, and the shipped configuration of nginx in front."""
 
     def __init__(self, make_viewtally, make_nginx, redis, clock, directory):
         clock.set_monotonic(9_000_000)      # stands still: no call to Redis is ever late

@@ -103,7 +103,7 @@ def test_two_servers_make_one_run_per_hour_despite_clock_changes(make, time):
     assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at > ?", now) == 0
 
 
-def test_simulated_source_supports_an_interval(make, time):
+def test_simulated_source_runs_at_its_interval(make, time):
     server = make(interval_s=10)
     runs = Refreshing(server)
     with server:
@@ -118,8 +118,9 @@ def test_simulated_source_supports_an_interval(make, time):
 def test_another_server_takes_over_within_a_minute_of_a_kill(make, time, large_world):
     dead, alive = make(large_world), make()
     runs = Refreshing(dead)
+    runs.hold_back(time)
     with dead:
-        runs.freeze(dead)       # before the other one starts, or the run could end first on a busy machine
+        runs.freeze(dead, time)
         with alive:
             dead.kill()
             applied = runs.views()
@@ -137,8 +138,9 @@ def test_another_server_takes_over_within_a_minute_of_a_kill(make, time, large_w
 def test_suspended_server_writes_nothing_after_it_resumes(make, time, large_world):
     asleep, awake = make(large_world), make()
     runs = Refreshing(asleep)
+    runs.hold_back(time)
     with asleep:
-        runs.freeze(asleep)
+        runs.freeze(asleep, time)
         with awake:
             time.advance(35_000)
             runs.wait_for_runs(2, ticking=time)
@@ -154,18 +156,19 @@ def test_suspended_server_writes_nothing_after_it_resumes(make, time, large_worl
 
 def test_systemd_unit_waits_for_a_token_refresh(viewtally):
     """SIGKILL during a token refresh would lose the new tokens."""
-    unit = (ROOT / "scripts/viewtally@.service").read_text(encoding="utf-8")
+    unit = (ROOT / "packaging/systemd/viewtally@.service").read_text(encoding="utf-8")
     settings = viewtally.run("check-config").out
     request_ms, commit_ms, drain_ms = (int(re.search(rf"^{name} = (\d+)", part, re.M).group(1)) for name, part in (
         ("timeout_ms", settings[settings.index("[platforms]"):]), ("busy_timeout_ms", settings), ("drain_ms", settings)))
     assert int(re.search(r"^TimeoutStopSec=(\d+)$", unit, re.M).group(1)) * 1000 >= max(request_ms + 3 * commit_ms, drain_ms) + 10_000
 
 
-def test_refresh_command_waits_for_or_names_another_process(make, time, large_world):
+def test_refresh_command_waits_for_another_run_or_names_its_process(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
+    runs.hold_back(time)
     with server:
-        runs.freeze(server)
+        runs.freeze(server, time)
         refused = server.run("refresh", "--wait", "0", status=3)
         assert f":{server.pid}:" in refused.err and "another refresh is running" in refused.err
         time.advance(1000)
@@ -181,8 +184,9 @@ def test_refresh_command_waits_for_or_names_another_process(make, time, large_wo
 def test_stopped_server_ends_its_run_and_the_next_continues(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
+    runs.hold_back(time)
     server.start()
-    runs.freeze(server)
+    runs.freeze(server, time)
     server.signal(signal.SIGTERM)
     server.signal(signal.SIGCONT)
     server.wait_stopped()
@@ -193,18 +197,19 @@ def test_stopped_server_ends_its_run_and_the_next_continues(make, time, large_wo
     assert runs.outcomes == [STOPPED, SUCCEEDED]
 
 
-def test_backup_made_during_a_run_holds_no_lease_after_restore(make, make_viewtally, time, large_world):
+def test_restored_backup_from_during_a_run_does_not_block_the_refresh(make, make_viewtally, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
+    runs.hold_back(time)
     with server:
-        runs.freeze(server)
+        runs.freeze(server, time)
         backup = server.directory / "backup.db"
         server.run("backup", backup)
         server.signal(signal.SIGCONT)
         restored = make_viewtally({"refresh": {"source": "simulated"}}, clock=time)
         restored.run("restore", backup)
         status = restored.run("status", "--json").json()
-        assert status["refresh"]["running"] is None and status["runs"][0]["outcome"] == "abandoned"
+        assert status["refresh"]["running"] is None and status["runs"][0]["result"] == "abandoned"
         restored.run("refresh", "--wait", "0")
         assert Refreshing(restored).outcomes == [ABANDONED, SUCCEEDED]
 
@@ -213,8 +218,9 @@ def test_file_that_arrives_during_a_run_is_applied_after_it(make, time, large_wo
     spool = Spool(tmp_path / "spool")
     server = make(large_world, source="spool,simulated", spool_dir=spool.path)
     runs = Refreshing(server)
+    runs.hold_back(time)
     with server:
-        runs.freeze(server)                         # after it has listed the spool
+        runs.freeze(server, time)                   # after it has listed the spool
         spool.drop("late.ndjson", [author("Late")])
         server.signal(signal.SIGCONT)
         wait.until(lambda: spool.done == ["late.ndjson"], "the file to be applied")
@@ -230,11 +236,12 @@ def test_status_reports_runs_and_overdue_refresh(make, time, large_world):
     new = server.run("status", "--json").json()
     assert new["refresh"]["overdue"] and new["refresh"]["last_started_at"] is None and new["runs"] == []
     assert new["videos"] == {"live": AUTHORS * VIDEOS, "stale": AUTHORS * VIDEOS}
+    runs.hold_back(time)
     with server:
-        runs.freeze(server)
+        runs.freeze(server, time)
         status = server.run("status", "--json").json()
         assert f":{server.pid}:" in status["refresh"]["running"] and not status["refresh"]["overdue"]
-        assert status["runs"][0]["outcome"] == "running"
+        assert status["runs"][0]["result"] == "running"
         assert "in progress since 2026-07-10 12:00:00" in server.run("status").out
         server.signal(signal.SIGCONT)
         runs.wait_for_runs(1)
@@ -244,19 +251,20 @@ def test_status_reports_runs_and_overdue_refresh(make, time, large_world):
                                  "running": None, "running_since": None}
     assert status["videos"] == {"live": AUTHORS * VIDEOS, "stale": 0}
     run = status["runs"][0]
-    assert (run["cause"], run["outcome"], run["error"]) == ("schedule", "succeeded", None)
+    assert (run["cause"], run["result"], run["error"]) == ("schedule", "succeeded", None)
     counts = {(count["source"], count["platform"], count["name"]): count["value"] for count in run["counts"]}
     assert counts["simulated", "youtube", "accepted"] == counts["simulated", "tiktok", "accepted"] == AUTHORS * VIDEOS
     assert status["database"]["bytes"] > 0
     text = server.run("status").out
     assert "up to date" in text and "2026-07-10 12:55:00" in text and "0 of them not updated" in text
+    assert re.search(r"^STARTED +CAUSE +RESULT +DURATION +COUNTS\n2026-07-10 12:00:00  schedule  succeeded ", text, re.M), text
     time.advance(2 * HOUR + 1)
     assert "OVERDUE" in server.run("status").out
     late = server.run("status", "--json").json()
     assert late["refresh"]["overdue"] and late["videos"]["stale"] == AUTHORS * VIDEOS
 
 
-def test_refresh_requires_a_source_and_status_a_database(viewtally):
+def test_refresh_requires_a_source_and_status_requires_a_database(viewtally):
     assert "nothing to refresh: [refresh] source is" in viewtally.run("refresh", status=2).err
     assert "does not exist" in viewtally.run("status", status=3).err
     viewtally.run("migrate")

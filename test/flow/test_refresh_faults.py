@@ -37,8 +37,9 @@ def limit_files(server, size):
 def test_full_disk_ends_a_run_and_the_next_catches_up(server, time):
     key = server.create_key(uid("A0"))
     runs = Refreshing(server)
+    runs.hold_back(time)
     with server:
-        runs.freeze(server)
+        runs.freeze(server, time)
         applied = runs.views()
         limit_files(server, os.stat(runs.path + "-wal").st_size)
         server.signal(signal.SIGCONT)
@@ -57,8 +58,9 @@ def test_full_disk_ends_a_run_and_the_next_catches_up(server, time):
 def test_run_waits_for_another_writer_until_the_busy_timeout(server, time):
     server.configure({"store": {"busy_timeout_ms": 50}})
     runs = Refreshing(server)
+    runs.hold_back(time)
     with server:
-        runs.freeze(server)
+        runs.freeze(server, time)
         other = sqlite3.connect(runs.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         server.signal(signal.SIGCONT)

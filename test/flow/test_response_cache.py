@@ -117,7 +117,7 @@ def test_each_video_has_its_own_cache_entry(pair):
         assert pair.clients[0].get(f"/videos/{uid(name)}").json()["data"]["id"] == uid(name)
 
 
-def test_each_key_of_an_author_sees_its_own_account(pair):
+def test_each_key_gets_its_own_account_response(pair):
     """Also if both were last used at the same time, so that their cache keys differ only in the key."""
     made = pair.cached.run("key", "create", "--author", uid("Ada"), "--name", "second", "--json").json()
     with pair.cached.client(made["key"]) as second:
@@ -131,7 +131,7 @@ def test_each_key_of_an_author_sees_its_own_account(pair):
             assert client.get("/account").json()["data"]["key"]["name"] == name
 
 
-def test_accept_is_part_of_the_cache_key(pair):
+def test_accept_header_is_part_of_the_cache_key(pair):
     pair.check(["/stats"])
     for accept, kind in (("text/csv", "text/csv"), ("application/json", "application/json"), ("text/csv", "text/csv"), ("*/*", "application/json"),
                          ("text/csv, application/json;q=0.5", "application/json")):
@@ -193,6 +193,10 @@ FEED_CHANGES = {
     "another book": ([video_line("v1", book_id=uid("Second"))], lambda v: v["book"]["title"] == "Second"),
     "no book": ([video_line("v1", book_id=None)], lambda v: v["book"] is None),
     "book renamed": ([{"type": "book", "id": uid("Novel"), "author_id": uid("Ada"), "title": "Novella"}], lambda v: v["book"]["title"] == "Novella"),
+    "a later post": ([video_line("v1", posts=[{"platform": "pinterest", "post_id": "pin-v1", "posted_at": "2026-07-10T10:00:00Z"}])],
+                     lambda v: {"platform": "pinterest", "url": None} in v["posts"]),
+    "URL of a post": ([video_line("v1", posts=[{"platform": "tiktok", "url": "https://tiktok.example/1"}])],
+                      lambda v: {"platform": "tiktok", "url": "https://tiktok.example/1"} in v["posts"]),
     "an earlier post": ([earlier("v1", "facebook")], lambda v: v["posted_at"] == "2026-07-01T06:00:00.000Z"),
 }
 

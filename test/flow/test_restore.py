@@ -51,14 +51,17 @@ def crashed_with_log(instance):
     assert os.path.getsize(f"{instance.database}-wal") > 0
 
 
+BEFORE = "viewtally.db.before-????????T??????Z"
+
+
 def files_put_aside(instance):
-    return sorted(path.name.removeprefix("viewtally.db.before-").lstrip("0123456789") for path in instance.directory.glob("viewtally.db.before-*"))
+    return sorted(path.name.removeprefix("viewtally.db.before-")[len("20260710T120000Z"):] for path in instance.directory.glob("viewtally.db.before-*"))
 
 
 # --- files that belong to the old database ---
 
 
-def test_log_of_a_moved_database_is_not_recovered(viewtally):
+def test_wal_of_a_moved_database_is_not_recovered(viewtally):
     crashed_with_log(viewtally)
     os.rename(viewtally.database, viewtally.directory / "moved.db")
     viewtally.run("restore", "one.db")
@@ -66,11 +69,22 @@ def test_log_of_a_moved_database_is_not_recovered(viewtally):
     assert files_put_aside(viewtally) == ["-shm", "-wal"]
 
 
+def test_newest_replaced_database_is_found_in_both_forms_of_its_name(viewtally):
+    """Earlier releases wrote the time in seconds since 1970."""
+    viewtally.import_lines([author("One")])
+    viewtally.database.rename(viewtally.directory / "viewtally.db.before-1783684799")       # 2026-07-10 11:59:59
+    for name in ("before-20260709T120000Z", "before-junk", "before-20260710T120000", "before-20260732T000000Z"):
+        (viewtally.directory / f"viewtally.db.{name}").touch()
+    assert "viewtally.db.before-1783684799 (and its -wal file" in viewtally.run("author", "list", status=3).err
+    (viewtally.directory / "viewtally.db.before-20260710T120000Z").touch()
+    assert "viewtally.db.before-20260710T120000Z (and its -wal file" in viewtally.run("author", "list", status=3).err
+
+
 def test_old_database_is_put_aside_with_its_log(viewtally):
     crashed_with_log(viewtally)
     printed = viewtally.run("restore", "one.db").out
     assert authors(viewtally) == ["One"]
-    aside, = (path for path in viewtally.directory.glob("viewtally.db.before-*") if path.name.rsplit("-", 1)[1].isdigit())
+    aside, = viewtally.directory.glob(BEFORE)
     assert str(aside) in printed
     assert sql(aside, "SELECT count(*) FROM authors") == [(MANY + 1,)]
 
@@ -152,7 +166,7 @@ def test_damaged_database_is_replaced_only_with_force(viewtally):
     assert "--force: skipped: SQLite's own check" in forced.out and authors(viewtally) == ["One"]
 
 
-def test_open_sqlite_shell_is_detected(viewtally):
+def test_restore_detects_an_open_sqlite_shell(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     with contextlib.closing(sqlite3.connect(viewtally.database)) as shell:
@@ -182,7 +196,7 @@ def wait_for_lock(instance, pid):
 
 
 @pytest.mark.parametrize("words", [["serve"], ["serve", "--create"], ["migrate"], ["import", "-"], ["author", "list"], ["status"], ["backup", "two.db"],
-                                   ["key", "list", "--author", uid("One")], ["import", "--dry-run", "-"], ["demo"]], ids=" ".join)
+                                   ["key", "list", "--author", uid("One")], ["import", "--dry-run", "-"], ["demo", "-"]], ids=" ".join)
 def test_no_command_opens_the_database_during_a_restore(viewtally, words):
     viewtally.import_lines([author("One")])
     lock = viewtally.directory / "viewtally.db-lock"
@@ -294,7 +308,7 @@ def state_after_kill(instance, damaged):
 
 def assert_old_files_are_intact(instance, damaged, start):
     """One of the sets put aside is the old database with its complete log."""
-    sets = [path for path in instance.directory.glob("viewtally.db.before-*") if path.name.rsplit("-", 1)[1].isdigit()]
+    sets = list(instance.directory.glob(BEFORE))
     if damaged:
         assert any(path.read_bytes() == start["viewtally.db"] and
                    path.with_name(path.name + "-wal").read_bytes() == start["viewtally.db-wal"] for path in sets)
@@ -308,17 +322,17 @@ def test_interrupted_restore_can_be_undone_by_renaming(viewtally):
     while viewtally.database.exists():
         assert restore_killed_at(viewtally, step)
         step += 1
-    aside, = (path for path in viewtally.directory.glob("viewtally.db.before-*") if path.name.rsplit("-", 1)[1].isdigit())
+    aside, = viewtally.directory.glob(BEFORE)
     aside.rename(viewtally.database)
     assert len(authors(viewtally)) == MANY + 1
     viewtally.run("restore", "one.db")
     assert authors(viewtally) == ["One"]
 
 
-def test_error_for_missing_database_names_the_one_put_aside(viewtally):
+def test_error_for_a_missing_database_names_the_replaced_one(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     viewtally.run("restore", "one.db")
     viewtally.database.unlink()
     refused = viewtally.run("serve", status=3)
-    assert "does not exist: check that its volume is mounted, or rename" in refused.err and ".before-" in refused.err
+    assert "does not exist: check that its volume is mounted. To return to the database that the last restore replaced, rename" in refused.err and ".before-" in refused.err

@@ -1,6 +1,7 @@
 """A restore preserves revocations made after the backup, or prints what is valid again if the replaced database is unreadable."""
 import contextlib
 import hashlib
+import re
 import sqlite3
 
 import pytest
@@ -91,9 +92,9 @@ def test_revocations_survive_a_restore(world):
     before = revocations(world)
     printed = world.run("restore", "then.db").out
     assert revocations(world) == before
-    for line in ("1 keys revoked", "1 revoked keys that the backup does not have", "1 plans ended", "1 apps removed", "1 app secrets rotated",
-                 "2 sign-in names or passwords changed", "1 platform accounts disconnected", "1 platform accounts with newer tokens or state",
-                 "1 platform limits used"):
+    for line in ("1 key revoked", "1 revoked key that the backup does not have", "1 plan ended", "1 app removed", "1 app secret rotated",
+                 "2 sign-in names or passwords changed", "1 platform account disconnected", "1 platform account with newer tokens or state",
+                 "1 platform limit used", "4 entries of the audit log"):
         assert f"carried over: {line}\n" in printed
     assert "valid now" not in printed
     assert sorted(path.name for path in world.directory.glob("viewtally.db-*")) == ["viewtally.db-import", "viewtally.db-lock"]
@@ -108,7 +109,7 @@ def test_unrevoked_rows_stay_valid(world):
     world.create_key(uid("Bob"), "live and newer")
     connect_account(world, "Bob", "newer")
     printed = world.run("restore", "then.db").out
-    assert "carried over" not in printed and "valid now" not in printed
+    assert re.findall("carried over: (.*)", printed) == ["1 entry of the audit log"] and "valid now" not in printed
     assert sql(world, "SELECT count(*) FROM api_keys WHERE revoked_at IS NULL") == [(3,)]
     assert sql(world, "SELECT account_id FROM platform_credentials ORDER BY 1") == [("goes",), ("stays",)]
     assert revocations(world)["ended"] == revocations(world)["removed"] == []
@@ -122,11 +123,11 @@ def test_second_restore_of_the_same_backup_revives_nothing(world):
         assert revocations(world) == before
 
 
-def test_undone_restore_has_later_revocations(world):
+def test_undoing_a_restore_keeps_later_revocations(world):
     world.run("restore", "then.db")
     world.run("key", "revoke", uuid_text(key_id(world, world.valid)))
     aside, = world.directory.glob("viewtally.db.before-*")
-    assert "1 keys revoked" in world.run("restore", str(aside)).out
+    assert "1 key revoked" in world.run("restore", str(aside)).out
     assert len(revocations(world)["revoked"]) == 1
 
 
@@ -157,7 +158,7 @@ def test_repeated_restore_after_kill_carries_over(world):
         world.run("restore", "then.db", status=-9, env={"VIEWTALLY_TEST_KILL_AT": str(step)})
         step += 1
     printed = world.run("restore", "then.db").out
-    assert revocations(world) == before and "1 keys revoked" in printed and "valid now" not in printed
+    assert revocations(world) == before and "1 key revoked" in printed and "valid now" not in printed
 
 
 # --- the replaced database cannot be read ---
@@ -179,6 +180,27 @@ def test_restore_lists_revived_credentials_if_the_old_database_is_damaged(world)
     world.database.write_bytes(b"not a database " * 1000)
     printed = world.run("restore", "--force", "then.db").out
     assert_lists_what_is_valid(world, printed)
+
+
+def test_restore_prints_json(world):
+    revoke_all(world)
+    done = world.run("restore", "then.db", "--json").json()
+    aside, = world.directory.glob("viewtally.db.before-*Z")
+    assert (done["database"], done["restored_from"], done["replaced_database"]) == (str(world.database), "then.db", str(aside))
+    assert done["revocations"]["complete"] and done["revocations"]["reason"] is None and done["revocations"]["valid"] == []
+    carried = done["revocations"]["carried_over"]
+    assert (carried["keys_revoked"], carried["plans_ended"], carried["logins_changed"]) == (1, 1, 2) and all(type(n) is int for n in carried.values())
+    world.database.write_bytes(b"not a database " * 1000)
+    forced = world.run("restore", "--force", "then.db", "--json")
+    assert "--force: skipped: SQLite's own check" in forced.err
+    revocations_left = forced.json()["revocations"]
+    assert not revocations_left["complete"] and "cannot be opened" in revocations_left["reason"]
+    valid = {kind: [entry for entry in revocations_left["valid"] if entry["type"] == kind] for kind in ("key", "plan", "app", "account")}
+    assert {entry["id"] for entry in valid["key"]} == {uuid_text(key_id(world, key)) for key in (world.valid, world.leaked, world.bobs)}
+    assert {entry["suffix"] for entry in valid["key"]} == {key[-4:] for key in (world.valid, world.leaked, world.bobs)}
+    assert {(entry["author_id"], entry["author_name"]) for entry in valid["plan"]} == {(uid("Ann"), "Ann"), (uid("Bob"), "Bob")}
+    assert {entry["client_id"] for entry in valid["app"]} == {app["client_id"] for app in (world.app, world.bad_app)}
+    assert [(entry["id"], entry["api"], entry["account_id"]) for entry in valid["account"]] == [(1, "tiktok", "stays"), (2, "tiktok", "goes")]
 
 
 def test_restore_lists_revived_credentials_if_the_old_database_is_missing(world):
@@ -203,7 +225,7 @@ def test_readable_tables_of_a_damaged_database_are_carried_over(world):
         file.seek((page - 1) * size)
         file.write(b"\xff" * size)
     printed = world.run("restore", "then.db").out
-    assert "carried over: 1 keys revoked\n" in printed and "it is damaged" in printed and "valid now" in printed
+    assert "carried over: 1 key revoked\n" in printed and "it is damaged" in printed and "valid now" in printed
     assert uuid_text(key_id(world, world.leaked)) not in printed.split("valid now")[1]
 
 
@@ -271,7 +293,7 @@ def test_account_unknown_to_the_replaced_database_is_restored(world):
 
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
-def test_clock_floor_never_decreases(world, then, now, expected):
+def test_restore_never_lowers_the_expiry_floor(world, then, now, expected):
     """The observation of a clock that is ahead continues from the replaced database, or starts again."""
     put_floor(world, then)
     world.run("backup", "clock.db")
@@ -290,18 +312,64 @@ def put_floor(world, values):
         sql(world, "INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
 
+# --- webhooks ---
+
+def add_endpoint(world, name, url, position=0):
+    sql(world, "INSERT INTO webhook_endpoints (uuid, author_id, url, types, secret, created_at, state_at, position) VALUES (randomblob(16), ?, ?, 0, ?, 1, 1, ?)",
+        row_of(world, name), url, b"sealed", position)
+
+
+def endpoints(world):
+    return sql(world, "SELECT url, secret, old_secret, state, position, attempts FROM webhook_endpoints ORDER BY url")
+
+
+def test_webhooks_keep_their_newer_state(world):
+    """A restore must not send events to a deleted endpoint, sign with a leaked secret, or send delivered events again."""
+    for url in ("https://deleted.example", "https://paused.example", "https://same.example"):
+        add_endpoint(world, "Ann", url)
+    sql(world, "INSERT INTO webhook_requests SELECT id, 5, 1 FROM webhook_endpoints")
+    sql(world, "INSERT INTO webhook_attempts SELECT id, 1, 5, 1, 1, 200, NULL, 0 FROM webhook_endpoints")
+    sql(world, "UPDATE apps SET webhook_url = 'https://then.example', webhook_secret = x'01'")
+    world.run("backup", "hooks.db")
+    sql(world, "DELETE FROM webhook_requests")
+    sql(world, "DELETE FROM webhook_attempts")
+    sql(world, "DELETE FROM webhook_endpoints WHERE url LIKE '%deleted%'")
+    sql(world, "UPDATE webhook_endpoints SET state = 1, secret = x'02', old_secret = x'03', position = 9, attempts = 4 WHERE url LIKE '%paused%'")
+    sql(world, "UPDATE apps SET webhook_url = 'https://now.example', webhook_secret = x'04' WHERE client_id = ?", world.app["client_id"])
+    before = endpoints(world)
+    printed = world.run("restore", "hooks.db").out
+    assert endpoints(world) == before == [("https://paused.example", b"\2", b"\3", 1, 9, 4), ("https://same.example", b"sealed", None, 0, 0, 0)]
+    assert sql(world, "SELECT count(*) FROM webhook_requests") == [(0,)]
+    assert sql(world, "SELECT count(*) FROM webhook_attempts") == [(2,)]
+    assert sql(world, "SELECT webhook_url, webhook_secret FROM apps WHERE client_id = ?", world.app["client_id"]) == [("https://now.example", b"\4")]
+    for line in ("1 webhook endpoint deleted", "1 webhook endpoint with a newer secret, state or position", "1 app with a newer webhook"):
+        assert f"carried over: {line}\n" in printed
+
+
+def test_webhook_endpoint_unknown_to_the_replaced_database_is_restored(world):
+    add_endpoint(world, "Ann", "https://known.example")
+    world.run("backup", "known.db")
+    add_endpoint(world, "Ann", "https://newer.example")
+    world.run("backup", "newer.db")
+    world.run("restore", "known.db")
+    world.run("restore", "newer.db")
+    assert [url for url, *_ in endpoints(world)] == ["https://known.example", "https://newer.example"]
+
+
 # --- completeness ---
 
 # What a restore does with each table; see src/store/carry.h for the reasons. Add a new table in both places.
-CARRIED = {"api_keys", "authors", "apps", "logins", "platform_credentials", "platform_limits", "meta"}
-DROPPED = {"sessions", "devices", "invitations", "oauth_codes", "platform_links", "refresh_lease"}
-OF_THE_BACKUP = {"books", "videos", "post_keys", "daily", "events", "refresh_runs", "refresh_counts", "spool_files", "spool_errors", "app_redirects",
-                 "platform_posts"}
+CARRIED = {"api_keys", "authors", "apps", "logins", "platform_credentials", "platform_limits", "meta", "webhook_endpoints", "audit", "erased_authors"}
+DROPPED = {"sessions", "devices", "invitations", "oauth_codes", "platform_links", "refresh_lease", "leases", "webhook_requests"}
+OF_THE_BACKUP = {"books", "videos", "post_keys", "daily", "author_daily", "events", "refresh_runs", "refresh_counts", "spool_files", "spool_errors", "app_redirects",
+                 "platform_posts", "backup_state", "webhook_attempts"}
 
 
-def test_every_table_has_a_rule(viewtally):
+def test_every_table_has_a_restore_rule(viewtally):
     viewtally.run("migrate")
     tables = {name for name, in sql(viewtally, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")}
     assert tables == CARRIED | DROPPED | OF_THE_BACKUP
     viewtally.start()
-    assert {key for key, in sql(viewtally, "SELECT key FROM meta")} <= {"last_event_id", "store_id", "expiry_floor", "expiry_ahead_wall", "expiry_ahead_for"}
+    of_the_backup = {"compatible_since", "days_filled_to"}       # they describe its schema and its videos
+    assert {key for key, in sql(viewtally, "SELECT key FROM meta")} <= of_the_backup | {
+        "last_event_id", "store_id", "expiry_floor", "expiry_ahead_wall", "expiry_ahead_for"}

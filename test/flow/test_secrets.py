@@ -38,10 +38,62 @@ def test_commands_of_root_preserve_the_owner_of_the_key_file(viewtally):
     assert (path.stat().st_uid, path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) == (12345, 23456, 0o600)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to other users")
+def test_key_file_that_root_creates_belongs_to_the_owner_of_the_database(viewtally, tmp_path):
+    """The service runs as that user and must be able to read the file in a directory of root."""
+    viewtally.run("migrate")
+    os.chown(viewtally.database, 12345, 23456)
+    (tmp_path / "etc").mkdir()
+    assert "owner unknown (12345)" in viewtally.run("secrets", "init", tmp_path / "etc/secrets.key").out
+    status = (tmp_path / "etc/secrets.key").stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (12345, 23456, 0o600)
+    os.remove(viewtally.database)                       # before the first start: the owner of its directory
+    os.chown(viewtally.directory, 12346, 23456)
+    viewtally.run("secrets", "init", tmp_path / "etc/other.key")
+    assert (tmp_path / "etc/other.key").stat().st_uid == 12346
+
+
+def credential_of(viewtally, tmp_path):
+    """Moves the key file to where systemd passes credentials. Returns the environment of the service."""
+    path = secrets.with_keys(viewtally)
+    secrets.connect(viewtally, viewtally.add_author())
+    directory = tmp_path / "credentials"
+    directory.mkdir()
+    (directory / path.name).write_bytes(path.read_bytes())
+    (directory / path.name).chmod(0o440)                # the mask of an ACL
+    return path, {"CREDENTIALS_DIRECTORY": str(directory)}
+
+
+def test_server_reads_the_key_file_from_a_credential(viewtally, tmp_path):
+    path, environment = credential_of(viewtally, tmp_path)
+    path.unlink()                                       # the service cannot read it
+    assert "does not exist" in viewtally.run("serve", status=2, timeout=20).err
+    viewtally.start(env=environment)
+    viewtally.stop()
+    assert "1 account," in viewtally.run("secrets", "check", env=environment).out
+    for unused in ({"CREDENTIALS_DIRECTORY": ""}, {"CREDENTIALS_DIRECTORY": str(tmp_path)}):
+        assert "does not exist" in viewtally.run("serve", status=2, timeout=20, env=unused).err
+
+
+def test_keys_are_not_rotated_while_a_server_uses_a_credential(viewtally, tmp_path):
+    """The server would continue to seal tokens with the key that the rotation removes."""
+    path, environment = credential_of(viewtally, tmp_path)
+    before = path.read_bytes()
+    viewtally.start(env=environment)
+    assert "systemctl stop" in viewtally.run("secrets", "rotate", status=3).err
+    assert path.read_bytes() == before
+    viewtally.stop()
+    viewtally.run("secrets", "rotate")
+    assert path.read_bytes() != before
+    assert "is not in the key file" in viewtally.run("serve", status=2, timeout=20, env=environment).err
+
+
 def test_without_accounts_no_key_file_is_needed(viewtally):
     viewtally.run("migrate")
-    assert "0 accounts" in viewtally.run("secrets", "check").out
-    assert "is not set" in viewtally.run("secrets", "rotate", status=2).err
+    for done in (viewtally.run("secrets", "check").out, viewtally.run("secrets", "rotate", status=2).err):
+        assert "[secrets] key_file is not set" in done and "viewtally secrets init FILE, and set [secrets] key_file = FILE" in done
+    assert "KEY" not in viewtally.run("secrets", "check").out
+    assert viewtally.run("secrets", "check", "--json").json() == {"keys": [], "accounts": 0}
     with viewtally:
         assert viewtally.admin().get("/readyz").status == 200
 
@@ -76,10 +128,11 @@ def test_server_and_refresh_do_not_start_without_the_key_file_of_tokens(viewtall
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
     viewtally.configure({"secrets": {"key_file": ""}})
-    assert "is not set" in viewtally.run("serve", status=2, timeout=20).err
+    for words in (["serve"], ["secrets", "check"]):
+        assert "key_file is not set: set it to the key file that sealed them" in viewtally.run(*words, status=2, timeout=20).err
 
 
-def test_rotate_while_the_server_runs(viewtally):
+def test_keys_can_be_rotated_while_the_server_runs(viewtally):
     path = secrets.with_keys(viewtally)
     author = viewtally.add_author()
     numbers = [secrets.connect(viewtally, author, account=f"open-{i}") for i in range(3)]
@@ -89,7 +142,10 @@ def test_rotate_while_the_server_runs(viewtally):
         done = viewtally.run("secrets", "rotate")
         new, = secrets.key_ids(path)
         assert new != old and f"new key is {new}" in done.out and f"{len(numbers)} account" in done.out
-        assert f"{len(numbers)} account" in viewtally.run("secrets", "check").out
+        heading, *lines, last = viewtally.run("secrets", "check").out.splitlines()
+        assert heading.split() == ["KEY", "USE"] and [line.split(None, 1) for line in lines] == [[new, "encrypts and decrypts"]]
+        assert last == f"{len(numbers)} accounts, all can be decrypted"
+        assert viewtally.run("secrets", "check", "--json").json() == {"keys": [{"id": new, "encrypts": True}], "accounts": len(numbers)}
         # The server encrypts with the new key from now on.
         assert viewtally.admin().get("/readyz").status == 200
     secrets.connect(viewtally, author, account="open-later")
@@ -119,7 +175,7 @@ def test_rotate_stops_at_a_damaged_row_and_loses_nothing(viewtally):
     assert "1 account," in viewtally.run("secrets", "check").out
 
 
-def test_backup_is_useless_without_the_key(viewtally, tmp_path):
+def test_tokens_in_a_backup_cannot_be_decrypted_without_the_key(viewtally, tmp_path):
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
     copy = tmp_path / "copy.db"

@@ -155,7 +155,7 @@ def assert_rows(world, rows):
 # --- complete responses ---
 
 
-def test_json_has_every_video(world):
+def test_long_json_response_has_every_video(world):
     response = world.stats()
     assert response.status == 200 and response.headers["Transfer-Encoding"] == "chunked"
     assert "Content-Length" not in response.headers
@@ -166,7 +166,7 @@ def test_json_has_every_video(world):
         assert row["days"][-1]["views_total"] == world.plan.views[row["video"]["id"]]
 
 
-def test_csv_has_every_video(world):
+def test_long_csv_response_has_every_video(world):
     response = world.stats(format="csv")
     assert response.status == 200 and response.headers["Transfer-Encoding"] == "chunked"
     rows = list(csv.DictReader(io.StringIO(response.body.decode(), newline="")))
@@ -190,7 +190,7 @@ def test_book_rows_are_the_sums_of_their_videos(world, form):
     assert list(seen) == [lines.uid(f"book {n}") for n in reversed(range(BOOKS)) if lines.uid(f"book {n}") in seen]
 
 
-def test_response_has_every_book(world):
+def test_long_response_has_every_book(world):
     response = world.get("/books", "shelf")
     assert response.status == 200 and response.headers["Transfer-Encoding"] == "chunked"
     seen = [(book["id"], book["title"], book["subtitle"], book["created_at"]) for book in response.json()["data"]]

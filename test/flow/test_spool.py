@@ -7,16 +7,19 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 
 import pytest
 
 from lib import wait
 from lib.lines import author, reading, uid, video
+from lib.metrics import scrape
 from lib.spool import Spool
 from lib.viewtally import ROOT
 
 POSTED = "2026-07-01T08:00:00Z"
+DAY = 24 * 3600 * 1000
 WORLD = [author("Ada"), video("a", "Ada", POSTED), video("b", "Ada", POSTED)]
 
 
@@ -72,12 +75,39 @@ def test_bad_lines_are_reported_and_good_ones_applied(service, spool, ada):
         assert (views_of(service, ada, "a"), views_of(service, ada, "b")) == (20, 30)
 
 
+def test_unknown_fields_are_ignored_with_a_warning(service, spool, ada):
+    """A newer program may write fields that this version does not know yet."""
+    with service:
+        first_run(service)
+        spool.drop("newer.ndjson", [reading("b", "2026-07-09T00:00:00Z", 5), {**reading("a", "2026-07-09T00:00:00Z", 20), "watch_time": 7, "x": 1},
+                                    author("Ada", plan=False)])
+        wait.until(lambda: spool.done == ["newer.ndjson"], "the file to be moved")
+        assert not spool.bad and views_of(service, ada, "a") == 20
+        warnings = [line for line in service.log.splitlines() if "newer.ndjson: ignored" in line]
+        assert len(warnings) == 1 and " warn " in warnings[0], warnings
+        assert warnings[0].endswith('ignored unknown fields in 2 lines, first in line 2: watch_time is not a field of a reading')
+        wait.until(lambda: scrape(service).get("viewtally_refresh_spool_unknown_field_lines_total") == 2, "the metric")
+
+
 def refresh(service, status=0):
     return service.run("refresh", status=status)
 
 
 def at(minute):
     return f"2026-07-09T{minute // 60:02}:{minute % 60:02}:00Z"
+
+
+def test_refresh_prints_its_result_as_a_table_or_json(service, spool, ada):
+    spool.drop("one.ndjson", [reading("a", at(1), 10), "{"])
+    state, heading, *lines = refresh(service, status=1).out.splitlines()
+    assert re.fullmatch(r"refresh: partial in \d+ ms", state) and heading.split() == ["SOURCE", "PLATFORM", "COUNTER", "VALUE"]
+    assert [line.split() for line in lines] == [["spool", "youtube", "accepted", "1"], ["spool", "-", "videos", "1"], ["spool", "-", "bad_lines", "1"]]
+    spool.drop("two.ndjson", [reading("a", at(2), 20)])
+    told = service.run("refresh", "--json").json()
+    assert told["state"] == "succeeded" and told["duration_ms"] >= 0
+    assert told["counts"] == [{"source": "spool", "platform": "youtube", "name": "accepted", "value": 1},
+                              {"source": "spool", "platform": None, "name": "videos", "value": 1}]
+    assert service.run("refresh", "--json").json()["counts"] == []
 
 
 def test_new_file_with_the_same_name_is_applied(service, spool, ada):
@@ -106,7 +136,7 @@ def test_files_are_applied_in_order_of_modification(service, spool, ada):
     assert len(spool.done) == 4 and not spool.bad       # in any other order a reading would be rejected as stale
 
 
-def test_other_entries_are_ignored(service, spool, ada, tmp_path):
+def test_entries_that_are_not_ndjson_files_are_ignored(service, spool, ada, tmp_path):
     outside = tmp_path / "outside"
     outside.write_text(json.dumps(reading("a", at(1), 5000)) + "\n")
     (spool.path / "link.ndjson").symlink_to(outside)
@@ -124,7 +154,7 @@ def test_other_entries_are_ignored(service, spool, ada, tmp_path):
         assert views_of(service, ada, "a") == 7
 
 
-def test_empty_files_and_unusual_names(service, spool, ada):
+def test_files_with_unusual_names_are_applied(service, spool, ada):
     names = ["empty.ndjson", "blank.ndjson", "-rf.ndjson", "a b\n\x1b[31m\".ndjson", "ünï.ndjson", "n" * 193 + ".ndjson", "%s%n.ndjson"]
     for name, lines in zip(names, ["", "\n \r\n", *[json.dumps(reading("a", at(i), i)) for i in range(5)]]):     # no newline at the end
         spool.drop(name, lines, modified=1000 + names.index(name))
@@ -214,7 +244,7 @@ def test_recreated_spool_directory_is_watched_again(service, spool, ada):
         moved.rename(spool.path)
         spool.drop("three.ndjson", [reading("a", at(3), 30)])
         wait.until(lambda: "three.ndjson" in spool.done, "the file in the restored directory", 10)
-        assert "is watched again" in service.log
+        wait.until(lambda: "is watched again" in service.log, "the directory to be watched again")
         assert views_of(service, ada, "a") == 30
 
 
@@ -277,6 +307,41 @@ def test_kill_9_at_any_time_does_not_affect_the_result(service, spool, ada, cloc
              if line == "nonsense" or line.get("post_id") == "youtube-nobody" or line.get("observed_at") == "2026-06-01T00:00:00Z"]
     assert [line for line, _ in spool.errors("big.ndjson")] == wrong
     assert results(service, ada) == results(straight, key)
+
+
+def test_applied_files_are_deleted_after_thirty_days(service, spool, ada, clock):
+    spool.drop("old.ndjson", [reading("a", at(1), 1)], modified=1)      # the time of the producer does not count
+    refresh(service)
+    (spool.path / "done" / "notes.txt").write_text("not a spool file")
+    (spool.path / "done" / "link.ndjson").symlink_to("notes.txt")
+    now = int((spool.path / "done" / "old.ndjson").stat().st_ctime * 1000)
+    for days, kept in ((29, True), (31, False)):
+        clock.set_wall(now + days * DAY)
+        refresh(service)
+        assert spool.done == ["link.ndjson", "notes.txt"] + ["old.ndjson"] * kept
+    service.configure({"refresh": {"keep_done_days": 0}})
+    spool.drop("kept.ndjson", [reading("a", at(2), 2)])
+    refresh(service)
+    clock.set_wall(now + 4000 * DAY)
+    refresh(service)
+    assert "kept.ndjson" in spool.done
+
+
+def test_wrong_clock_deletes_no_applied_files(service, spool, ada, clock):
+    spool.drop("one.ndjson", [reading("a", at(1), 1)])
+    refresh(service)
+    clock.set_wall(int((spool.path / "done" / "one.ndjson").stat().st_ctime * 1000))
+    with service:
+        first_run(service)      # a server stores the floor
+        wait.until(lambda: sqlite3_value(service, "SELECT count(*) FROM meta WHERE key LIKE 'expiry_%'"), "the floor")
+    clock.advance(3652 * DAY)
+    refresh(service)
+    assert spool.done == ["one.ndjson"]
+
+
+def sqlite3_value(instance, statement):
+    with contextlib.closing(sqlite3.connect(instance.database)) as database:
+        return database.execute(statement).fetchone()[0]
 
 
 def test_status_reports_waiting_files(service, spool, ada):

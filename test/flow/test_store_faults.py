@@ -71,27 +71,27 @@ def assert_fails(instance, command, *words, status=3, options=()):
 
 @pytest.mark.parametrize("command", COMMANDS)
 class TestAtStart:
-    def test_directory_does_not_exist(self, make_viewtally, command):
+    def test_missing_directory_is_reported(self, make_viewtally, command):
         instance = make_viewtally({"store": {"path": "/nowhere/at/all/viewtally.db"}})
         assert_fails(instance, command, "/nowhere/at/all", "No such file or directory")
 
-    def test_directory_is_a_file(self, viewtally, command):
+    def test_path_below_a_file_is_reported(self, viewtally, command):
         (viewtally.directory / "file").write_bytes(b"")
         viewtally.configure({"store": {"path": viewtally.directory / "file" / "viewtally.db"}})
         assert_fails(viewtally, command, "is not a directory")
 
-    def test_database_is_a_directory(self, viewtally, command):
+    def test_database_that_is_a_directory_is_reported(self, viewtally, command):
         database_of(viewtally).mkdir()
         # For the server, such a path is a configuration error.
         assert_fails(viewtally, command, "must be a regular file", status=2 if command == "serve" else 3)
 
-    def test_file_is_not_a_database(self, viewtally, command):
+    def test_file_that_is_not_a_database_is_preserved(self, viewtally, command):
         text = b"These are notes, not a database.\n" * 400
         database_of(viewtally).write_bytes(text)
         assert_fails(viewtally, command, "viewtally.db is not a database")
         assert database_of(viewtally).read_bytes() == text
 
-    def test_header_is_damaged(self, viewtally, command):
+    def test_damaged_header_is_reported(self, viewtally, command):
         filled(viewtally, "A")
         with open(database_of(viewtally), "r+b") as file:
             file.seek(16)
@@ -100,32 +100,34 @@ class TestAtStart:
         assert_fails(viewtally, command, "viewtally.db is not a database, or it is damaged")
         assert database_of(viewtally).read_bytes() == damaged
 
-    def test_database_is_truncated(self, viewtally, command):
+    def test_truncated_database_is_reported_as_damaged(self, viewtally, command):
         filled(viewtally, "A")
         os.truncate(database_of(viewtally), 3 * PAGE)
         assert_fails(viewtally, command, "viewtally.db", "damaged")
 
-    def test_schema_is_newer(self, viewtally, command):
+    def test_newer_schema_is_rejected(self, viewtally, command):
         filled(viewtally, "A")
         with contextlib.closing(sqlite3.connect(database_of(viewtally))) as database:
             database.execute("PRAGMA user_version = 4711")
+            database.execute("UPDATE meta SET value = 4711 WHERE key = 'compatible_since'")
+            database.commit()
         before = database_of(viewtally).read_bytes()
         assert_fails(viewtally, command, "schema version 4711", "newer")
         assert database_of(viewtally).read_bytes() == before
 
-    def test_database_belongs_to_another_program(self, viewtally, command):
+    def test_database_of_another_program_is_preserved(self, viewtally, command):
         with contextlib.closing(sqlite3.connect(database_of(viewtally))) as database:
             database.execute("CREATE TABLE bookmarks (url TEXT)")
         before = database_of(viewtally).read_bytes()
         assert_fails(viewtally, command, "another program")
         assert database_of(viewtally).read_bytes() == before
 
-    def test_file_is_not_writable(self, viewtally, command):
+    def test_read_only_database_is_reported(self, viewtally, command):
         filled(viewtally, "A")
         with immutable(database_of(viewtally)):
             assert_fails(viewtally, command, "viewtally.db is not writable: Operation not permitted")
 
-    def test_directory_is_not_writable(self, viewtally, command):
+    def test_read_only_directory_is_reported(self, viewtally, command):
         filled(viewtally, "A")
         home = viewtally.directory / "home"
         home.mkdir()
@@ -134,7 +136,7 @@ class TestAtStart:
         with immutable(home):
             assert_fails(viewtally, command, str(home), "cannot open the lock file", "viewtally.db-lock", "Operation not permitted")
 
-    def test_new_database_cannot_be_created(self, viewtally, command):
+    def test_missing_permission_to_create_a_database_is_reported(self, viewtally, command):
         home = viewtally.directory / "home"
         why = (f"database {home}/viewtally.db does not exist",) if command not in CREATES else ("cannot open the lock file", "viewtally.db-lock", "Operation not permitted")
         home.mkdir()
@@ -142,12 +144,12 @@ class TestAtStart:
         with immutable(home):
             assert_fails(viewtally, command, *why, options=CREATES.get(command, ()))
 
-    def test_disk_is_full_for_a_new_database(self, make_viewtally, make_disk, command):
+    def test_full_disk_prevents_a_new_database(self, make_viewtally, make_disk, command):
         disk = make_disk("64k")
         why = "no space left on the disk" if command in CREATES else "does not exist"
         assert_fails(make_viewtally({"store": {"path": disk.path / "viewtally.db"}}), command, why, options=CREATES.get(command, ()))
 
-    def test_disk_is_full_beside_the_database(self, make_viewtally, make_disk, command):
+    def test_disk_too_full_for_the_log_is_reported(self, make_viewtally, make_disk, command):
         disk = make_disk("1m")
         instance = make_viewtally({"store": {"path": disk.path / "viewtally.db"}})
         filled(instance, "A")

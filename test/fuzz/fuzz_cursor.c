@@ -20,16 +20,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct uuid author = {{1}};
     const struct videos_query q = {.posted_from = 1, .posted_to = INT64_MAX, .viral = VIRAL_ANY};
-    struct video_position position = {.posted_at = 0}, parsed;
+    struct video_position position = {.value = 0}, parsed;
     char text[CURSOR_TEXT_LEN];
     check_text(&q, &author, str_make((const char *)data, size));
     if (size < 8 + sizeof position.id + 2)
         return 0;
-    memcpy(&position.posted_at, data, 8);
+    memcpy(&position.value, data, 8);
     memcpy(&position.id, data + 8, sizeof position.id);
     cursor_format(&q, &author, &position, text);
     CHECK(cursor_parse(&q, &author, str_make(text, sizeof text), &parsed));
-    CHECK(parsed.posted_at == position.posted_at && uuid_eq(&parsed.id, &position.id));
+    CHECK(parsed.value == position.value && uuid_eq(&parsed.id, &position.id));
     text[data[24] % sizeof text] ^= (char)(1 << data[25] % 8);
     CHECK(!cursor_parse(&q, &author, str_make(text, sizeof text), &parsed));
     return 0;

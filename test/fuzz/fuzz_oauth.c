@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arena_init(&arena, 4096);
     struct app_lookup app = {.redirect_count = 1, .redirects = &uri, .app = {.removed_at = TIME_NONE}};
     if (!authorize_read(&q, &arena, query) && !authorize_check_redirect(&q, &app)) {
-        const char *error = authorize_check(&q, &description);
+        const char *error = authorize_check_parameters(&q, &description);
         struct str iss = STR("https://stats.example/v1");
         check_built(uri, q.redirect_uri,
                     error ? authorize_error_uri(&arena, &q, iss, error, description)

@@ -1,4 +1,6 @@
-/* Parses arbitrary bytes as an import line. A parsed record satisfies the contract of record.h. */
+/* Parses arbitrary bytes as an import line and as a line of an export. A parsed record satisfies the contract
+ * of record.h. */
+#include "import/export_record.h"
 #include "import/record.h"
 
 #include "base/check.h"
@@ -53,6 +55,19 @@ static void check_record(const struct record *r)
     }
 }
 
+static void parse_as_export_line(struct str line)
+{
+    static struct export_parser *parser;
+    struct export_record record;
+    struct str why;
+    if (!parser)
+        parser = export_parser_new();
+    if (!export_record_parse(parser, line, &record, &why))
+        CHECK(why.len > 0 && str_is_utf8(why));
+    else if (record.kind == EXPORT_STATE)
+        CHECK(record.state.posts.count <= PLATFORM_COUNT && record.state.milestones.count <= MILESTONES_MAX);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct record_parser
@@ -60,12 +75,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct record record;
     struct str why, line = str_make((const char *)data, size);
     if (!parser)
-        parser = record_parser_new();
+        parser = record_parser_new(UNKNOWN_FIELDS_IGNORED);
     if (size > RECORD_LINE_MAX || record_is_blank(line))
         return 0;
-    if (record_parse(parser, line, &record, &why))
+    parse_as_export_line(line);
+    if (record_parse(parser, line, &record, &why)) {
         check_record(&record);
-    else
+        const struct str unknown = record_unknown_field(parser);
+        CHECK(!unknown.p || str_is_utf8(unknown));
+    } else {
         CHECK(why.len > 0 && str_is_utf8(why));
+    }
     return 0;
 }

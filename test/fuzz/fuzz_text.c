@@ -17,6 +17,11 @@ static void check_time(struct str text)
     int32_t date, date_again;
     int64_t time, time_again;
     char out[TIME_TEXT_LEN];
+    char name[TIME_NAME_LEN + 1];
+    if (time_name_parse(text, &time)) {
+        time_name_format(time, name);
+        CHECK(str_eq(text, str_from_cstr(name)));
+    }
     if (date_parse(text, &date)) {
         date_format(date, out);
         CHECK(text.len == DATE_TEXT_LEN && memcmp(out, text.p, DATE_TEXT_LEN) == 0);
@@ -56,7 +61,7 @@ static void check_addresses(struct arena *a, struct str text)
     for (size_t i = 0; i < networks.count; i++)
         CHECK(networks.networks[i].bits <= 128);
     CHECK(proxies_add(&networks, STR("10.0.0.0/8")));
-    struct str client = proxies_client(&networks, STR("10.0.0.1"), true, text);
+    struct str client = proxies_find_client(&networks, STR("10.0.0.1"), true, text);
     CHECK(client.len > 0 && client.len <= 46);
 }
 

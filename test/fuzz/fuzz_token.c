@@ -14,7 +14,7 @@ static void check_fields(const struct fields *f, size_t size)
 {
     for (int i = 0; names[i]; i++)
         CHECK(f->values[i].len <= size && (f->values[i].p || f->values[i].len == 0));
-    (void)fields_repeated(f);
+    (void)fields_find_repeated(f);
 }
 
 static void check_body(struct arena *a, struct str body)
@@ -29,7 +29,7 @@ static void check_body(struct arena *a, struct str body)
 static void check_credentials(struct arena *a, struct str field)
 {
     struct str id, secret, token;
-    if (basic_parse(a, field, &id, &secret))
+    if (basic_auth_parse(a, field, &id, &secret))
         CHECK(id.len + secret.len < BASIC_DECODED_MAX);
     if (key_from_authorization(field, &token) == BEARER_PRESENT)
         CHECK(token.len > 0 && token.len < field.len);

@@ -5,6 +5,8 @@ import socket
 import threading
 import time
 
+from .acceptor import Acceptor
+
 
 def is_probe(words):
     """Returns True if the command is a call by which the server probes a new connection."""
@@ -38,23 +40,17 @@ class FakeRedis:
         self.commands, self.times = [], []
         self._lock = threading.Lock()
         self._connections = set()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
+        self._acceptor = Acceptor(self._accept)
+        self.port = self._acceptor.port
         self.url = f"redis://127.0.0.1:{self.port}"
-        threading.Thread(target=self._accept, daemon=True).start()
 
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            with self._lock:
-                self._connections.add(connection)
-                self.accepted.append(time.monotonic())
-                self.open += 1
-                self.most_open = max(self.most_open, self.open)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+    def _accept(self, connection):
+        with self._lock:
+            self._connections.add(connection)
+            self.accepted.append(time.monotonic())
+            self.open += 1
+            self.most_open = max(self.most_open, self.open)
+        threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection):
         try:
@@ -95,7 +91,7 @@ class FakeRedis:
                 pass
 
     def close(self):
-        self._listener.close()
+        self._acceptor.close()
         self.cut_all()
 
     def __enter__(self):

@@ -114,7 +114,7 @@ def error_of(response, status=400):
     """Checks the format of an OAuth error response and returns its code."""
     assert response.status == status, response
     body = response.json()
-    assert set(body) == {"error", "error_description"}, body
+    assert set(body) == {"error", "error_description", "error_uri"} and body["error_uri"].endswith(f"/docs/connect#{body['error']}"), body
     assert all(0x20 <= ord(c) <= 0x7E and c not in '"\\' for c in body["error"] + body["error_description"]), body
     assert response.headers["Cache-Control"] == "no-store"
     assert (response.headers["WWW-Authenticate"] is not None) == (status == 401)

@@ -4,10 +4,12 @@ import os
 import pathlib
 import signal
 import sqlite3
+from time import monotonic
 
 from . import wait
 
 SUCCEEDED, PARTIAL, FAILED, STOPPED, ABANDONED = range(5)       # refresh_runs.outcome
+LEASE_MS = 30_000      # jobs/lease.h
 RUN_SECONDS = 60      # a large run under AddressSanitizer on a busy machine takes over 20 s
 
 
@@ -69,28 +71,43 @@ class Refreshing:
         finally:
             other.close()
 
-    def freeze(self, *instances):
-        """Suspends (SIGSTOP) the server that runs a refresh between two transactions, after some but not all readings are applied.
-        Returns (suspended server, *others)."""
-        before = self.views()
+    def hold_back(self, time):
+        """Prevents the next run until freeze(), by a lease of another holder. Call it before the server starts: otherwise the whole
+        run could take place before freeze() looks, on a busy machine. `time` is the fake clock of the server."""
+        self._db.execute("UPDATE refresh_lease SET holder = 'test', expires_at = ? WHERE id = 1", (time.wall_ms + LEASE_MS,))
+
+    def freeze(self, instance, time):
+        """Lets the run begin that hold_back() has prevented, and suspends the server (SIGSTOP) between two transactions of that run,
+        after some but not all readings are applied. Only the monotonic clock advances."""
+        before, advanced_at = self.views(), 0
+
+        def begun():
+            """Returns True if the run has begun. Advances the clock every 20 ms, because the server pauses after it found the lease held."""
+            nonlocal advanced_at
+            if self._is_running():
+                return True
+            if monotonic() > advanced_at + 0.02:
+                advanced_at = monotonic()
+                time.set_monotonic(time.monotonic_ms + 1000)
+            return False
 
         def stopped_between_transactions():
             """Suspends the server. Resumes it and returns False if a transaction is open."""
-            frozen.signal(signal.SIGSTOP)
-            wait.until(lambda: is_stopped(frozen.pid), "all threads to stop", pause_most=0)
+            instance.signal(signal.SIGSTOP)
+            wait.until(lambda: is_stopped(instance.pid), "all threads to stop", pause_most=0)
             if not self._is_running() or (self.views() > before and not self.is_locked()):
                 return True
-            frozen.signal(signal.SIGCONT)
+            instance.signal(signal.SIGCONT)
             return False
 
-        with pinned_to_our_processor(instance.pid for instance in instances):
-            wait.until(self._is_running, "a run to start", pause_most=0)
-            frozen = next(instance for instance in instances if instance.pid == self.holder_pid)
+        with pinned_to_our_processor([instance.pid]):
+            self._db.execute("UPDATE refresh_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = 'test'")
+            assert self._db.execute("SELECT changes()").fetchone() == (1,), "call hold_back() before the server starts"
+            wait.until(begun, "a run to start", pause_most=0)
             wait.until(stopped_between_transactions, "the server to stop between two transactions", pause_most=0)
         if not self._is_running():
-            frozen.signal(signal.SIGCONT)
+            instance.signal(signal.SIGCONT)
             raise AssertionError("the run ended before the server was suspended: the test needs more videos")
-        return (frozen, *(instance for instance in instances if instance is not frozen))
 
     def _is_running(self):
         return self.one("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL") > 0

@@ -2,6 +2,8 @@
 import socket
 import threading
 
+from .acceptor import Acceptor
+
 
 class Relay:
     """Listens on 127.0.0.1:port and forwards all data to `target` ("host:port")."""
@@ -9,32 +11,26 @@ class Relay:
     def __init__(self, target):
         host, _, port = target.rpartition(":")
         self._target = (host, int(port))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self.address = f"127.0.0.1:{self.port}"
         self.accepted = 0           # connections
         self.closed_by_client = 0               # connections that the client has closed
         self.requests = []          # data from clients, one item per read
         self._open = set()
         self._lock = threading.Lock()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._acceptor = Acceptor(self._accept)
+        self.port = self._acceptor.port
+        self.address = f"127.0.0.1:{self.port}"
 
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            try:
-                server = socket.create_connection(self._target)
-            except OSError:
-                client.close()
-                continue
-            with self._lock:
-                self.accepted += 1
-                self._open |= {client, server}
-            for source, sink, from_client in ((client, server, True), (server, client, False)):
-                threading.Thread(target=self._forward, args=(source, sink, from_client), daemon=True).start()
+    def _accept(self, client):
+        try:
+            server = socket.create_connection(self._target)
+        except OSError:
+            client.close()
+            return
+        with self._lock:
+            self.accepted += 1
+            self._open |= {client, server}
+        for source, sink, from_client in ((client, server, True), (server, client, False)):
+            threading.Thread(target=self._forward, args=(source, sink, from_client), daemon=True).start()
 
     def _forward(self, source, sink, from_client):
         try:
@@ -67,7 +63,7 @@ class Relay:
         self._cut(sockets)
 
     def close(self):
-        self._listener.close()
+        self._acceptor.close()
         self.cut_all()
 
     def __enter__(self):

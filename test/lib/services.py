@@ -224,3 +224,8 @@ class Nginx(Service):
 
     def ready(self):
         return self._accepts()
+
+    def print_configuration(self):
+        """Returns the output of `nginx -T` for the files that arguments() has written."""
+        command = [self._find(), *self.arguments()[:4], "-e", "stderr", "-T", "-q"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout

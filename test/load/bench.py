@@ -38,7 +38,7 @@ from servers import NOT_MODIFIED, POLL, RESPONSES, Servers  # noqa: E402
 HEAD_BYTES = 900            # more than the head of any response
 FIRST_RATE = 120_000        # requests per second, assumed before the first run
 TIMES_NGINX = 0.70
-RENDERED_US = {"/videos?limit=50": 150}
+RENDERED_US = {"/videos?limit=50": 150, "/events?limit=100": 150}     # the two pages of over 70 KB
 RENDERED_US_OTHERS = 100
 
 

@@ -16,7 +16,7 @@ class Clock:
         return self.now
 
 
-def test_budget_is_available_again_after_a_minute():
+def test_budget_of_requests_is_available_again_after_a_minute():
     clock = Clock()
     budget = measure.Budget(1000, clock)            # 900: a tenth is reserved
     assert budget.seconds_until(900) == 0

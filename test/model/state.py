@@ -62,6 +62,8 @@ class Video:
         self.posts = {}             # by platform
         self.baseline = 0
         self.gains = {}             # days since 1970 -> views gained
+        self.platform_gains = {}    # (day, platform) -> views gained
+        self.platform_baselines = {}
         self.first_reading = None
         self.views_updated_at = None
         self.milestones = []        # (value, reached_at)
@@ -101,7 +103,7 @@ class Model:
         parsed, refusals = parse_lines(lines)
         refusals += self.upsert(parsed, now)
         refusals += self.apply_readings(parsed, now)
-        steps.finalizing_pass(self)
+        steps.finalizing_run_batch(self)
         return sorted(refusals)
 
     def upsert(self, parsed, now):

@@ -43,6 +43,8 @@ class Change:
         self.before = video.views
         self.baseline_increase = 0
         self.gain = 0
+        self.gains = {}             # by platform
+        self.baselines = {}
         self.has_baseline = False
         self.changed = False        # False: a mere replay of what the posts were last read with
 
@@ -60,7 +62,9 @@ def apply_to_post(post, readings, observed_at, change):
     with_baseline = max(post.views, baseline or 0)
     after = max(with_baseline, ordinary or 0)
     before = (post.views, dict(post.counts), post.last_reading)
+    change.baselines[post.platform] = with_baseline - post.views
     change.baseline_increase += with_baseline - post.views
+    change.gains[post.platform] = after - with_baseline
     change.gain += after - with_baseline
     post.views = after
     for count in COUNTS[1:]:
@@ -94,6 +98,11 @@ def apply_step(model, author, observed_at, readings):
         if change.gain:
             day = day_of(change.t)
             video.gains[day] = video.gains.get(day, 0) + change.gain
+        for platform, gain in change.gains.items():
+            key = day_of(change.t), platform
+            video.platform_gains[key] = video.platform_gains.get(key, 0) + gain
+        for platform, increase in change.baselines.items():
+            video.platform_baselines[platform] = video.platform_baselines.get(platform, 0) + increase
         video.first_reading = min(video.first_reading, observed_at) if video.first_reading is not None else observed_at
         video.views_updated_at = change.t
         video.baseline_pending = video.baseline_pending or change.has_baseline
@@ -137,7 +146,7 @@ def keep_if_above(video, line):
         video.line = line
 
 
-def finalizing_pass(model):
+def finalizing_run_batch(model):
     """Finalizes after an import: a baseline at or above the threshold makes a video viral without an event.
 
     So do views that a baseline has lifted to every line there is to show (part of them gained before): the video would

@@ -100,14 +100,14 @@ def test_reading_older_than_the_last_is_rejected_but_not_one_of_the_same_instant
     assert model.videos[video_id(1)].views == 11
 
 
-def test_thirty_days_to_the_millisecond():
+def test_reading_is_accepted_until_exactly_thirty_days_after_posting():
     model = build(video(1, "2026-06-01T00:00:00Z"), reading(1, "2026-07-01T00:00:00Z", 10),
                   reading(1, "2026-07-01T00:00:00.001Z", 11),
                   refusals=[(4, "observed_at is after the video's posted_at + 30 days")])
     assert model.videos[video_id(1)].views == 10
 
 
-def test_a_videos_own_time_never_runs_backwards():
+def test_times_of_one_video_never_decrease():
     two_posts = video(1, posts=[{"platform": "youtube", "post_id": "p1", "posted_at": "2026-07-01T00:00:00Z"},
                                 {"platform": "tiktok", "post_id": "p1", "posted_at": "2026-07-01T00:00:00Z"}])
     model = build(two_posts, reading(1, "2026-07-05T08:00:00Z", 1000))
@@ -170,7 +170,7 @@ def viral_case(*readings, before=()):
     return model, model.videos[video_id(1)]
 
 
-def test_viral_at_the_threshold_but_not_one_view_below():
+def test_video_is_viral_at_the_threshold_but_not_one_view_below():
     model, one = viral_case(reading(1, "2026-07-02T10:59:00Z", 14999))
     assert not one.viral and one.line.threshold == 15000
     model.import_lines([reading(1, "2026-07-02T11:59:59.999Z", 15000)], NOW)
@@ -245,7 +245,7 @@ def test_events_before_the_history_are_not_written():
 
 # -- responses----------------------------------------------------------------------------------------------------------
 
-def test_final_after_thirty_days():
+def test_video_is_final_after_thirty_days():
     model = build(video(1, "2026-06-10T12:00:00Z"))
     assert not Answers(model, A, NOW).show_video(model.videos[video_id(1)])["views_final"]
     assert Answers(model, A, NOW + 1).show_video(model.videos[video_id(1)])["views_final"]
@@ -262,7 +262,7 @@ def test_titles_fall_back_and_videos_without_posts_are_not_listed():
     assert Answers(model, A, NOW).account()["data"]["videos_count"] == 2
 
 
-def test_stats_are_dense_cut_to_the_life_and_reconcile():
+def test_stats_have_one_row_for_each_day_of_life_and_sum_to_the_views():
     model = build(book(), video(1, "2026-06-08T00:00:00Z", book_id=BOOK),
                   reading(1, "2026-06-09T00:00:00Z", 50, baseline=True), reading(1, "2026-06-11T00:00:00Z", 150),
                   reading(1, "2026-07-08T00:00:00Z", 10150))
@@ -287,7 +287,7 @@ def test_stats_are_dense_cut_to_the_life_and_reconcile():
     ({"end_date": "2026-07-01"}, ("2026-06-25", "2026-07-01")),
     ({"start_date": "2026-01-01", "end_date": "2026-03-31"}, ("2026-01-01", "2026-03-31")),
 ])
-def test_effective_range(params, effective):
+def test_missing_dates_of_a_stats_range_have_defaults(params, effective):
     found = Answers(build(), A, NOW).stats(params)
     assert (found["start_date"], found["end_date"]) == effective
 
@@ -304,13 +304,13 @@ def test_invalid_ranges_are_rejected(params, code, parameter):
     assert (refused.value.code, refused.value.parameter) == (code, parameter)
 
 
-def test_csv_runs_no_formula():
+def test_csv_cells_are_not_formulas():
     model = build(book(title="=1+1"), video(1, title="-x", book_id=BOOK), reading(1, "2026-07-09T00:00:00Z", 5))
     assert Answers(model, A, NOW).stats_csv({})[1] == [
         "2026-07-09", video_id(1), "'-x", BOOK, "'=1+1", "5", "5", "false", "false"]
 
 
-def test_event_pages():
+def test_pages_of_events_follow_the_cursor():
     model = build(video(1), reading(1, "2026-07-02T00:00:00Z", 1000), reading(1, "2026-07-03T00:00:00Z", 50000))
     answers = Answers(model, A, NOW)
     assert [event["id"] for event in answers.events({})["data"]] == ["evt_1", "evt_2", "evt_3", "evt_4"]

@@ -47,7 +47,7 @@ def test_importing_a_file_twice_changes_nothing(seed):
 
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(strategies.integers(0, 10 ** 9))
-def test_step_by_step_equals_one_import(seed):
+def test_importing_step_by_step_equals_one_import(seed):
     world = World(seed, AUTHORS)
     _, model = final_model(world)
     now = world.times[-1]
@@ -57,7 +57,7 @@ def test_step_by_step_equals_one_import(seed):
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_invariants_hold(seed):
+def test_sums_milestones_and_viral_marks_are_consistent(seed):
     _, model = final_model(World(seed, AUTHORS))
     for video in model.videos.values():
         assert video.baseline + sum(video.gains.values()) == video.views

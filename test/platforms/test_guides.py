@@ -40,7 +40,7 @@ def test_guide_has_all_sections(platform):
 
 
 @pytest.mark.parametrize("path", sorted(GUIDES.glob("*.md")), ids=lambda path: path.name)
-def test_links_keys_and_outcomes_of_guides_exist(path, keys):
+def test_links_keys_and_outcomes_named_in_guides_exist(path, keys):
     """Each link, configuration key and outcome in a guide exists."""
     text = path.read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#]+)\)", text):

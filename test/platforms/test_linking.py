@@ -299,7 +299,7 @@ def test_facebook_links_pages_and_their_instagram_accounts(linking):
     assert [row[1] for row in linking.rows()] == [4, 4, 4, 4, 4]
 
 
-def test_linking_of_an_author_signed_in_by_a_proxy(linking):
+def test_author_signed_in_by_a_proxy_can_link_an_account(linking):
     """Without a session the linking is bound to the browser that started it."""
     linking.world.configure(refresh={"source": "none"}, account={"auth_header": "X-Remote-User"}, server={"trusted_proxies": "127.0.0.1"})
     linking.restart()
@@ -429,7 +429,7 @@ def test_config_id_replaces_the_scopes(linking):
     assert page.url == "/platforms" and "You did not allow" not in page.text, page
 
 
-def test_instagram_me_below_data_is_accepted(linking):
+def test_instagram_profile_nested_in_data_is_accepted(linking):
     linking.standins.command("instagram", "set", me_in_data=True)
     assert "instagram 1" in linking.link(linking.browser(), "instagram").text
 

@@ -10,7 +10,7 @@ def by_api(world):
     return output, {row["api"]: row for row in output["apis"]}
 
 
-def test_status_without_configured_platforms(viewtally):
+def test_status_reports_that_no_platform_is_configured(viewtally):
     viewtally.run("migrate")
     output = viewtally.run("platform", "status").out
     assert output.count("not configured") == 6 and "none of the recent runs called the platforms" in output
@@ -20,13 +20,13 @@ def test_status_without_configured_platforms(viewtally):
     assert not any(row["configured"] or row["accounts_connected"] for row in made["apis"])
 
 
-def test_status_after_a_run(world, clock, standins):
+def test_status_counts_accounts_per_api(world, clock, standins):
     names = world.add(authors=2, videos=2, login=lambda number: "instagram" if number % 2 else "facebook")
     standins.command("tiktok", "token", account=world.accounts[names[0], "tiktok"], what="revoke")
     world.refresh(status=None)
     output, apis = by_api(world)
     assert [apis[api]["accounts_connected"] for api in apis] == [1, 1, 1, 2, 2, 2] and apis["tiktok"]["accounts_reconnect_required"] == 1
-    assert all(row["configured"] and row["answered_at"] for row in apis.values())
+    assert all(row["configured"] and row["last_success_at"] for row in apis.values())
     assert apis["tiktok"]["account_errors"] == [{"error": "reconnect invalid_grant", "accounts": 1}] and apis["facebook"]["account_errors"] == []
     assert "1 account: reconnect invalid_grant" in world.instance.run("platform", "status").out
     quota = apis["youtube"]
@@ -42,7 +42,7 @@ def test_status_after_a_run(world, clock, standins):
     assert of["tiktok"] == {"api": "tiktok", "accounts_connected": 1, "accounts_reconnect_required": 1, "paused": False, "backlog": False}
 
 
-def test_metrics_show_platforms(world, clock, standins):
+def test_metrics_show_accounts_quota_and_circuit_of_platforms(world, clock, standins):
     [name] = world.add(videos=3)
     world.refresh()
     with world.instance as served:
@@ -59,11 +59,14 @@ def test_open_circuit_is_shown(world, clock, standins):
     standins.fault("tiktok", "error", name="internal_error")
     world.refresh(status=None)
     _, apis = by_api(world)
-    assert apis["tiktok"]["circuit_open_until"] and apis["tiktok"]["answered_at"] is None
+    assert apis["tiktok"]["circuit_open_until"] and apis["tiktok"]["last_success_at"] is None
     assert "FAILING: circuit open" in world.instance.run("platform", "status").out
     assert "tiktok is paused" in world.instance.run("status").out
 
 
-def test_capabilities_table(viewtally):
+def test_capabilities_are_one_row_per_api(viewtally):
     rows = viewtally.run("platform", "capabilities").out.splitlines()
     assert sum(row.startswith("|") for row in rows) == 2 + 6
+    apis = viewtally.run("platform", "capabilities", "--json").json()
+    assert len(apis) == 6 and all(set(api) == {"api", "title", "views", "likes", "comments", "shares", "saves"} for api in apis)
+    assert [api["api"] for api in apis if not api["saves"]] and all(isinstance(api["views"], bool) for api in apis)

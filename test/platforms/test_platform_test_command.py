@@ -15,14 +15,14 @@ def run_test(world, name, platform, status):
 
 
 @pytest.mark.parametrize("login", ["facebook", "instagram"])
-def test_shows_counts_of_every_platform(world, login):
+def test_command_shows_counts_of_every_platform(world, login):
     [name] = world.add(login=login)
     for platform in PLATFORMS:
         output = run_test(world, name, platform, 0).out
         assert "accepts the tokens" in output and "views 1000" in output and world.ids(platform)[0] in output, output
 
 
-def test_tests_the_token_without_a_post(world):
+def test_command_tests_only_the_token_if_there_is_no_post(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
         assert "has no current post on this platform" in run_test(world, name, platform, 0).out

@@ -95,7 +95,7 @@ def test_lost_grant_is_distinguished_from_deleted_posts(world, clock, standins):
     assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
 
 
-def test_timed_out_page_request_decides_nothing(world, clock, standins):
+def test_timed_out_page_request_changes_no_state(world, clock, standins):
     """A timed-out request for the page proves neither deleted posts nor a lost grant."""
     world.configure(platforms={"retry_percent": 0})
     name, account, [id] = page(world, 1)

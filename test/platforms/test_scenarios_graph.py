@@ -182,7 +182,7 @@ def test_16_failed_bulk_call_is_retried_pin_by_pin(world, clock, standins):
     assert world.rows("SELECT sum(misses) FROM platform_posts") in ([(0,)], [(None,)])
 
 
-def test_16_pinterest_responses_as_observed(world, clock, standins):
+def test_16_observed_pinterest_responses_are_parsed(world, clock, standins):
     world.add(videos=3, platforms=("pinterest",))
     first = world.ids("pinterest")[0]
     standins.command("pinterest", "set", rate_text="unlimited; yes", mixing=False, data_status="PROCESSING")

@@ -5,7 +5,7 @@ HOUR = 3_600_000
 DAY = 24 * HOUR
 
 
-def test_each_kind_of_post_on_a_page_is_read_in_its_form(world, clock, standins):
+def test_each_kind_of_facebook_page_post_uses_its_own_request_form(world, clock, standins):
     """The kind of each post is determined once. Then the post is requested in the form of its kind; the form of the account stays."""
     world.add(videos=5, platforms=("facebook",))
     reel, classic, early, *_ = ids = world.ids("facebook")

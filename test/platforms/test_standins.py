@@ -215,7 +215,7 @@ def test_pinterest_responds_as_documented(scene):
     assert scene.request("pinterest", PIN.format(ids[0]).replace("2026-07-08", "2026-07-10"))[2]["all"]["summary_metrics"] == {"VIDEO_MRC_VIEW": 0, "SAVE": 0}
 
 
-def test_limits_are_enforced(scene):
+def test_standins_enforce_limits(scene):
     """§1.1, §6.5 [V]"""
     scene.standins.command("pinterest", "limit", most=2)
     assert [scene.request("pinterest", PIN.format(scene.ids["pinterest"][0]))[0] for _ in range(3)][-1] == 429
@@ -260,7 +260,7 @@ def test_invalid_request_is_rejected_and_recorded(scene, host, method, target, b
     assert status in (200, 400, 404)
 
 
-def test_headers_are_checked(scene):
+def test_standins_check_request_headers(scene):
     ids = scene.ids["tiktok"]
     body = json.dumps({"filters": {"video_ids": ids}})
     assert scene.standins.request("tiktok", "POST", QUERY, body, {"Content-Type": "application/json"})[0] == 401
@@ -270,14 +270,14 @@ def test_headers_are_checked(scene):
 
 
 @pytest.mark.parametrize("kind", ["reset", "not_http", "truncated"])
-def test_connection_is_broken(scene, kind):
+def test_broken_connection_fails_one_request(scene, kind):
     scene.standins.fault("youtube", kind, route="youtube.batch", times=1)
     with pytest.raises(Exception):
         scene.request("youtube", BATCH_GET + scene.ids["youtube"][0])
     assert scene.request("youtube", BATCH_GET + scene.ids["youtube"][0])[0] == 200
 
 
-def test_bodies_are_corrupted(scene):
+def test_faults_corrupt_one_body_as_requested(scene):
     ids = scene.ids["youtube"]
 
     def faulty_response(kind, **values):
@@ -302,7 +302,7 @@ def test_bodies_are_corrupted(scene):
     assert ids[0] not in scene.standins.command("youtube", "served")["failed"]
 
 
-def test_sign_in_returns_a_code(scene):
+def test_consent_page_returns_a_code_that_works_once(scene):
     """The consent page redirects with a code that can be exchanged for tokens once."""
     query = {"client_id": "client-of-pinterest", "redirect_uri": "https://here.example/back", "response_type": "code", "scope": "boards:read,pins:read", "state": "s"}
     status, head, _ = scene.standins.request("pinterest_auth", "GET", "/oauth/?" + urllib.parse.urlencode(query))

@@ -1,11 +1,12 @@
 """Compares all responses of a running server for one author with the model, field by field."""
+import collections
 import csv
 import io
 import random
 import re
 
 from model import Refused, iso
-from model.values import DAY, date_text, day_of
+from model.values import DAY, date_text, day_of, parse_date
 
 EVENT_ID = re.compile(r"evt_(0|[1-9][0-9]{0,18})")
 CSV_TYPE = "text/csv"
@@ -34,9 +35,9 @@ DAY_TEXTS = ["2026-02-30", "2026-2-3", "20260203", "yesterday", "2026-02-03T00:0
 INVALID_VALUES = {
     "/videos": [("start_date", DAY_TEXTS), ("end_date", DAY_TEXTS), ("viral", ["1", "TRUE", "yes"]),
                 ("limit", ["0", "101", "-1", "1.0", "ten", "1e1", "99999999999999999999"]), ("book_id", ["x", "1234"])],
-    "/stats": [("start_date", DAY_TEXTS), ("end_date", DAY_TEXTS), ("group_by", ["day", "Book"])],
+    "/stats": [("start_date", DAY_TEXTS), ("end_date", DAY_TEXTS), ("group_by", ["day", "Book", "platforms"]), ("granularity", ["daily", "Week", "year"])],
     "/events": [("after", ["evt_01", "1", "evt_", "evt_-1", "evt_99999999999999999999", "newest"]), ("limit", ["0", "101", "x"]),
-                ("type", ["viral", "video.gone"]), ("occurred_after", ["2026-06-20", "now", "2026-06-31T00:00:00Z"]),
+                ("type", ["viral", "video.gone", "video.went_viral,", "video.went_viral,x"]), ("occurred_after", ["2026-06-20", "now", "2026-06-31T00:00:00Z"]),
                 ("order", ["up", "DESC"])],
 }
 
@@ -121,10 +122,37 @@ class Comparison:
                            {"end_date": date_text(start)}, {"start_date": date_text(today - rng.randrange(rng.choice([12, 90])))}])
 
     def stats(self, params):
+        granularity = {"granularity": self.rng.choice(["day", "week", "month"])}
+        if granularity["granularity"] != "day" and self.rng.random() < 0.5:
+            start = self.answers.today - self.rng.randrange(90, 700)
+            long = {"start_date": date_text(start), "end_date": date_text(start + self.rng.randrange(90, 720)), **granularity}
+            self.same(self.answers.stats({**long, "group_by": "platform"}), "/stats", {**long, "group_by": "platform"})
+            self.sums_are_equal(long)
+        for group in ("video", "book", "account", "platform"):
+            for chosen in ({**params, "group_by": group}, {**params, "group_by": group, **granularity}):
+                self.same(self.answers.stats(chosen), "/stats", chosen)
         self.same(self.answers.stats(params), "/stats", params)
-        by_book = {**params, "group_by": "book"}
-        self.same(self.answers.stats(by_book), "/stats", by_book)
-        self.stats_csv({**params, "group_by": self.rng.choice(["video", "book"])})
+        self.sums_are_equal({**params, **granularity})
+        self.stats_csv({**params, "group_by": self.rng.choice(["video", "book", "account", "platform"]), **granularity})
+
+    def sums_are_equal(self, params):
+        """On every date, the rows by video, account and platform have the same sum of views."""
+        sums = {}
+        for group in ("video", "account", "platform"):
+            by_date = sums.setdefault(group, {})
+            totals = collections.Counter()
+            for row in self.get("/stats", {**params, "group_by": group}).json()["data"]:
+                for day in row["days"]:
+                    assert day["views"] >= 0 and day.get("views_total", 0) >= 0, row
+                    by_date[day["date"]] = by_date.get(day["date"], 0) + day["views"]
+                    totals[day["date"]] += day.get("views_total", 0)
+            if group == "account":
+                account_totals = +totals
+            elif group == "platform":
+                assert +totals == account_totals, f"/stats {params}: views_total by platform"
+        for group, by_date in sums.items():
+            gained = {day: views for day, views in by_date.items() if views}
+            assert gained == {day: views for day, views in sums["video"].items() if views}, f"/stats {params} by {group}"
 
     def stats_csv(self, params):
         if self.rng.random() < 0.5:
@@ -141,7 +169,10 @@ class Comparison:
         start = self.answers.today - self.rng.randrange(200)
         length = {"start_date": date_text(start), "end_date": date_text(start + self.rng.choice([90, 91, 1000]))}
         backwards = {"start_date": date_text(start), "end_date": date_text(start - self.rng.choice([1, 90, 100]))}
-        self.check_rejection("/stats", self.rng.choice([length, backwards]))
+        years = {"start_date": date_text(start), "end_date": date_text(start + self.rng.choice([740, 1860, 90000])),
+                 "granularity": self.rng.choice(["day", "week", "month"])}
+        years["granularity"] = "week" if years["granularity"] == "month" and parse_date(years["end_date"]) - start < 1860 else years["granularity"]
+        self.check_rejection("/stats", self.rng.choice([length, backwards, years]))
         self.check_rejection("/videos", backwards)
         self.check_rejection("/events", self.rng.choice([{"order": "desc", "after": "evt_0"}, {"before": "evt_5"},
                                                  {"order": "asc", "before": "evt_5"}]))
@@ -195,7 +226,8 @@ class Comparison:
         rng, params = self.rng, {}
         random_id = lambda: f"evt_{max(0, rng.choice(numbers or [5]) + rng.choice([-1, 0, 0, 1, 10 ** 6]))}"
         if rng.random() < 0.5:
-            params["type"] = rng.choice(["video.went_viral", "video.milestone_reached"])
+            params["type"] = rng.choice(["video.went_viral", "video.milestone_reached",
+                                         "video.milestone_reached,video.went_viral"])
         if rng.random() < 0.4:
             times = [event["occurred_at"] for event in self.answers.author.events] or [self.answers.now]
             params["occurred_after"] = iso(rng.choice(times) + rng.choice([-1, 0, 0, 1, -DAY]))

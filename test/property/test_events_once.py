@@ -24,7 +24,6 @@ NOW = START + 12 * DAY
 SEEDS = [int(os.environ["VIEWTALLY_SEED"])] if "VIEWTALLY_SEED" in os.environ else range(1 if sanitized() else 3)
 AUTHORS, VIDEOS, FILES, HOURS_A_FILE, POLLERS = 3, 60, 3, 60, 2      # a file has about 7,500 readings, which take several transactions
 KILLS_A_FILE = 4
-STALE = "observed_at is older than the post's last reading"
 
 
 class Feed:
@@ -75,8 +74,9 @@ class Poller(threading.Thread):
 
     def run(self):
         try:
-            while self.poll() or not self.ending.is_set():
-                pass
+            is_last = False
+            while self.poll() or not is_last:
+                is_last = self.ending.is_set()      # set before the next poll, so no event is missing
         except Exception as failure:  # noqa: BLE001 - reported by the test
             self.failure = failure
 
@@ -127,12 +127,11 @@ def run_with_kills(instance, rng, pollers, lines):
 
 
 def check_import(status, err, victim):
-    """Checks that only readings of an earlier attempt are rejected."""
+    """Checks that nothing is rejected: readings of an earlier attempt are counted as older or unchanged."""
     assert not SANITIZER_REPORT.search(err), err
-    assert status in ((0, 1, -9) if victim in ("importer", "both") else (0, 1)), err
+    assert status in ((0, -9) if victim in ("importer", "both") else (0,)), err
     whole = err[:err.rfind("\n") + 1] if status == -9 else err      # SIGKILL may cut the last line
-    reported = [line for line in whole.splitlines() if line.startswith("readings.ndjson:")]
-    assert all(line.endswith(STALE) for line in reported), err
+    assert not any(line.startswith("readings.ndjson:") for line in whole.splitlines()), err
 
 
 def failures(pollers):

@@ -14,7 +14,7 @@ import sqlite3
 import time
 
 from compare import Comparison
-from lib import recent, wait
+from lib import packed_days, wait
 from lib.clock import FakeClock
 from lib.services import free_port
 from lib.spool import Spool
@@ -26,7 +26,7 @@ from test_events_once import NOW, START, Feed, Poller, failures, describe_differ
 KILLS = int(os.environ.get("VIEWTALLY_KILLS") or (40 if sanitized() else 200))
 SEED = int(os.environ.get("VIEWTALLY_SEED") or random.SystemRandom().randrange(10 ** 6))
 VIDEOS, POLLERS = 15, 2
-STEP_INTERVAL = 3 * 60 * 1000           # ms between two steps of an author
+STEP_INTERVAL = 3 * 60 * 1000 * 200 // max(KILLS, 200)      # ms between two steps of an author, so that all are in the first 30 days of a video
 STEPS_PER_FILE = [1, 3, 5, 5, 60]       # steps per author and file; 60 steps take several transactions
 BAD_LINE = ('{"type":"reading"', "not valid JSON")
 SERVER, COMMAND = "server", "refresh"
@@ -176,7 +176,7 @@ class World:
         assert self.one("SELECT count(*) FROM spool_files") == self.one("SELECT count(*) FROM spool_errors") == 0
         assert self.one("SELECT count(*) FROM refresh_runs WHERE outcome NOT IN (0, 1, 4)") == 0        # succeeded, partial, abandoned
         assert self.one("SELECT sum(views) - sum(baseline) FROM videos") == self.one("SELECT sum(gained) FROM daily")
-        recent.check(self.reader.settings["store"]["path"])
+        packed_days.check(self.reader.settings["store"]["path"])
 
     def check_answers(self, pollers):
         for author_id, key in self.keys.items():

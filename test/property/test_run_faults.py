@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from compare import Comparison
-from lib import recent, wait
+from lib import packed_days, wait
 from lib.clock import FakeClock
 from lib.lines import author, reading, uid, video
 from lib.refreshing import SUCCEEDED, FAILED, ABANDONED, PARTIAL, Refreshing
@@ -71,7 +71,7 @@ class Spooled:
             with self.server.client(key) as client:
                 Comparison(client, Answers(self.model, author_id, self.clock.wall_ms), random.Random(1)).all()
         assert self.runs.one("PRAGMA integrity_check") == "ok"
-        recent.check(self.server.settings["store"]["path"])
+        packed_days.check(self.server.settings["store"]["path"])
 
 
 def assert_gains_add_up(runs):
@@ -225,8 +225,9 @@ def test_run_that_overruns_its_hour_is_followed_by_one_run(make_viewtally, time,
     server.import_lines([author(f"A{a}") for a in range(20)] + [video(f"v{a}-{n}", f"A{a}", iso(NOW - HOUR), ("youtube", "tiktok"))
                                                                for a in range(20) for n in range(200)])
     runs = Refreshing(server)
+    runs.hold_back(time)
     with server:
-        runs.freeze(server)
+        runs.freeze(server, time)
         time.advance(3 * HOUR)
         server.signal(signal.SIGCONT)
         runs.wait_for_runs(2)

@@ -104,7 +104,7 @@ def test_window_expires_in_redis_after_61_seconds(script):
 
 
 @pytest.mark.parametrize("garbage", [("SET", "w:a", "no times"), ("LPUSH", "w:a", "x")], ids=["length", "type"])
-def test_invalid_value_is_replaced(script, garbage):
+def test_invalid_window_in_redis_is_replaced(script, garbage):
     script.redis.call(*garbage)
     assert script.acquire(NOW_MS, 3, ["a"]) == [(True, WINDOW_MS, 2)]
     assert script.acquire(NOW_MS, 3, ["a"]) == [(True, WINDOW_MS, 1)]

@@ -14,12 +14,12 @@ static const struct videos_query no_filter = {.posted_from = INT64_MIN, .posted_
 
 static void cursor_round_trip_preserves_the_position(void **state)
 {
-    struct video_position at = {.posted_at = 1781481600123, .id = {{9, 8, 7}}}, back;
+    struct video_position at = {.value = 1781481600123, .id = {{9, 8, 7}}}, back;
     char text[CURSOR_TEXT_LEN];
     (void)state;
     cursor_format(&no_filter, &author_a, &at, text);
     assert_true(cursor_parse(&no_filter, &author_a, str_make(text, sizeof text), &back));
-    assert_int_equal(back.posted_at, at.posted_at);
+    assert_int_equal(back.value, at.value);
     assert_memory_equal(&back.id, &at.id, sizeof at.id);
     /* A cursor is not bound to the page size. */
     struct videos_query q = no_filter;
@@ -29,7 +29,7 @@ static void cursor_round_trip_preserves_the_position(void **state)
 
 static void cursor_is_valid_only_for_its_author_and_filters(void **state)
 {
-    struct video_position at = {.posted_at = -5, .id = {{9}}}, back;
+    struct video_position at = {.value = -5, .id = {{9}}}, back;
     char text[CURSOR_TEXT_LEN];
     (void)state;
     cursor_format(&no_filter, &author_a, &at, text);
@@ -106,13 +106,19 @@ static struct stats_video row_with(int32_t first_reading, int64_t baseline, int3
                                 .went_viral_at = viral ? date_start_ms(viral) + 3 * HOUR_MS : TIME_NONE};
 }
 
+static struct stats range_of(struct stats range)
+{
+    assert_true(periods_init(&range.periods, GRANULARITY_DAY, range.from, range.to));
+    return range;
+}
+
 static void days_without_a_gain_carry_the_total(void **state)
 {
     const struct day_gain gains[] = {{POSTED + 1, 10, 10}, {POSTED + 4, 5, 15}};
     struct stats_video row = row_with(POSTED + 1, 100, POSTED + 4);
     row.days = gains;
     row.day_count = 2;
-    struct stats range = {.from = POSTED - 3, .to = POSTED + 6, .today = POSTED + 5};
+    struct stats range = range_of((struct stats){.from = POSTED - 3, .to = POSTED + 6, .today = POSTED + 5});
     static const int64_t totals[] = {110, 110, 110, 115, 115};
     struct stats_days days;
     struct stats_day day;
@@ -120,7 +126,7 @@ static void days_without_a_gain_carry_the_total(void **state)
     assert_true(stats_days_begin(&days, &row, &range));
     for (int i = 0; i < 5; i++) {
         assert_true(stats_days_next(&days, &day));
-        assert_int_equal(day.date, POSTED + 1 + i); /* from the first reading to today */
+        assert_int_equal(day.date, POSTED + 1 + i); /* the days extend from the first reading to today */
         assert_int_equal(day.gained, i == 0 ? 10 : i == 3 ? 5 : 0);
         assert_int_equal(day.total, totals[i]);
         assert_int_equal(day.is_viral, i >= 3);
@@ -136,7 +142,8 @@ static void days_end_30_days_after_posting(void **state)
     row.gained_before = 20;
     row.days = gains;
     row.day_count = 1;
-    struct stats range = {.from = POSTED + 29, .to = POSTED + 60, .today = POSTED + 90};
+    struct stats range =
+        range_of((struct stats){.from = POSTED + 29, .to = POSTED + 60, .today = POSTED + 90});
     struct stats_days days;
     struct stats_day day;
     (void)state;
@@ -147,20 +154,20 @@ static void days_end_30_days_after_posting(void **state)
     assert_int_equal(day.total, 20);
     assert_true(stats_days_next(&days, &day));
     assert_int_equal(day.total, 27);
-    assert_false(stats_days_next(&days, &day)); /* posted_at + 30 days was the last date */
+    assert_false(stats_days_next(&days, &day)); /* the date of posted_at + 30 days was the last one */
 }
 
-static void row_without_a_gain_is_left_out(void **state)
+static void stats_row_without_a_gain_is_left_out(void **state)
 {
     const struct day_gain nothing[] = {{POSTED + 2, 0, 5}}, later[] = {{POSTED + 6, 9, 14}};
     struct stats_video row = row_with(POSTED, 0, 0);
     row.days = nothing;
     row.day_count = 1;
-    struct stats range = {.from = POSTED, .to = POSTED + 6, .today = POSTED + 5};
+    struct stats range = range_of((struct stats){.from = POSTED, .to = POSTED + 6, .today = POSTED + 5});
     struct stats_days days;
     (void)state;
     assert_false(stats_days_begin(&days, &row, &range));
-    row.days = later; /* a day that is in the future by the current clock */
+    row.days = later; /* the clock was set back, so this day is in the future */
     assert_false(stats_days_begin(&days, &row, &range));
     row.first_reading_at = TIME_NONE;
     assert_false(stats_days_begin(&days, &row, &range));
@@ -174,7 +181,7 @@ int main(void)
         cmocka_unit_test(csv_cells_are_quoted_and_never_formulas),
         cmocka_unit_test(days_without_a_gain_carry_the_total),
         cmocka_unit_test(days_end_30_days_after_posting),
-        cmocka_unit_test(row_without_a_gain_is_left_out),
+        cmocka_unit_test(stats_row_without_a_gain_is_left_out),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Strings, arenas, buffers, UUIDs, hashes, lists and URL encoding. */
+/* Tests strings, arenas, buffers, UUIDs, hashes, lists and URL encoding. */
 #include "unit.h"
 
 #include <ctype.h>
@@ -32,7 +32,8 @@ static void str_splits_and_trims(void **state)
     assert_int_equal(str_trim(STR(" \t")).len, 0);
     assert_true(str_eq_nocase(STR("BeArEr"), STR("bearer")));
     assert_false(str_eq_nocase(STR("bearer"), STR("beares")));
-    /* Every pair of bytes at several positions: only ASCII letters match another byte. */
+    /* Compares every pair of bytes at several positions: only ASCII letters may match another byte, their
+     * other case. */
     for (int pair = 0; pair < 256 * 256; pair++) {
         int x = pair >> 8, y = pair & 255;
         bool same = x == y || (x < 128 && y < 128 && isalpha(x) && isalpha(y) && (x | 32) == (y | 32));

@@ -1,4 +1,5 @@
-/* Checkpoint jobs: the log stays short under constant writes, and a long read is reported and survived. */
+/* Tests checkpoint jobs: the log stays short under constant writes, and a long read that prevents this is
+ * reported. */
 #include "lib/temp_db.h"
 
 #include "base/log.h"
@@ -15,7 +16,7 @@
 
 #include <sqlite3.h>
 
-/* The value that checkpoint.c uses with VT_TEST_SEAMS. */
+/* The value of START_PAGES in checkpoint.c in builds with test seams. */
 enum { START_PAGES = 500 };
 enum { WAIT_MS = 20000, BLOCKING_PAGES = 150 };
 
@@ -49,7 +50,7 @@ static void close_checkpointer(void)
     if (!checkpointer)
         return;
     checkpointer_close(checkpointer, on_closed, &closed);
-    assert_int_equal(closed, 0); /* not before checkpointer_close() returned */
+    assert_int_equal(closed, 0); /* `closed` must not be called before checkpointer_close() has returned */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(closed, 1);
     checkpointer = NULL;
@@ -98,7 +99,7 @@ static void on_thread(void *arg)
     for (uint64_t n = 1; !atomic_load(&writing.stop); n++) {
         if (write_one(n))
             abort();
-        const int64_t pages = store_log_state(writing.store).pages;
+        const int64_t pages = store_get_log_state(writing.store).pages;
         if (pages < before)
             atomic_fetch_add(&writing.fresh, 1);
         before = pages;
@@ -123,7 +124,7 @@ static void stop_writing(void)
     store_close(writing.store);
 }
 
-/* Runs the loop until the condition holds. */
+/* Runs the loop until is_so() returns true. */
 static void wait_until(bool (*is_so)(void))
 {
     const uint64_t deadline = uv_hrtime() + (uint64_t)WAIT_MS * 1000000;
@@ -135,7 +136,7 @@ static void wait_until(bool (*is_so)(void))
 
 static const struct checkpoint_counts *counts(void)
 {
-    return checkpointer_counts(checkpointer);
+    return checkpointer_get_counts(checkpointer);
 }
 
 static void exec(const char *sql)

@@ -145,7 +145,7 @@ static void formats_times_of_all_years(void **state)
     (void)state;
     for (int i = 0; i < 100000; i++)
         assert_time(first + (int64_t)(random_u64() % (uint64_t)(last - first + 1)));
-    /* Adjacent days and alternating days, around the epoch. */
+    /* Formats adjacent and alternating days around 1970-01-01. */
     for (int64_t day = -800; day < 800; day++)
         for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
             assert_time(day * DAY_MS + near[i]);
@@ -161,6 +161,31 @@ static void formats_times_of_all_years(void **state)
     }
 }
 
+static void times_in_names_of_files_have_seconds_and_no_colon(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "20260615T000000",
+                                        "20260615T000000Zx",
+                                        "20260615t000000Z",
+                                        "20260615T000000z",
+                                        "20260615 000000Z",
+                                        "20260631T000000Z",
+                                        "20260615T240000Z",
+                                        "20260615T006000Z",
+                                        "2026-06-15T00:00",
+                                        "1790000000000000"};
+    const int64_t t_ms = INT64_C(1781481600000) + 12 * HOUR_MS + 34 * MINUTE_MS + 56 * SECOND_MS;
+    char text[TIME_NAME_LEN + 1];
+    int64_t parsed = -1;
+    (void)state;
+    time_name_format(t_ms + 789, text);
+    assert_string_equal(text, "20260615T123456Z");
+    assert_true(time_name_parse(str_from_cstr(text), &parsed));
+    assert_int_equal(parsed, t_ms);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(time_name_parse(str_from_cstr(wrong[i]), &parsed));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +194,7 @@ int main(void)
         cmocka_unit_test(formats_every_date_of_years_1_to_9999),
         cmocka_unit_test(times_are_utc_milliseconds),
         cmocka_unit_test(formats_times_of_all_years),
+        cmocka_unit_test(times_in_names_of_files_have_seconds_and_no_colon),
     };
     return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

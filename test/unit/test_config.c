@@ -1,4 +1,4 @@
-/* Configuration: defaults, file, environment, error messages. */
+/* Tests the configuration: defaults, file, environment, error messages. */
 #include "unit.h"
 
 #include "config/config.h"
@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define MORE_SCOPES_ERROR                                                                                    \
+    ":2: [facebook] more_scopes must be names of permissions such as business_management, comma separated, " \
+    "without spaces; it is "
 
 struct attempt {
     struct config config;
@@ -95,40 +99,46 @@ static void errors_name_file_and_line(void **state)
     expect_message("[sever]\nlisten = x\n", NULL, ":2: unknown section [sever] (did you mean [server]?)");
     expect_message("listen = x\n", NULL, ":1: \"listen\" must follow a [section]");
     expect_message("[limits]\nrequests_per_minute = -1\n", NULL,
-                   ":2: [limits] requests_per_minute must be a whole number from 0 to 10000");
+                   ":2: [limits] requests_per_minute must be a whole number from 0 to 10000; it is \"-1\"");
     expect_message("[limits]\nrequests_per_minute =\n", NULL,
-                   ":2: [limits] requests_per_minute must be a whole number from 0 to 10000");
+                   ":2: [limits] requests_per_minute must be a whole number from 0 to 10000; it is empty");
     expect_message("[limits]\nrequests_per_minute = 99999999999999999999\n", NULL,
-                   ":2: [limits] requests_per_minute must be a whole number from 0 to 10000");
+                   ":2: [limits] requests_per_minute must be a whole number from 0 to 10000; it is "
+                   "\"99999999999999999999\"");
     expect_message("[viral]\nmultiplier = 5.0001\n", NULL,
-                   ":2: [viral] multiplier must be a number from 1 to 1000 with at most three decimals");
+                   ":2: [viral] multiplier must be a number from 1 to 1000 with at most three decimals; it "
+                   "is \"5.0001\"");
     expect_message("[viral]\nmultiplier = 0.999\n", NULL,
-                   ":2: [viral] multiplier must be a number from 1 to 1000 with at most three decimals");
-    expect_message("[facebook]\ngraph_version = 26\n", NULL,
-                   ":2: [facebook] graph_version must be a version of the Graph API such as v26.0");
+                   ":2: [viral] multiplier must be a number from 1 to 1000 with at most three decimals; it "
+                   "is \"0.999\"");
+    expect_message(
+        "[facebook]\ngraph_version = 26\n", NULL,
+        ":2: [facebook] graph_version must be a version of the Graph API such as v26.0; it is \"26\"");
     for (int i = 0; i < 3; i++)
-        expect_message(
-            (const char *const[]){"[facebook]\nmore_scopes = a, b\n", "[facebook]\nmore_scopes = a,\n",
-                                  "[facebook]\nmore_scopes = ,a\n"}[i],
-            NULL,
-            ":2: [facebook] more_scopes must be names of permissions such as business_management, comma "
-            "separated, without spaces");
-    expect_message("[limits]\nheaders = maybe\n", NULL, ":2: [limits] headers must be on or off");
-    expect_message("[events]\nhistory_start = 2026-02-30\n", NULL,
-                   ":2: [events] history_start must be an existing date in the form YYYY-MM-DD");
+        expect_message((const char *const[]){"[facebook]\nmore_scopes = a, b\n",
+                                             "[facebook]\nmore_scopes = a,\n",
+                                             "[facebook]\nmore_scopes = ,a\n"}[i],
+                       NULL,
+                       (const char *const[]){MORE_SCOPES_ERROR "\"a, b\"", MORE_SCOPES_ERROR "\"a,\"",
+                                             MORE_SCOPES_ERROR "\",a\""}[i]);
+    expect_message("[limits]\nheaders = maybe\n", NULL,
+                   ":2: [limits] headers must be on or off; it is \"maybe\"");
+    expect_message(
+        "[events]\nhistory_start = 2026-02-30\n", NULL,
+        ":2: [events] history_start must be a valid date in the form YYYY-MM-DD; it is \"2026-02-30\"");
     expect_message("[server]\nlisten = ,\n", NULL,
                    ":2: [server] listen must be at least one address such as 127.0.0.1:8080, [::1]:8080 or "
-                   "unix:/run/viewtally.sock");
+                   "unix:/run/viewtally.sock; it is \",\"");
     expect_message("[server]\nlisten = [::1]:1\n[limits]\nnonsense\n", NULL,
                    ":4: must be [section], name = value or a comment");
-    expect_message(
-        "[server]\nbase_url = ftp://x/v1\n", NULL,
-        ":2: [server] base_url must be a URL that ends in /v1, such as https://stats.example.com/v1");
-    expect_message(
-        "[server]\nbase_url = https://x/v2\n", NULL,
-        ":2: [server] base_url must be a URL that ends in /v1, such as https://stats.example.com/v1");
+    expect_message("[server]\nbase_url = ftp://x/v1\n", NULL,
+                   ":2: [server] base_url must be a URL that ends in /v1, such as "
+                   "https://stats.example.com/v1; it is \"ftp://x/v1\"");
+    expect_message("[server]\nbase_url = https://x/v2\n", NULL,
+                   ":2: [server] base_url must be a URL that ends in /v1, such as "
+                   "https://stats.example.com/v1; it is \"https://x/v2\"");
     expect_message("[keys]\nprefix = a b\n", NULL,
-                   ":2: [keys] prefix must be 1 to 32 letters, digits or underscores");
+                   ":2: [keys] prefix must be 1 to 32 letters, digits or underscores; it is \"a b\"");
 }
 
 static void unreadable_files_are_rejected(void **state)
@@ -167,8 +177,170 @@ static void environment_overrides_the_file(void **state)
     assert_int_equal(a.err, OK);
     assert_int_equal(a.config.limits.requests_per_minute, 7);
     unload(&a);
-    expect_message(NULL, bad, "VIEWTALLY_LIMITS_HEADERS: must be on or off");
-    expect_message(NULL, unknown, "VIEWTALLY_LIMITS_REQUESTS: unknown configuration key");
+    expect_message(NULL, bad, "VIEWTALLY_LIMITS_HEADERS: must be on or off; it is \"x\"");
+    expect_message(NULL, unknown,
+                   "VIEWTALLY_LIMITS_REQUESTS: unknown configuration key (did you mean "
+                   "VIEWTALLY_LIMITS_REQUESTS_PER_MINUTE?)");
+}
+
+/* The message contains the lines `expected`, in which @ stands for the path of the file, and ~ for @. */
+static void expect_lines(const char *text, const char *const *environment, const char *expected)
+{
+    struct attempt a;
+    struct buf whole;
+    load(&a, text, environment);
+    buf_init(&whole, 1 << 20);
+    for (; *expected; expected++)
+        buf_append(&whole, *expected == '@'   ? str_from_cstr(a.path)
+                           : *expected == '~' ? STR("@")
+                                              : str_make(expected, 1));
+    assert_int_equal(a.err, ERR_INVALID);
+    if (!str_eq(buf_str(&a.message), buf_str(&whole)))
+        fail_msg("got:\n%.*s\nexpected:\n%.*s", (int)a.message.len, a.message.p, (int)whole.len, whole.p);
+    buf_fini(&whole);
+    unload(&a);
+}
+
+static void all_mistakes_are_reported_at_once(void **state)
+{
+    const char *environment[] = {"VIEWTALLY_LIMITS_HEADERS=maybe", "VIEWTALLY_STORE_PTAH=/x", NULL};
+    (void)state;
+    expect_lines("[server]\nlisten = x\nnonsense\nbase_url = https://a/v1\nbase_url = https://b/v1\n"
+                 "[log]\nlevel = loud\n[viral\nmin_views = 1\n[redis]\nurl = localhost\n"
+                 "also nonsense\n[limits]\nrequests_per_minute = many\n",
+                 environment,
+                 "@:2: [server] listen must be addresses such as 127.0.0.1:8080, [::1]:8080 or "
+                 "unix:/run/viewtally.sock; it is \"x\"\n"
+                 "@:3: must be [section], name = value or a comment\n"
+                 "@:5: [server] base_url is already set in line 4\n"
+                 "@:7: [log] level must be debug, info, warn or error; it is \"loud\"\n"
+                 "@:8: must be [section], name = value or a comment\n"
+                 "@:11: [redis] url must begin with redis://, rediss:// or unix:; it is \"localhost\"\n"
+                 "@:12: must be [section], name = value or a comment\n"
+                 "@:14: [limits] requests_per_minute must be a whole number from 0 to 10000; it is \"many\"\n"
+                 "VIEWTALLY_LIMITS_HEADERS: must be on or off; it is \"maybe\"\n"
+                 "VIEWTALLY_STORE_PTAH: unknown configuration key (did you mean VIEWTALLY_STORE_PATH?)");
+}
+
+static void unknown_section_is_reported_once(void **state)
+{
+    (void)state;
+    expect_lines("[redsi]\nurl = x\npassword = y\n[limits]\nheader = on\n", NULL,
+                 "@:2: unknown section [redsi] (did you mean [redis]?)\n"
+                 "@:5: [limits] has no key \"header\" (did you mean headers?)");
+}
+
+/* Rules about several keys are checked too, unless another mistake may be why a rule is not met. */
+static void rules_are_reported_with_the_line_of_their_key(void **state)
+{
+    const char *environment[] = {"VIEWTALLY_REFRESH_SOURCE=spool", NULL};
+    (void)state;
+    expect_lines("[limits]\nheaders = x\n[refresh]\nsource = spool\ninterval_s = 5\n", NULL,
+                 "@:2: [limits] headers must be on or off; it is \"x\"\n"
+                 "@:4: [refresh] source = spool requires spool_dir\n"
+                 "@:5: [refresh] interval_s requires source = simulated");
+    expect_lines("[refresh]\nsource = spool\nspol_dir = /x\n", NULL,
+                 "@:3: [refresh] has no key \"spol_dir\" (did you mean spool_dir?)");
+    expect_lines("[refresh]\nsource = platforms\n[youtube]\nclient_id = a\n[secret]\nkey_file = /x\n", NULL,
+                 "@:6: unknown section [secret] (did you mean [secrets]?)");
+    expect_lines(NULL, environment, "VIEWTALLY_REFRESH_SOURCE: [refresh] source = spool requires spool_dir");
+}
+
+static void variables_are_checked_like_the_file(void **state)
+{
+    const char *section[] = {"VIEWTALLY_REDSI_URL=redis://h", NULL},
+               *twice[] = {"VIEWTALLY_REDIS_PASSWORD=a", "VIEWTALLY_REDIS_PASSWORD_FILE=/x", NULL},
+               *file[] = {"VIEWTALLY_REDIS_PASWORD_FILE=/x", NULL};
+    (void)state;
+    expect_lines(NULL, section,
+                 "VIEWTALLY_REDSI_URL: unknown configuration key (did you mean VIEWTALLY_REDIS_URL?)");
+    expect_lines(
+        NULL, twice,
+        "VIEWTALLY_REDIS_PASSWORD_FILE: the key is already set by VIEWTALLY_REDIS_PASSWORD; remove one of "
+        "them");
+    expect_lines(NULL, file,
+                 "VIEWTALLY_REDIS_PASWORD_FILE: unknown configuration key (did you mean "
+                 "VIEWTALLY_REDIS_PASSWORD_FILE?)");
+}
+
+static void messages_contain_no_secret(void **state)
+{
+    (void)state;
+    expect_lines(
+        "[redis]\nurl = redis://u:hunter2@h:x\n", NULL,
+        "@:2: [redis] url must have a port from 1 to 65535; it is \"~h:x\" and a part that is hidden");
+    expect_lines(
+        "[redis]\nurl = redis://u:hunter2\n", NULL,
+        "@:2: [redis] url must have a port from 1 to 65535; it is \"redis:\" and a part that is hidden");
+    expect_lines("[refresh]\nping_url = hunter2\n", NULL,
+                 "@:2: [refresh] ping_url must be a URL such as https://hc-ping.com/UUID, without user name, "
+                 "password or fragment");
+    expect_lines("[redis]\npasword = hunter2\n[x]\nhunter2\n", NULL,
+                 "@:2: [redis] has no key \"pasword\" (did you mean password?)\n"
+                 "@:4: must be [section], name = value or a comment");
+}
+
+static void hostile_files_are_rejected(void **state)
+{
+    struct buf text;
+    struct attempt a;
+    (void)state;
+    expect_lines(
+        "[keys]\nprefix = \xFF\"\n[x\x01]\ny = 1\n", NULL,
+        "@:2: [keys] prefix must be 1 to 32 letters, digits or underscores; it is \"\xEF\xBF\xBD\\\"\"\n"
+        "@:3: the line contains a control character");
+    buf_init(&text, 1 << 21);
+    for (int i = 0; i < 200; i++)
+        buf_printf(&text, "[server]\nport%d = 1\n", i);
+    buf_append_char(&text, '\0');
+    load(&a, text.p, NULL);
+    assert_int_equal(a.err, ERR_INVALID);
+    assert_non_null(memmem(a.message.p, a.message.len, ":200: [server] has no key \"port99\"", 33));
+    assert_null(memmem(a.message.p, a.message.len, "port100", 7));
+    assert_non_null(memmem(a.message.p, a.message.len, "and more mistakes", 17));
+    unload(&a);
+    buf_reset(&text, 0);
+    for (int i = 0; i < 60; i++)
+        buf_append(&text, STR("nonsense\n"));
+    buf_append_char(&text, '\0');
+    load(&a, text.p, NULL);
+    assert_non_null(memmem(a.message.p, a.message.len, "more than 50 lines are not", 26));
+    unload(&a);
+    buf_fini(&text);
+}
+
+static void long_values_are_not_truncated(void **state)
+{
+    struct buf text;
+    struct attempt a;
+    (void)state;
+    buf_init(&text, 1 << 20);
+    buf_append(&text, STR("[server]\ntrusted_proxies = 10.0.0.0/8"));
+    for (int i = 0; i < 50; i++)
+        buf_printf(&text, ", 192.168.1.%d", i);
+    buf_append(&text, STR("\n[limits]\nheaders = x\n"));
+    buf_append_char(&text, '\0');
+    load(&a, text.p, NULL);
+    assert_non_null(memmem(a.message.p, a.message.len, ":4: [limits] headers", 20));
+    assert_null(memmem(a.message.p, a.message.len, "trusted_proxies", 15));
+    unload(&a);
+    buf_fini(&text);
+}
+
+static void origins_are_recorded(void **state)
+{
+    const char *environment[] = {"VIEWTALLY_LOG_LEVEL=warn", NULL};
+    struct attempt a;
+    struct config copy;
+    (void)state;
+    load(&a, "[store]\npath = /x\n[log]\nlevel = info\n", environment);
+    config_copy(&copy, &a.config);
+    assert_int_equal(config_origin_of(&copy, "store", "path")->line, 2);
+    assert_false(config_origin_of(&copy, "store", "path")->is_from_environment);
+    assert_true(config_origin_of(&copy, "log", "level")->is_from_environment);
+    assert_true(config_is_set(&copy, "log", "level") && !config_is_set(&copy, "log", "format"));
+    config_fini(&copy);
+    unload(&a);
 }
 
 /* A secret may be given in the file, in the environment, or in a file that one of them names. It is never
@@ -281,6 +453,14 @@ int main(void)
         cmocka_unit_test(defaults_match_the_documentation),
         cmocka_unit_test(file_sets_values),
         cmocka_unit_test(errors_name_file_and_line),
+        cmocka_unit_test(all_mistakes_are_reported_at_once),
+        cmocka_unit_test(unknown_section_is_reported_once),
+        cmocka_unit_test(rules_are_reported_with_the_line_of_their_key),
+        cmocka_unit_test(variables_are_checked_like_the_file),
+        cmocka_unit_test(messages_contain_no_secret),
+        cmocka_unit_test(hostile_files_are_rejected),
+        cmocka_unit_test(long_values_are_not_truncated),
+        cmocka_unit_test(origins_are_recorded),
         cmocka_unit_test(unreadable_files_are_rejected),
         cmocka_unit_test(environment_overrides_the_file),
         cmocka_unit_test(printed_configuration_can_be_loaded),

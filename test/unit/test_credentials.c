@@ -1,4 +1,5 @@
-/* Platform accounts and their sealed tokens: storing, opening, due refreshes. */
+/* Tests platform accounts and their sealed tokens: storing tokens, decrypting them, and when a refresh is
+ * due. */
 #include "unit.h"
 
 #include "lib/credential_rig.h"
@@ -29,8 +30,8 @@ static void repeated_account_is_updated_and_another_authors_is_rejected(void **s
     int64_t again = 0, row = rig_put_tiktok();
     (void)state;
     test_begin(&rig.db);
-    assert_int_equal(store_credential_failed(rig.db.w, row, 1, STR("reconnect invalid_grant"), NOW,
-                                             CREDENTIAL_RECONNECT_REQUIRED),
+    assert_int_equal(store_record_credential_failure(rig.db.w, row, 1, STR("reconnect invalid_grant"), NOW,
+                                                     CREDENTIAL_RECONNECT_REQUIRED),
                      OK);
     test_commit(&rig.db);
     assert_int_equal(rig_get(row).state, CREDENTIAL_RECONNECT_REQUIRED);
@@ -55,8 +56,8 @@ static void error_of_old_tokens_does_not_mark_new_ones(void **state)
     (void)state;
     assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.2", "rft.2", &again), OK);
     test_begin(&rig.db);
-    assert_int_equal(store_credential_failed(rig.db.w, row, 1, STR("x"), NOW, CREDENTIAL_RECONNECT_REQUIRED),
-                     OK);
+    assert_int_equal(
+        store_record_credential_failure(rig.db.w, row, 1, STR("x"), NOW, CREDENTIAL_RECONNECT_REQUIRED), OK);
     test_commit(&rig.db);
     assert_int_equal(rig_get(row).state, CREDENTIAL_CONNECTED);
 }
@@ -80,12 +81,12 @@ static void swapped_sealed_tokens_do_not_open(void **state)
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), ERR_CORRUPT);
     assert_non_null(strstr(rig.error.text, "cannot decrypt"));
     assert_non_null(strstr(rig.error.text, "open-1"));
-    /* Swapped columns of one row do not open either. */
+    /* Sealed bytes that were swapped between two columns of one row do not decrypt either. */
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.refresh_sealed, one.access_sealed), OK);
     test_commit(&rig.db);
     assert_int_equal(token_vault_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
-    /* The original columns open again. */
+    /* In their original columns, the bytes decrypt again. */
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.access_sealed, one.refresh_sealed), OK);
     test_commit(&rig.db);
@@ -100,7 +101,7 @@ static void missing_sealing_key_is_reported(void **state)
     (void)rig_put_tiktok();
     assert_int_equal(remove(rig.key_path), 0);
     assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
-    assert_int_equal(seal_create_key_file(rig.key_path, &rig.error), OK);
+    assert_int_equal(seal_create_key_file(rig.key_path, rig.key_path, &rig.error), OK);
     assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
     assert_non_null(strstr(rig.error.text, "is not in the key file"));
     rig.config.secrets.key_file[0] = '\0';

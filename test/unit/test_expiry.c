@@ -1,4 +1,4 @@
-/* The floor of expiry, on clocks that the tests set. */
+/* Tests the expiry floor with clocks that the tests set. */
 #include "unit.h"
 
 #include "base/expiry_floor.h"
@@ -6,7 +6,7 @@
 #define START INT64_C(1782864000000)
 #define YEARS (10 * 365 * DAY_MS)
 
-/* One process after the other: the wall clock is observed once a minute of monotonic time. */
+/* A process, restarted from time to time, that observes the wall clock once a minute of monotonic time. */
 struct world {
     struct expiry_state stored;
     int64_t wall_ms, running_ms;
@@ -55,19 +55,19 @@ static void floor_follows_the_wall_clock(void **state)
     assert_int_equal(w.stored.floor_ms, START + 3 * DAY_MS + 20);
 }
 
-static void step_back_does_not_lower_the_floor(void **state)
+static void setting_the_clock_back_does_not_lower_the_floor(void **state)
 {
     struct world w = begin();
     (void)state;
     w.wall_ms -= YEARS;
     observe(&w, 0);
     assert_int_equal(w.stored.floor_ms, START);
-    minutes(&w, 5); /* the floor advances, so that what is issued now still expires */
+    minutes(&w, 5); /* the floor must advance, so that an item issued now still expires */
     assert_int_equal(w.stored.floor_ms, START + 5 * MINUTE_MS);
     assert_int_equal(w.stored.ahead_wall_ms, 0);
 }
 
-static void an_hour_ahead_is_adopted_and_a_millisecond_more_is_not(void **state)
+static void clock_at_most_an_hour_ahead_moves_the_floor(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -80,7 +80,7 @@ static void an_hour_ahead_is_adopted_and_a_millisecond_more_is_not(void **state)
     assert_int_equal(w.stored.ahead_wall_ms, w.wall_ms);
 }
 
-static void jump_is_adopted_after_24_hours(void **state)
+static void clock_jump_is_adopted_after_24_hours(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -99,7 +99,7 @@ static void jump_is_adopted_after_24_hours(void **state)
     assert_int_equal(w.stored.ahead_for_ms, 0);
 }
 
-static void ten_years_ahead_for_an_hour_have_no_lasting_effect(void **state)
+static void clock_ten_years_ahead_for_an_hour_has_no_lasting_effect(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -110,12 +110,12 @@ static void ten_years_ahead_for_an_hour_have_no_lasting_effect(void **state)
     minutes(&w, 1);
     assert_int_equal(w.stored.floor_ms, START + 61 * MINUTE_MS);
     assert_int_equal(w.stored.ahead_wall_ms, 0);
-    w.wall_ms += YEARS; /* the clock jumps again, so the 24 hours begin again */
+    w.wall_ms += YEARS; /* the clock jumps a second time, so the 24 hours begin again */
     minutes(&w, 24 * 60);
     assert_true(w.stored.floor_ms < START + YEARS);
 }
 
-static void second_jump_restarts_the_24_hours(void **state)
+static void second_clock_jump_restarts_the_24_hours(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -182,7 +182,7 @@ static void expiry_uses_the_later_of_wall_clock_and_floor(void **state)
     assert_true(expiry_floor_ms() >= wall_ms + DAY_MS);
 }
 
-/* Two processes: the clock of the one that checks may be behind that of the one that issued. */
+/* A process may check an item although its clock is behind that of the process that issued the item. */
 static void skew_between_processes_expires_nothing(void **state)
 {
     (void)state;
@@ -201,11 +201,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(skew_between_processes_expires_nothing),
         cmocka_unit_test(floor_follows_the_wall_clock),
-        cmocka_unit_test(step_back_does_not_lower_the_floor),
-        cmocka_unit_test(an_hour_ahead_is_adopted_and_a_millisecond_more_is_not),
-        cmocka_unit_test(jump_is_adopted_after_24_hours),
-        cmocka_unit_test(ten_years_ahead_for_an_hour_have_no_lasting_effect),
-        cmocka_unit_test(second_jump_restarts_the_24_hours),
+        cmocka_unit_test(setting_the_clock_back_does_not_lower_the_floor),
+        cmocka_unit_test(clock_at_most_an_hour_ahead_moves_the_floor),
+        cmocka_unit_test(clock_jump_is_adopted_after_24_hours),
+        cmocka_unit_test(clock_ten_years_ahead_for_an_hour_has_no_lasting_effect),
+        cmocka_unit_test(second_clock_jump_restarts_the_24_hours),
         cmocka_unit_test(the_24_hours_survive_restarts_and_count_no_downtime),
         cmocka_unit_test(longer_downtime_restarts_the_24_hours),
         cmocka_unit_test(two_processes_do_not_count_a_minute_twice),

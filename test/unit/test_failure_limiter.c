@@ -1,4 +1,5 @@
-/* The failure limiter, networks of addresses, and the four limits of sign-ins. Tests pass the time. */
+/* Tests the failure limiter, the networks of addresses, and the four limits of sign-ins. Each call is passed
+ * the current time, so no test waits. */
 #include "unit.h"
 
 #include "auth/failure_limiter.h"
@@ -10,7 +11,7 @@
 
 /* ---- one limiter ---- */
 
-static void burst_then_one_attempt_per_expired_failure(void **state)
+static void allows_a_burst_then_one_attempt_per_expired_failure(void **state)
 {
     struct failure_limiter *l = failure_limiter_new(&(struct failure_rule){.burst = 3, .decay_ms = 1000});
     (void)state;
@@ -125,7 +126,7 @@ static int64_t attempt(struct sign_in_limiter *l, struct str account, struct str
     return sign_in_limiter_begin(l, &t, now_ms);
 }
 
-static void five_attempts_then_waits_from_two_to_sixty_seconds(void **state)
+static void account_and_network_have_five_attempts_then_waits_of_2_to_60_s(void **state)
 {
     static const int64_t waits_s[] = {2, 4, 8, 16, 32, 60, 60};
     struct sign_in_limiter *l = sign_in_limiter_new();
@@ -179,7 +180,7 @@ static void account_has_a_hundred_failures_an_hour(void **state)
     sign_in_limiter_free(l);
 }
 
-static void known_device_is_exempt_and_has_ten_attempts(void **state)
+static void known_device_is_exempt_from_account_limits_and_has_ten_attempts(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
     const struct sign_in_attempt t = {.account = STR("ann"), .address = OWNER, .device = STR("device 1")};
@@ -193,7 +194,7 @@ static void known_device_is_exempt_and_has_ten_attempts(void **state)
     assert_int_equal(sign_in_limiter_begin(l, &other, 1000), 0);
     assert_int_equal(sign_in_limiter_begin(l, &t, 1000 + MINUTE_MS), 0);
     assert_int_equal(sign_in_limiter_begin(l, &t, 1000 + MINUTE_MS), MINUTE_MS);
-    sign_in_limiter_succeeded(l, &t, 1000 + MINUTE_MS);
+    sign_in_limiter_record_success(l, &t, 1000 + MINUTE_MS);
     assert_int_equal(sign_in_limiter_begin(l, &t, 1000 + MINUTE_MS), 0);
     sign_in_limiter_free(l);
 }
@@ -204,9 +205,9 @@ static void success_clears_the_pair_but_not_the_account(void **state)
     const struct sign_in_attempt t = {.account = STR("ann"), .address = OWNER};
     (void)state;
     assert_int_equal(attempt_from_many_networks(l, 99, 1000), 99);
-    for (int i = 0; i < 3; i++) { /* each removes only its own failure of the account */
+    for (int i = 0; i < 3; i++) { /* each success removes only one failure of the account */
         assert_int_equal(sign_in_limiter_begin(l, &t, 1000), 0);
-        sign_in_limiter_succeeded(l, &t, 1000);
+        sign_in_limiter_record_success(l, &t, 1000);
     }
     assert_int_equal(sign_in_limiter_begin(l, &t, 1000), 0);
     assert_true(sign_in_limiter_begin(l, &t, 1000) > 0); /* the hundredth failure of the account */
@@ -230,15 +231,15 @@ static void network_has_thirty_attempts_over_all_accounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(burst_then_one_attempt_per_expired_failure),
+        cmocka_unit_test(allows_a_burst_then_one_attempt_per_expired_failure),
         cmocka_unit_test(wait_doubles_up_to_its_maximum),
         cmocka_unit_test(undo_removes_a_failure_and_its_wait),
         cmocka_unit_test(sprayed_names_do_not_displace_a_waiting_name),
         cmocka_unit_test(addresses_map_to_networks),
-        cmocka_unit_test(five_attempts_then_waits_from_two_to_sixty_seconds),
+        cmocka_unit_test(account_and_network_have_five_attempts_then_waits_of_2_to_60_s),
         cmocka_unit_test(attacks_from_another_network_do_not_lock_the_owner_out),
         cmocka_unit_test(account_has_a_hundred_failures_an_hour),
-        cmocka_unit_test(known_device_is_exempt_and_has_ten_attempts),
+        cmocka_unit_test(known_device_is_exempt_from_account_limits_and_has_ten_attempts),
         cmocka_unit_test(success_clears_the_pair_but_not_the_account),
         cmocka_unit_test(network_has_thirty_attempts_over_all_accounts),
     };

@@ -1,4 +1,4 @@
-/* The hash table, also compared with a plain array over random operations. */
+/* Tests the hash table, also by comparing it with a plain array after random operations. */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static bool has_key(const struct hash_link *link, const void *key)
     return entry_of(link)->key == *(const int64_t *)key;
 }
 
-/* Many keys share a hash, so that matches() decides. */
+/* Gives many keys the same hash, so that the table must compare the keys. */
 static uint64_t weak_hash(int64_t key)
 {
     return hash_i64(key / 3);

@@ -1,4 +1,4 @@
-/* web/html: escaping and link checks. */
+/* Tests web/html.h: escaping text, and rejecting unsafe links. */
 #include "unit.h"
 
 #include "web/html.h"
@@ -56,7 +56,7 @@ static void names_are_isolated_from_surrounding_text(void **state)
 {
     (void)state;
     reset();
-    html_name(&out, STR("\xE2\x80\xAE<b>"));
+    html_isolated_text(&out, STR("\xE2\x80\xAE<b>"));
     assert_str(buf_str(&out), "<bdi>\xE2\x80\xAE&lt;b&gt;</bdi>");
     reset();
     html_screen_reader_text(&out, STR("1 & 2"));

@@ -121,8 +121,8 @@ static void start_get(struct rig *rig, const char *path)
 
 static void run_until_done(struct rig *rig)
 {
-    while (http_client_call_count(rig->client))
-        assert_true(uv_run(&rig->loop, UV_RUN_ONCE) || !http_client_call_count(rig->client));
+    while (http_client_count_calls(rig->client))
+        assert_true(uv_run(&rig->loop, UV_RUN_ONCE) || !http_client_count_calls(rig->client));
 }
 
 /* Makes one call and returns its result, which is in rig->results[0]. */
@@ -306,7 +306,8 @@ static void failed_connections_have_their_error(void **state)
 {
     (void)state;
     expect(call_once(TLS_LOCALHOST, "nobody", "/ok"), "connect", "");
-    /* The server closes before the handshake, or before the connection is established. */
+    /* The server closes each connection immediately: curl reports "connect" if this happens before the
+     * connection is established, else "tls". */
     const struct result rejected = call_once(TLS_LOCALHOST, "refusing", "/ok");
     expect(rejected, rejected.error == TRANSPORT_CONNECT ? "connect" : "tls", "");
     expect(call_good("/truncated"), "reset", "");
@@ -331,7 +332,7 @@ static void expect_timeout(const char *peer, const char *path)
 static void calls_time_out(void **state)
 {
     (void)state;
-    expect_timeout("mute", "/ok"); /* accepts the connection and never responds */
+    expect_timeout("mute", "/ok"); /* the server accepts the connection and never responds */
     expect_timeout("good", "/silent");
     expect_timeout("good", "/trickle");
     expect_timeout("http2", "/silent");
@@ -363,7 +364,7 @@ static void rejects_invalid_requests(void **state)
     rig_close(&rig);
 }
 
-static void plain_http_only_to_this_machine(void **state)
+static void plain_http_is_allowed_only_to_this_machine(void **state)
 {
     (void)state;
     assert_int_equal(call_once("http://127.0.0.1:", "plain", "/ok").status, 200);
@@ -419,7 +420,7 @@ static void two_hundred_concurrent_calls_complete(void **state)
     rig_open(&rig, TLS_LOCALHOST, "good");
     for (int i = 0; i < 200; i++)
         start_get(&rig, i % 10 ? "/ok" : "/reset");
-    assert_int_equal(http_client_call_count(rig.client), 200);
+    assert_int_equal(http_client_count_calls(rig.client), 200);
     run_until_done(&rig);
     int ok = 0;
     for (size_t i = 0; i < rig.result_count; i++)
@@ -460,7 +461,7 @@ static void cancel_after(const char *origin, const char *peer, const char *path,
     const size_t before = rig.result_count;
     if (!before) {
         http_client_cancel(call);
-        assert_int_equal(http_client_call_count(rig.client), 0);
+        assert_int_equal(http_client_count_calls(rig.client), 0);
         (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
         assert_int_equal(rig.result_count, 0);
     }
@@ -491,7 +492,7 @@ static void closes_with_calls_in_flight(void **state)
             for (int j = 0; j < 40; j++)
                 start_get(&rig, "/silent");
             start_get(&rig, "bad path");
-            const size_t calls = http_client_call_count(rig.client);
+            const size_t calls = http_client_count_calls(rig.client);
             assert_int_equal(calls, 41);
             for (int j = 0; j < iterations && !rig.result_count; j++)
                 (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
@@ -577,7 +578,7 @@ int main(void)
         cmocka_unit_test(failed_connections_have_their_error),
         cmocka_unit_test(calls_time_out),
         cmocka_unit_test(rejects_invalid_requests),
-        cmocka_unit_test(plain_http_only_to_this_machine),
+        cmocka_unit_test(plain_http_is_allowed_only_to_this_machine),
         cmocka_unit_test(http2_shares_connections),
         cmocka_unit_test(request_sent_once_uses_a_new_connection),
         cmocka_unit_test(two_hundred_concurrent_calls_complete),

@@ -92,7 +92,7 @@ static void if_none_match_gives_304(void **state)
     assert_int_equal(a.status, 200); /* If-None-Match applies to GET and HEAD only */
     a = peer_request(&p, "GET /nothing HTTP/1.1\r\n" H "If-None-Match: *\r\n\r\n", 4);
     assert_int_equal(a.status, 404);
-    a = peer_request(&p, GET("/plain"), 5); /* a later response on this connection is complete */
+    a = peer_request(&p, GET("/plain"), 5); /* the next response on this connection must be complete */
     assert_str(a.body, "hello");
     peer_fini(&p);
 }
@@ -140,7 +140,7 @@ static void request_id_is_reused_if_well_formed(void **state)
     (void)peer_request(&p, "GET /plain HTTP/1.1\r\n" H "X-Request-Id: a\r\nX-Request-Id: b\r\n\r\n", 3);
     assert_int_equal(strlen(rig->app.last_id), 16);
     assert_string_not_equal(rig->app.last_id, first);
-    /* An error response has the client's id too, if it precedes the error. */
+    /* An error response has the client's request id too, if the id precedes the error. */
     (void)peer_request(&p, "GET /plain HTTP/1.1\r\nX-Request-Id: refused\r\n\r\n", 4);
     assert_string_equal(rig->app.last_id, "refused");
     assert_int_equal(rig->app.last_status, 400);
@@ -177,7 +177,8 @@ static void serves_a_thousand_pipelined_requests(void **state)
         buf_append(&stream, i % 3 ? STR(GET("/plain")) : STR(GET("/busy")));
     peer_open(&p, rig);
     (void)peer_send(&p, buf_str(&stream));
-    rig_until(rig, rig->app.begun == N); /* parsing a thousand responses takes longer than serving them */
+    rig_until(rig, rig->app.begun == N); /* waits for the requests first, because parsing a thousand responses
+                                            takes longer than serving them */
     rig_until(rig, peer_complete(&p, NULL) == N);
     assert_int_equal(rig->app.begun, N);
     assert_false(p.ended);
@@ -251,7 +252,7 @@ static void yielding_steps_let_other_connections_run(void **state)
     peer_fini(&quick);
 }
 
-/* A chain of NEXT_MORE is made to yield at the end of its time slice. */
+/* A request whose steps all return NEXT_MORE is suspended at the end of its time slice. */
 static void long_chain_of_steps_is_made_to_yield(void **state)
 {
     struct rig *rig = *state;
@@ -390,7 +391,7 @@ static void sends_100_continue_when_expected(void **state)
     assert_int_equal(p.len, 25);
     struct peer_response a = peer_request(&p, "body", 2);
     assert_str(a.body, "body");
-    /* No 100 if the body has already arrived or the request is rejected. */
+    /* The server sends no 100 if the body has already arrived or the request is rejected. */
     a = peer_request(&p, "POST /echo HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 4\r\n\r\nbody",
                      3);
     assert_int_equal(a.status, 200);

@@ -7,7 +7,8 @@
 
 enum { CONNECTIONS = 3, UNUSED_MS = 2000, IDLE_MS = 1000 };
 
-/* A server at max_connections = CONNECTIONS, the clients connected to it, and one that waits. */
+/* A server that has reached max_connections (CONNECTIONS), the clients connected to it, and one client that
+ * waits. */
 struct full {
     struct rig rig;
     struct peer connected[CONNECTIONS], waiting;

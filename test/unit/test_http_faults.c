@@ -239,7 +239,7 @@ static void streamed_response_is_cut_off_if_out_of_memory(void **state)
     (void)peer_send_some(&p, STR(GET("/stream?100")));
     rig_until(rig, !list_is_empty(&rig->server->conns[CONN_WRITING]));
     struct conn *c = LIST_ENTRY(rig->server->conns[CONN_WRITING].next, struct conn, link);
-    c->x->r.arena.lacks_memory = true; /* as if a step had run out of memory */
+    c->x->r.arena.lacks_memory = true; /* simulates a step that ran out of memory */
     rig_until(rig, (peer_read(&p), p.ended));
     assert_int_equal(peer_responses(&p, NULL, &a, 1), 1);
     assert_int_equal(a.status, 200);
@@ -258,7 +258,7 @@ static void no_step_runs_after_memory_ran_out(void **state)
     rig_until(rig, rig->app.iterations > 0 && !list_is_empty(&rig->server->conns[CONN_HANDLING]));
     struct conn *c = LIST_ENTRY(rig->server->conns[CONN_HANDLING].next, struct conn, link);
     const int before = rig->app.iterations;
-    c->x->r.arena.lacks_memory = true; /* as if a step had run out of memory */
+    c->x->r.arena.lacks_memory = true; /* simulates a step that ran out of memory */
     rig_until(rig, (peer_read(&p), p.ended));
     peer_expect(&p, "503");
     assert_true(rig->app.iterations <= before + 1);
@@ -286,7 +286,7 @@ static void incomplete_request_frees_its_large_buffer(void **state)
 
 /* ---- descriptors ---- */
 
-/* EMFILE: the client is rejected, and the server continues. */
+/* If accept() fails with EMFILE, the server rejects the client and continues. */
 static void rejects_clients_without_free_descriptors(void **state)
 {
     struct rig *rig = *state;

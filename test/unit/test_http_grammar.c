@@ -27,6 +27,50 @@ static void validates_hosts(void **state)
     assert_false(grammar_is_host(STR("a\0b")));
 }
 
+#define TRACE  "4bf92f3577b34da6a3ce929d0e0e4736"
+#define PARENT "00f067aa0ba902b7"
+
+static void splits_traceparent(void **state)
+{
+    static const char *const good[] = {"00-" TRACE "-" PARENT "-01",      "00-" TRACE "-" PARENT "-00",
+                                       "00-" TRACE "-" PARENT "-ff",      "01-" TRACE "-" PARENT "-01",
+                                       "cc-" TRACE "-" PARENT "-01-more", "fe-" TRACE "-" PARENT "-01-"};
+    static const char *const bad[] = {"",
+                                      "00",
+                                      TRACE,
+                                      "00-" TRACE "-" PARENT,
+                                      "00-" TRACE "-" PARENT "-1",
+                                      "00-" TRACE "-" PARENT "-0g",
+                                      "00-" TRACE "-" PARENT "-0A",
+                                      "00-" TRACE "-" PARENT "-01-",
+                                      "00-" TRACE "-" PARENT "-01x",
+                                      "00-" TRACE "-" PARENT "-01 ",
+                                      "01-" TRACE "-" PARENT "-01x",
+                                      "ff-" TRACE "-" PARENT "-01",
+                                      "0x-" TRACE "-" PARENT "-01",
+                                      "0A-" TRACE "-" PARENT "-01",
+                                      "00_" TRACE "-" PARENT "-01",
+                                      "00-" TRACE "_" PARENT "-01",
+                                      "00-" TRACE "-" PARENT "_01",
+                                      "00-4BF92F3577B34DA6A3CE929D0E0E4736-" PARENT "-01",
+                                      "00-4bf92f3577b34da6a3ce929d0e0e473\xc3-" PARENT "-01",
+                                      "00-00000000000000000000000000000000-" PARENT "-01",
+                                      "00-" TRACE "-0000000000000000-01",
+                                      "00-" TRACE "-00f067aa0ba902bG-01",
+                                      "00-" TRACE "-" PARENT "-01, 00-" TRACE "-" PARENT "-01"};
+    struct str trace, parent;
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        if (!grammar_split_traceparent(s(good[i]), &trace, &parent))
+            fail_msg("rejected: %s", good[i]);
+        assert_true(str_eq(trace, STR(TRACE)) && str_eq(parent, STR(PARENT)));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (grammar_split_traceparent(s(bad[i]), &trace, &parent))
+            fail_msg("accepted: %s", bad[i]);
+    assert_false(grammar_split_traceparent((struct str){NULL, 0}, &trace, &parent));
+}
+
 static void splits_targets(void **state)
 {
     static const struct {
@@ -114,22 +158,23 @@ static void matches_entity_tags(void **state)
 static void detects_codings_that_end_with_chunked(void **state)
 {
     (void)state;
-    assert_true(grammar_ends_chunked(STR("gzip, chunked")));
-    assert_true(grammar_ends_chunked(STR("gzip,deflate , CHUNKED")));
-    assert_true(grammar_ends_chunked(STR("chunked")));
-    assert_false(grammar_ends_chunked(STR("chunked, chunked")));
-    assert_false(grammar_ends_chunked(STR("chunked, gzip")));
-    assert_false(grammar_ends_chunked(STR(", chunked")));
-    assert_false(grammar_ends_chunked(STR("chunked,")));
-    assert_false(grammar_ends_chunked(STR("")));
-    assert_false(grammar_ends_chunked(STR("xchunked")));
+    assert_true(grammar_ends_with_chunked(STR("gzip, chunked")));
+    assert_true(grammar_ends_with_chunked(STR("gzip,deflate , CHUNKED")));
+    assert_true(grammar_ends_with_chunked(STR("chunked")));
+    assert_false(grammar_ends_with_chunked(STR("chunked, chunked")));
+    assert_false(grammar_ends_with_chunked(STR("chunked, gzip")));
+    assert_false(grammar_ends_with_chunked(STR(", chunked")));
+    assert_false(grammar_ends_with_chunked(STR("chunked,")));
+    assert_false(grammar_ends_with_chunked(STR("")));
+    assert_false(grammar_ends_with_chunked(STR("xchunked")));
 }
 
 static const char *client(const struct proxies *p, const char *peer, const char *forwarded)
 {
     static char text[64];
-    struct str found = proxies_client(p, s(peer), proxies_trust(p, s(peer), strcmp(peer, "unix") == 0),
-                                      forwarded ? s(forwarded) : (struct str){NULL, 0});
+    struct str found =
+        proxies_find_client(p, s(peer), proxies_is_trusted(p, s(peer), strcmp(peer, "unix") == 0),
+                            forwarded ? s(forwarded) : (struct str){NULL, 0});
     memcpy(text, found.p, found.len);
     text[found.len] = '\0';
     return text;
@@ -200,10 +245,28 @@ static void rejects_invalid_networks(void **state)
     assert_false(proxies_add(&p, STR("10.0.0.1")));
 }
 
+static void gzip_is_accepted_only_with_a_positive_weight(void **state)
+{
+    (void)state;
+    static const char *const accepted[] = {
+        "gzip",     "GZip", "x-gzip",           "br, gzip",    " gzip ;q=0.001", "gzip;Q=1.000",
+        "gzip;q=1", "*",    "br;q=0.1,*;q=0.5", "*;q=0, gzip", "gzip, *;q=0"};
+    static const char *const rejected[] = {
+        "",           "br",       "identity",      "gzip;q=0",  "gzip;q=0.000", "*, gzip;q=0",  "*;q=0",
+        "gzip;q=",    "gzip;q=2", "gzip;q=1.0000", "gzip;q=-1", "gzip;q=0,5",   "gzip;level=1", "gzipped",
+        "gzip;q=0x1", ",,",       ";q=1"};
+    for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; i++)
+        assert_true(grammar_accepts_gzip(str_from_cstr(accepted[i])));
+    for (size_t i = 0; i < sizeof rejected / sizeof rejected[0]; i++)
+        assert_false(grammar_accepts_gzip(str_from_cstr(rejected[i])));
+    assert_false(grammar_accepts_gzip((struct str){NULL, 0}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(validates_hosts),
+        cmocka_unit_test(splits_traceparent),
         cmocka_unit_test(splits_targets),
         cmocka_unit_test(validates_request_ids),
         cmocka_unit_test(matches_entity_tags),
@@ -212,6 +275,7 @@ int main(void)
         cmocka_unit_test(rightmost_untrusted_address_is_the_client),
         cmocka_unit_test(networks_match_their_addresses),
         cmocka_unit_test(rejects_invalid_networks),
+        cmocka_unit_test(gzip_is_accepted_only_with_a_positive_weight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

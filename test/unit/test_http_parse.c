@@ -66,7 +66,8 @@ static void begin(struct reader *rd)
     rd->begun = true;
 }
 
-/* Parses like a connection: requests in sequence, up to a rejected one or one that closes the connection. */
+/* Parses requests in sequence, like a connection, and stops at a request that is rejected or closes the
+ * connection. */
 static void reader_feed(struct reader *rd, struct str bytes)
 {
     enum parse result = PARSE_MORE;
@@ -103,7 +104,7 @@ static void read_stream(struct str stream, size_t cut, size_t step, const struct
         size_t n = step ? step : at == 0 && cut ? cut : stream.len - at;
         if (n > stream.len - at)
             n = stream.len - at;
-        /* A heap copy of exact size, so that AddressSanitizer detects reads beyond it. */
+        /* Parses a heap copy of exactly this size, so that AddressSanitizer detects reads beyond it. */
         char *piece = malloc(n);
         assert_non_null(piece);
         memcpy(piece, stream.p + at, n);
@@ -111,7 +112,7 @@ static void read_stream(struct str stream, size_t cut, size_t step, const struct
         free(piece);
         at += n;
     }
-    if (!rd.failed && !rd.closed && rd.begun && !parser_is_blank(rd.parser))
+    if (!rd.failed && !rd.closed && rd.begun && !parser_has_only_empty_lines(rd.parser))
         buf_printf(&rd.out, "...");
     buf_reset(out, SIZE_MAX);
     buf_append(out, buf_str(&rd.out));
@@ -123,7 +124,7 @@ static void expect_meaning(const char *name, struct str stream, struct str want,
 {
     struct buf got;
     buf_init(&got, 1 << 20);
-    /* Split at each position, then into pieces of 1, 2, 3 and 7 bytes. */
+    /* Splits the stream at each position, then into pieces of 1, 2, 3 and 7 bytes. */
     for (size_t i = 0; i < stream.len + 4; i++) {
         static const size_t steps[] = {1, 2, 3, 7};
         bool cut = i < stream.len;
@@ -444,7 +445,8 @@ static void limits_the_body(void **state)
                    "", "413");
 }
 
-/* Extensions, trailers, and an endless chunk size of leading zeros (like CVE-2024-22019). */
+/* Chunk extensions, trailer fields, and a chunk size with endless leading zeros (like CVE-2024-22019) are
+ * limited. */
 static void limits_chunk_framing(void **state)
 {
     static const char head[] = "POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n";

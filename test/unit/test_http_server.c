@@ -245,7 +245,8 @@ static void reserves_descriptors_for_other_uses(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
     rig_init(&rig, &limits, false);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &raised), 0);
-    assert_int_equal(raised.rlim_cur, before.rlim_max); /* the soft limit is raised to the hard limit */
+    /* The server has raised the soft limit to the hard limit. */
+    assert_int_equal(raised.rlim_cur, before.rlim_max);
     assert_true((rlim_t)rig.server->options.limits.max_connections < raised.rlim_cur);
     rig_fini(&rig);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -4,6 +4,11 @@
 
 #include "lib/http_rig.h"
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #define H      "Host: a\r\n"
 #define GET(x) "GET " x " HTTP/1.1\r\n" H "\r\n"
 
@@ -285,7 +290,7 @@ static void clients_above_max_connections_wait(void **state)
     rig_until(rig, http_server_get_counts(rig->server).connections == CAP);
     rig_iterate_n(rig, 50);
     assert_int_equal(http_server_get_counts(rig->server).connections, CAP);
-    (void)peer_request(&peers[0], GET("/plain"), 1); /* clients that are connected are served */
+    (void)peer_request(&peers[0], GET("/plain"), 1); /* the clients that are already connected are served */
     (void)peer_send_text(&peers[CAP], GET("/plain"));
     rig_iterate_n(rig, 20);
     assert_int_equal(peer_complete(&peers[CAP], NULL), 0);
@@ -341,6 +346,137 @@ static void drain_lets_requests_complete(void **state)
     peer_fini(&late);
     peer_fini(&unread);
     rig_until(rig, rig->closed);
+}
+
+static void idle_connections_stay_open_for_one_more_request(void **state)
+{
+    struct rig *rig = *state;
+    struct peer idle[2], late;
+    struct peer_response a;
+    for (int i = 0; i < 2; i++) {
+        peer_open(&idle[i], rig);
+        (void)peer_request(&idle[i], GET("/plain"), 1);
+    }
+    http_server_drain(rig->server, rig_on_closed, rig);
+    for (int i = 0; i < 2; i++) {
+        rig_iterate_n(rig, 20);
+        assert_false((peer_read(&idle[i]), idle[i].ended));
+        peer_open(&late, rig); /* still accepted */
+        a = peer_request(&late, GET("/plain"), 1);
+        assert_str(peer_response_field(&a, "Connection"), "close");
+        peer_fini(&late);
+        a = peer_request(&idle[i], GET("/plain"), 2);
+        assert_str(peer_response_field(&a, "Connection"), "close");
+        peer_fini(&idle[i]);
+    }
+    rig_until(rig, rig->closed); /* the clock stands still */
+}
+
+static void drain_closes_idle_connections_after_three_quarters(void **state)
+{
+    struct rig *rig = *state;
+    struct peer idle, half;
+    peer_open(&idle, rig);
+    (void)peer_request(&idle, GET("/plain"), 1);
+    peer_open(&half, rig);
+    (void)peer_send_text(&half, "GET /plain HT");
+    rig_iterate_n(rig, 10);
+    http_server_drain(rig->server, rig_on_closed, rig);
+    rig_advance(rig, 3749); /* drain_ms is 5000 */
+    rig_tick(rig);
+    assert_false((peer_read(&idle), idle.ended));
+    rig_advance(rig, 1);
+    rig_until(rig, (peer_read(&idle), idle.ended));
+    assert_false(rig->closed);
+    assert_non_null(rig->server->conns[CONN_HEAD].next);
+    (void)peer_request(&half, "TP/1.1\r\n" H "\r\n", 1);
+    peer_fini(&half);
+    rig_until(rig, rig->closed);
+    peer_fini(&idle);
+}
+
+static void drain_closes_unused_connections_after_two_seconds(void **state)
+{
+    struct rig *rig = *state;
+    struct peer unused, idle;
+    peer_open(&idle, rig);
+    (void)peer_request(&idle, GET("/plain"), 1);
+    peer_open(&unused, rig);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 2);
+    http_server_drain(rig->server, rig_on_closed, rig);
+    rig_advance(rig, 1999);
+    rig_tick(rig);
+    assert_false((peer_read(&unused), unused.ended));
+    rig_advance(rig, 1);
+    rig_until(rig, (peer_read(&unused), unused.ended));
+    assert_false((peer_read(&idle), idle.ended));
+    peer_fini(&unused);
+    peer_fini(&idle);
+    rig_until(rig, rig->closed);
+}
+
+/* When the server stops accepting, it must not close a connection that it has just accepted, because the
+ * client is about to send a request. */
+static void new_connection_survives_the_end_of_serving(void **state)
+{
+    struct rig *rig = *state;
+    struct peer idle, fresh;
+    peer_open(&idle, rig);
+    (void)peer_request(&idle, GET("/plain"), 1);
+    http_server_drain(rig->server, rig_on_closed, rig);
+    peer_open(&fresh, rig);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 2);
+    peer_fini(&idle); /* the last one from before */
+    rig_until(rig, http_server_get_counts(rig->server).connections == 1);
+    rig_iterate_n(rig, 20);
+    struct peer_response a = peer_request(&fresh, GET("/plain"), 1);
+    assert_int_equal(a.status, 200);
+    peer_fini(&fresh);
+    rig_until(rig, rig->closed);
+}
+
+static void passed_socket_keeps_its_backlog(void **state)
+{
+    struct rig rig, *first = *state;
+    struct http_options options;
+    struct error error;
+    struct peer p;
+    struct sockaddr_in address;
+    socklen_t len = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &address), 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    rig_init(&rig, &(struct http_limits){0}, false);
+    rig_options(&rig, NULL, &options);
+    options.listen_count = 0;
+    const int passed = dup(fd);
+    options.passed = &passed;
+    options.passed_count = 1;
+    assert_int_equal(rig_open(&rig, &options, &error), ERR_INVALID); /* it does not listen */
+    assert_non_null(strstr(error.text, "ListenStream="));
+    rig_iterate_n(&rig, 3);
+    assert_int_equal(listen(fd, 10), 0);
+    assert_int_equal(rig_open(&rig, &options, &error), OK);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    peer_open(&p, &rig);
+    (void)peer_request(&p, GET("/plain"), 1);
+    peer_fini(&p);
+    http_server_drain(rig.server, rig_on_closed, &rig);
+    rig_until(&rig, rig.closed);
+    struct peer waits = {.rig = &rig, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    assert_int_equal(connect(waits.fd, (const struct sockaddr *)&address, sizeof address), 0);
+    rig_fini(&rig);
+    waits.rig = first;
+    options.router = &first->app.router;
+    const int again = dup(fd);
+    options.passed = &again;
+    struct http_server *next;
+    assert_int_equal(http_server_open(&next, &first->loop, &options, &error), OK);
+    assert_int_equal(fcntl(waits.fd, F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(peer_request(&waits, GET("/plain"), 1).status, 200);
+    peer_fini(&waits);
+    http_server_close(next, NULL, NULL);
+    (void)close(fd);
 }
 
 static void drain_ends_after_drain_ms(void **state)
@@ -410,6 +546,11 @@ int main(void)
         CONN_TEST(clients_above_max_connections_wait),
         CONN_TEST(drain_lets_requests_complete),
         CLOCK_TEST(drain_ends_after_drain_ms),
+        CLOCK_TEST(idle_connections_stay_open_for_one_more_request),
+        CLOCK_TEST(drain_closes_idle_connections_after_three_quarters),
+        CLOCK_TEST(drain_closes_unused_connections_after_two_seconds),
+        CLOCK_TEST(new_connection_survives_the_end_of_serving),
+        CONN_TEST(passed_socket_keeps_its_backlog),
         CONN_TEST(second_close_forces_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,9 +144,9 @@ static void ratios_and_changes_become_text(void **state)
 static void sums_saturate(void **state)
 {
     (void)state;
-    assert_int_equal(count_sum(2, 3), 5);
-    assert_int_equal(count_sum(COUNT_SUM_MAX - 1, 1), COUNT_SUM_MAX);
-    assert_int_equal(count_sum(COUNT_SUM_MAX, COUNT_MAX), COUNT_SUM_MAX);
+    assert_int_equal(count_add_saturating(2, 3), 5);
+    assert_int_equal(count_add_saturating(COUNT_SUM_MAX - 1, 1), COUNT_SUM_MAX);
+    assert_int_equal(count_add_saturating(COUNT_SUM_MAX, COUNT_MAX), COUNT_SUM_MAX);
     reset();
     format_number_short(&out, COUNT_SUM_MAX);
     assert_output("1,000,000T");

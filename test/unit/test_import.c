@@ -1,4 +1,4 @@
-/* The import: how lines combine, which lines are rejected, and unusual input. */
+/* Tests how an import combines lines, which lines it rejects, and how it handles unusual input. */
 #include "lib/importing.h"
 
 #include "base/clock.h"

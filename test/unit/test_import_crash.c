@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "import/import_lock.h"
 #include "lib/dump.h"
+#include "lib/random.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -35,7 +36,8 @@ static void append_entities(struct buf *out, unsigned *seed)
                    a, a);
     for (int a = 0; a < AUTHORS; a++)
         for (int v = 0; v < VIDEOS; v++) {
-            const int64_t posted = TEST_DAY - rand_r(seed) % (POSTED_SPREAD_DAYS * 24) * (int64_t)HOUR_MS;
+            const int64_t posted =
+                TEST_DAY - random_seeded(seed) % (POSTED_SPREAD_DAYS * 24) * (int64_t)HOUR_MS;
             buf_printf(out,
                        "{\"type\":\"video\",\"id\":\"cccccccc-0000-4000-8000-%06d%06d\",\"author_id\":"
                        "\"aaaaaaaa-0000-4000-8000-%012d\",\"posts\":[",
@@ -55,20 +57,22 @@ static void append_entities(struct buf *out, unsigned *seed)
 static void append_readings(struct buf *out, unsigned *seed)
 {
     for (int hour = 0; hour < HOURS; hour++)
-        for (int a = hour % 2; a < AUTHORS; a += 1 + rand_r(seed) % 3)
+        for (int a = hour % 2; a < AUTHORS; a += 1 + random_seeded(seed) % 3)
             for (int v = 0; v < VIDEOS; v++)
                 for (int p = 0; p < 2; p++) {
-                    if (rand_r(seed) % 4 == 0)
+                    if (random_seeded(seed) % 4 == 0)
                         continue;
-                    int64_t at = TEST_DAY + hour * (int64_t)HOUR_MS + (rand_r(seed) % 9 == 0) * MINUTE_MS;
+                    int64_t at =
+                        TEST_DAY + hour * (int64_t)HOUR_MS + (random_seeded(seed) % 9 == 0) * MINUTE_MS;
                     buf_printf(out,
                                "{\"type\":\"reading\",\"platform\":\"%s\",\"post_id\":\"%s-%d-%d\","
                                "\"observed_at\":\"",
                                platforms[p], platforms[p], a, v);
                     append_time(out, at);
                     buf_printf(out, "\",\"views\":%d,\"likes\":%d%s}\n",
-                               rand_r(seed) % (v ? (hour + 1) * (v * v * 20 + 30) : 40000), rand_r(seed) % 50,
-                               v == 0 || rand_r(seed) % (hour + 2) == 0 ? ",\"baseline\":true" : "");
+                               random_seeded(seed) % (v ? (hour + 1) * (v * v * 20 + 30) : 40000),
+                               random_seeded(seed) % 50,
+                               v == 0 || random_seeded(seed) % (hour + 2) == 0 ? ",\"baseline\":true" : "");
                 }
 }
 
@@ -168,7 +172,7 @@ static void finish_and_compare(struct importing *t, const char *path, const stru
     buf_fini(&found);
 }
 
-/* The data contain events of both types and comparisons with a median. */
+/* Checks that the sample data cause events of both types and comparisons with a median. */
 static void sample_data_reaches_all_cases(void **state)
 {
     (void)state;
@@ -284,10 +288,10 @@ static void last_of_two_imports_finalizes_baselines(void **state)
     assert_int_equal(t.err, OK);
     assert_true(t.summary.finalizing_left);
     assert_true(query_i64(t.db.path, waiting) > 0);
-    assert_int_equal(finalizing_complete(&options, &t.options.rules, &closed, &error), OK);
+    assert_int_equal(finalizing_run_all(&options, &t.options.rules, &closed, &error), OK);
     assert_int_equal(closed.videos, 0);
     import_lock_close(&other);
-    assert_int_equal(finalizing_complete(&options, &t.options.rules, &closed, &error), OK);
+    assert_int_equal(finalizing_run_all(&options, &t.options.rules, &closed, &error), OK);
     assert_true(closed.videos > 0);
     assert_int_equal(query_i64(t.db.path, waiting), 0);
     dump_database(t.db.path, &found);

@@ -1,4 +1,4 @@
-/* JSON output: escaping, commas, and the hard maximum of the buffer. */
+/* Tests JSON output: escaping, commas, and the maximum size of the buffer. */
 #include "unit.h"
 #include "lib/random.h"
 
@@ -74,7 +74,7 @@ static const struct piece {
     {STR("\xED\xA0\x80"), STR("\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD")},
 };
 
-/* A string and its JSON; mostly characters that need no escape. */
+/* A random string and its JSON. Most of its characters need no escape. */
 struct sample {
     char in[400], out[1200];
     size_t in_len, out_len;
@@ -110,7 +110,8 @@ static void escapes_strings(void **state)
         struct sample x;
         struct buf b;
         make_sample(&x);
-        char *exact = malloc(x.in_len + 1); /* AddressSanitizer detects a read beyond it */
+        /* Has exactly this size, so that AddressSanitizer detects a read beyond it. */
+        char *exact = malloc(x.in_len + 1);
         memcpy(exact, x.in, x.in_len);
         buf_init(&b, 2000);
         json_str(&b, str_make(exact, x.in_len));
@@ -185,7 +186,7 @@ static void every_appender_checks_its_room(void **state)
     const struct uuid u = {{0}};
     (void)state;
     for (size_t max = 1; max <= sizeof whole; max++) {
-        char *room = malloc(max); /* exact, so that AddressSanitizer reports an overrun */
+        char *room = malloc(max); /* has exactly this size, so that AddressSanitizer detects an overrun */
         struct buf b = buf_on(room, max);
         json_open(&b, '{');
         JSON_STR(&b, "a", str_make("x\0", 2));

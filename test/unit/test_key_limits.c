@@ -36,14 +36,14 @@ static int64_t create(const struct author *author, int64_t at)
                           .suffix = {'a', 'b', 'c', 'd'},
                           .created_at = at};
     hash_of(last_key, hash);
-    assert_int_equal(store_insert_key(t.w, &key, hash), OK);
+    assert_int_equal(store_insert_key(t.w, &key, hash, &test_actor), OK);
     return key.row;
 }
 
 static void create_revoked(const struct author *author, int64_t at, int count)
 {
     for (int i = 0; i < count; i++)
-        assert_int_equal(store_revoke_key(t.w, create(author, at), at), OK);
+        assert_int_equal(store_revoke_key(t.w, create(author, at), at, &test_actor), OK);
 }
 
 static enum key_limit reached(const struct author *author, int64_t now)
@@ -64,7 +64,7 @@ static void author_has_at_most_a_hundred_live_keys(void **state)
     }
     assert_int_equal(reached(&author, TEST_DAY), KEY_LIMIT_LIVE);
     assert_int_equal(reached(&other, TEST_DAY), KEY_LIMIT_NONE);
-    assert_int_equal(store_revoke_key(t.w, row, TEST_DAY), OK);
+    assert_int_equal(store_revoke_key(t.w, row, TEST_DAY, &test_actor), OK);
     assert_int_equal(reached(&author, TEST_DAY), KEY_LIMIT_NONE);
 }
 
@@ -85,7 +85,7 @@ static void revoked_keys_count_on_the_day_of_their_creation(void **state)
     assert_int_equal(reached(&other, TEST_DAY), KEY_LIMIT_NONE);
 }
 
-static void live_limit_is_reported_before_daily_limit(void **state)
+static void limit_of_live_keys_is_reported_before_daily_limit(void **state)
 {
     struct author author = add_author(&t, 1);
     (void)state;
@@ -97,9 +97,9 @@ static void live_limit_is_reported_before_daily_limit(void **state)
 
 static int64_t log_pages_after_revoking(int64_t row, int64_t at)
 {
-    assert_int_equal(store_revoke_key(t.w, row, at), OK);
+    assert_int_equal(store_revoke_key(t.w, row, at, &test_actor), OK);
     test_commit(&t);
-    int64_t pages = store_log_state(t.w).pages;
+    int64_t pages = store_get_log_state(t.w).pages;
     test_begin(&t);
     return pages;
 }
@@ -119,7 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(author_has_at_most_a_hundred_live_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(revoked_keys_count_on_the_day_of_their_creation, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(live_limit_is_reported_before_daily_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(limit_of_live_keys_is_reported_before_daily_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(second_revocation_writes_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Reading lines from files, from pipes byte by byte, and lines that are too long. */
+/* Tests reading lines from files and, byte by byte, from pipes, and lines that are too long. */
 #include "import/line_reader.h"
 
 #include <fcntl.h>
@@ -104,7 +104,7 @@ static void accepts_lines_up_to_the_limit(void **state)
     free(text);
 }
 
-/* Another process writes `piece` bytes at a time. */
+/* Returns a pipe to which another process writes the bytes, `piece` at a time. */
 static int piped(const char *bytes, size_t n, size_t piece, pid_t *child)
 {
     int fds[2];
@@ -140,7 +140,7 @@ static void reads_in_chunks_of_any_size(void **state)
     }
 }
 
-/* Lines of every length around the size of a read, with checked content. */
+/* Reads lines of every length around the size of a read, and checks their content. */
 static void reads_many_lines_of_random_lengths(void **state)
 {
     (void)state;

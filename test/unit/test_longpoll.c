@@ -1,4 +1,4 @@
-/* Long polls: no commit between a request's read and its wait is missed. The linker replaces two functions of
+/* Tests that a long poll misses no commit between its read and its wait. The linker replaces two functions of
  * the server by those below. */
 #include "lib/temp_db.h"
 #include "unit.h"
@@ -11,6 +11,7 @@ static struct longpoll *longpoll;
 static int woken[3];
 static struct request requests[3];
 static struct longpoll_wait waits[3];
+static struct key_owner owners[3];
 
 enum next __wrap_request_sleep(struct request *r, int64_t deadline_ms);
 void __wrap_request_wake(struct request *r);
@@ -31,6 +32,10 @@ static int set_up(void **state)
 {
     (void)state;
     temp_db_init(&t);
+    test_begin(&t);
+    const struct author author = add_author(&t, 100);
+    (void)add_key(&t, &author, 7);
+    test_commit(&t);
     assert_int_equal(uv_loop_init(&loop), 0);
     longpoll = longpoll_new(&loop, t.r);
     memset(woken, 0, sizeof woken);
@@ -52,9 +57,26 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Resolves the key of the request, as a request does before it reads the author's data. */
+static void resolve(int i)
+{
+    uint8_t hash[KEY_HASH_LEN];
+    struct store_read read = temp_db_read(&t);
+    hash_of(7, hash);
+    owners[i].version = 0;
+    assert_int_equal(store_resolve_key(&read, hash, &owners[i]), NEXT_MORE);
+    assert_int_equal(read.err, OK);
+}
+
+static void wait_after_read(int i)
+{
+    assert_int_equal(longpoll_wait(longpoll, &waits[i], &owners[i], &requests[i], INT64_MAX), NEXT_WAIT);
+}
+
 static void wait_on(int i)
 {
-    assert_int_equal(longpoll_wait(longpoll, &waits[i], &requests[i], INT64_MAX), NEXT_WAIT);
+    resolve(i);
+    wait_after_read(i);
 }
 
 static void commit(uint64_t n)
@@ -64,7 +86,7 @@ static void commit(uint64_t n)
     assert_int_equal(store_commit(t.w), OK);
 }
 
-/* Several times the polling interval. */
+/* Runs the loop for several polling intervals. */
 static void run_for_a_while(void)
 {
     uv_update_time(&loop);
@@ -72,62 +94,70 @@ static void run_for_a_while(void)
         (void)uv_run(&loop, UV_RUN_ONCE);
 }
 
-/* The first waiter's read may be older than the first version that the timer polls, so it reads again. */
-static void first_waiter_is_woken_to_read_once_more(void **state)
+static void request_is_woken_by_a_commit(void **state)
 {
     (void)state;
     commit(1);
     wait_on(0);
     run_for_a_while();
+    assert_int_equal(woken[0], 0);
+    commit(2);
+    run_for_a_while();
     assert_int_equal(woken[0], 1);
-    /* The second wait of the same request cannot have missed a commit, so the request is not woken. */
     wait_on(0);
     run_for_a_while();
     assert_int_equal(woken[0], 1);
-    commit(2);
-    run_for_a_while();
-    assert_int_equal(woken[0], 2);
 }
 
-/* While other requests wait, the timer polls. A commit after the new request's read is therefore newer than
- * the last polled version, and wakes the request. */
-static void commit_between_read_and_wait_wakes_further_waiters(void **state)
+/* While no request waits, the timer does not run. */
+static void commit_between_read_and_first_wait_wakes_the_request(void **state)
+{
+    (void)state;
+    resolve(0);
+    commit(1);
+    wait_after_read(0);
+    run_for_a_while();
+    assert_int_equal(woken[0], 1);
+}
+
+static void commit_between_read_and_wait_wakes_further_requests(void **state)
 {
     (void)state;
     wait_on(0);
     run_for_a_while();
-    wait_on(0);
-    assert_int_equal(woken[0], 1);
-    commit(1); /* after the read of the second request */
-    wait_on(1);
+    resolve(1);
+    commit(1);
     run_for_a_while();
-    assert_int_equal(woken[0], 2);
+    assert_int_equal(woken[0], 1);
+    wait_on(0);
+    wait_after_read(1);
+    run_for_a_while();
+    assert_int_equal(woken[0], 1);
     assert_int_equal(woken[1], 1);
 }
 
-static void waiters_are_woken_only_by_a_commit_or_a_drain(void **state)
+static void requests_are_woken_only_by_a_commit_or_a_drain(void **state)
 {
     (void)state;
-    wait_on(0);
-    run_for_a_while();
     wait_on(0);
     wait_on(1);
     wait_on(2);
     run_for_a_while();
-    assert_int_equal(woken[0], 1);
-    assert_int_equal(woken[1] + woken[2], 0);
+    assert_int_equal(woken[0] + woken[1] + woken[2], 0);
     longpoll_drain(longpoll);
     run_for_a_while();
-    assert_int_equal(woken[0] + woken[1] + woken[2], 4);
+    assert_int_equal(woken[0] + woken[1] + woken[2], 3);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(first_waiter_is_woken_to_read_once_more, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_further_waiters, set_up,
+        cmocka_unit_test_setup_teardown(request_is_woken_by_a_commit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commit_between_read_and_first_wait_wakes_the_request, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(waiters_are_woken_only_by_a_commit_or_a_drain, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_further_requests, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(requests_are_woken_only_by_a_commit_or_a_drain, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
-/* Histograms and the Prometheus text format. */
+/* Tests histograms and the Prometheus text format. */
 #include "unit.h"
 
 #include "base/metrics.h"
 
 static void duration_is_counted_in_its_bucket(void **state)
 {
-    struct metrics_times t = {0};
+    struct metrics_duration_histogram t = {0};
     (void)state;
     metrics_observe(&t, -5);
     metrics_observe(&t, 0);
@@ -28,7 +28,7 @@ static void bucket_bounds_are_inclusive(void **state)
     (void)state;
     for (int i = 0; i < METRICS_BOUNDS; i++)
         for (int64_t d = -1; d <= 1; d++) {
-            struct metrics_times t = {0};
+            struct metrics_duration_histogram t = {0};
             int64_t us = metrics_bounds_us[i] + d;
             int expected = 0;
             while (expected < METRICS_BOUNDS && us > metrics_bounds_us[expected])
@@ -79,12 +79,12 @@ static void label_values_are_escaped(void **state)
 static void histograms_are_cumulative(void **state)
 {
     struct buf b = new_text();
-    struct metrics_sizes s = {0};
+    struct metrics_size_histogram s = {0};
     (void)state;
     metrics_observe_size(&s, 0);
     metrics_observe_size(&s, 2);
     metrics_observe_size(&s, 1001);
-    metrics_write_sizes(&b, "s", METRICS_LABELS({"r", STR("q")}), &s);
+    metrics_write_size_histogram(&b, "s", METRICS_LABELS({"r", STR("q")}), &s);
     assert_text(
         &b, "s_bucket{r=\"q\",le=\"0\"} 1\ns_bucket{r=\"q\",le=\"1\"} 1\ns_bucket{r=\"q\",le=\"2\"} 2\n"
             "s_bucket{r=\"q\",le=\"5\"} 2\ns_bucket{r=\"q\",le=\"10\"} 2\ns_bucket{r=\"q\",le=\"20\"} 2\n"
@@ -96,10 +96,10 @@ static void histograms_are_cumulative(void **state)
 static void bounds_are_formatted_in_seconds(void **state)
 {
     struct buf b = new_text();
-    struct metrics_times t = {0};
+    struct metrics_duration_histogram t = {0};
     (void)state;
     metrics_observe(&t, 300);
-    metrics_write_times(&b, "t", NULL, &t);
+    metrics_write_duration_histogram(&b, "t", NULL, &t);
     assert_text(&b,
                 "t_bucket{le=\"0.0001\"} 0\nt_bucket{le=\"0.00025\"} 0\nt_bucket{le=\"0.0005\"} 1\n"
                 "t_bucket{le=\"0.001\"} 1\nt_bucket{le=\"0.0025\"} 1\nt_bucket{le=\"0.005\"} 1\n"

@@ -1,4 +1,4 @@
-/* Milestone values and intervals. */
+/* Tests the values of the milestones, and which milestones a gain reaches. */
 #include "rules/milestones.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static void values_follow_the_1_2_5_pattern(void **state)
         assert_int_equal(v[i], 10 * v[i - 3]);
 }
 
-static void interval_excludes_its_start_and_includes_its_end(void **state)
+static void milestones_of_a_gain_exclude_its_start_and_include_its_end(void **state)
 {
     (void)state;
     int64_t v[MILESTONES_MAX];
@@ -38,7 +38,7 @@ static void interval_excludes_its_start_and_includes_its_end(void **state)
     assert_int_equal(v[4], 250000);
 }
 
-/* However an increase is split into steps, each value is reached once. */
+/* No matter how an increase is split into steps, each value is reached once. */
 static void random_steps_reach_every_value_once(void **state)
 {
     (void)state;
@@ -63,7 +63,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_follow_the_1_2_5_pattern),
-        cmocka_unit_test(interval_excludes_its_start_and_includes_its_end),
+        cmocka_unit_test(milestones_of_a_gain_exclude_its_start_and_include_its_end),
         cmocka_unit_test(random_steps_reach_every_value_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

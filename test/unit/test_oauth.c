@@ -1,4 +1,4 @@
-/* Redirect addresses, PKCE, and the fields of forms and JSON bodies. */
+/* Tests redirect addresses, PKCE, and reading the fields of forms and JSON bodies. */
 #include "unit.h"
 
 #include "oauth/codes.h"
@@ -110,6 +110,7 @@ static const char *const bad_addresses[] = {
     "https://a.example/?x&state",
     "https://a.example/?iss=",
     "https://a.example/?error=1",
+    "https://a.example/?error_uri=1",
     "HTTPS://a.example/",
     "http://a.example/",
     "http://localhost/",
@@ -176,11 +177,11 @@ static void parameters_of_a_redirect_are_percent_encoded(void **state)
     (void)state;
     const struct redirect_param params[] = {
         {"code", STR("aZ09-._~")}, {"none", {NULL, 0}}, {"state", {"\0\r\n%&=+ \xff\"", 10}}};
-    assert_str(redirect_build(&arena, STR("https://a.example/"), params, 3),
+    assert_str(redirect_add_parameters(&arena, STR("https://a.example/"), params, 3),
                "https://a.example/?code=aZ09-._~&state=%00%0D%0A%25%26%3D%2B%20%FF%22");
-    assert_str(redirect_build(&arena, STR("https://a.example/?x=y"), params, 1),
+    assert_str(redirect_add_parameters(&arena, STR("https://a.example/?x=y"), params, 1),
                "https://a.example/?x=y&code=aZ09-._~");
-    assert_str(redirect_build(&arena, STR("https://a.example/?"), params, 1),
+    assert_str(redirect_add_parameters(&arena, STR("https://a.example/?"), params, 1),
                "https://a.example/?code=aZ09-._~");
 }
 
@@ -210,12 +211,12 @@ static void form_fields_are_decoded(void **state)
     assert_true(fields_read_form(&f, &arena, names, STR("b=%00%ff+x&z=%zz&a=1")));
     assert_str(f.values[0], "1");
     assert_true(str_eq(f.values[1], str_make("\0\xff x", 4)));
-    assert_null(fields_repeated(&f));
+    assert_null(fields_find_repeated(&f));
     assert_true(fields_read_form(&f, &arena, names, STR("a=&%61=")));
     assert_null(f.values[0].p);
-    assert_string_equal(fields_repeated(&f), "a");
+    assert_string_equal(fields_find_repeated(&f), "a");
     assert_true(fields_read_form(&f, &arena, names, STR("b&b=1&a")));
-    assert_string_equal(fields_repeated(&f), "b");
+    assert_string_equal(fields_find_repeated(&f), "b");
     assert_false(fields_read_form(&f, &arena, names, STR("a=%zz")));
     assert_true(fields_read_form(&f, &arena, names, STR("")));
     assert_null(f.values[0].p);
@@ -248,7 +249,7 @@ static void json_fields_are_read(void **state)
     assert_null(f.values[0].p);
     assert_true(str_eq(f.values[1], str_make("x\0", 2)));
     assert_true(fields_read_json(&f, &arena, names, STR("{\"a\":\"\",\"a\":\"1\"}")));
-    assert_string_equal(fields_repeated(&f), "a");
+    assert_string_equal(fields_find_repeated(&f), "a");
     static const char *const bad[] = {"", "[]", "\"a\"", "{\"a\":1}", "{\"a\":{}}", "{\"a\":\"1\"", "{}x"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(fields_read_json(&f, &arena, names, str_from_cstr(bad[i])));

@@ -1,4 +1,4 @@
-/* Pace of platform calls: token buckets, spreading, retries, circuit breaker. */
+/* Tests the pace of platform calls: token buckets, spreading calls over a run, retries, circuit breaker. */
 #include "fetch/breaker.h"
 #include "fetch/pace.h"
 
@@ -14,12 +14,12 @@
 #define T0 INT64_C(1000000)
 
 /* Counts the calls in [from, from + ms) if each begins as early as possible. */
-static int count_calls(struct bucket *b, bool half, int64_t from, int64_t ms)
+static int count_calls(struct bucket *b, bool half_rate, int64_t from, int64_t ms)
 {
     int n = 0;
     for (int64_t t = from; t < from + ms; t++)
-        for (; bucket_ready_at(b, half, t) <= t; n++)
-            bucket_use(b, half, t);
+        for (; bucket_ready_at(b, half_rate, t) <= t; n++)
+            bucket_use(b, half_rate, t);
     return n;
 }
 
@@ -32,7 +32,7 @@ static void bucket_allows_burst_then_rate(void **state)
     assert_int_equal(bucket_ready_at(&b, false, T0), T0 + 100);
     assert_int_equal(count_calls(&b, false, T0 + 1, 60000), 600);
     assert_int_equal(count_calls(&b, true, T0 + 60001, 60000), 300);
-    /* After a year without calls: only the burst. */
+    /* A year without calls allows no more calls than the burst. */
     assert_int_equal(count_calls(&b, false, T0 + 365 * DAY_MS, 1), 20);
     bucket_init(&b, 7, 1, T0);
     assert_int_equal(count_calls(&b, false, T0, 10 * MINUTE_MS), 70);
@@ -74,7 +74,8 @@ static void spread_catches_up_one_second_at_most(void **state)
     struct spread s;
     spread_init(&s, T0, 100000, 100);
     spread_begin(&s, false, T0);
-    /* No call could begin during the first half. */
+    /* If no call could begin during the first half of the time, only the calls of one second are due at once.
+     */
     int burst = 0;
     for (; spread_ready_at(&s, false) <= T0 + 50000; burst++)
         spread_begin(&s, false, T0 + 50000);
@@ -111,7 +112,7 @@ static void pace_limits_concurrency_and_pauses(void **state)
     assert_true(pace_ready_at(&p, T0) == PACE_NEVER);
     pace_end(&p);
     assert_true(pace_ready_at(&p, T0) <= T0);
-    p.half = true; /* halves the limit of three calls in flight to two (rounded up) */
+    p.half_rate = true; /* halves the limit of three calls in flight to two (rounded up) */
     assert_true(pace_ready_at(&p, T0) == PACE_NEVER);
     pace_end(&p);
     pace_pause(&p, T0 + 500);
@@ -148,9 +149,9 @@ static void breaker_opens_if_more_than_half_of_50_fail(void **state)
     struct breaker b = {0};
     for (int i = 0; i < 200; i++) /* exactly half */
         assert_false(call(&b, i % 2 == 0, T0));
-    assert_true(call(&b, false, T0)); /* the previous one failed too: 26 of 50 */
+    assert_true(call(&b, false, T0)); /* the call before failed too, so 26 of 50 calls have failed */
     b = (struct breaker){0};
-    for (int i = 0; i < 49; i++) /* most failed, but fewer than 50 calls */
+    for (int i = 0; i < 49; i++) /* most calls failed, but there were fewer than 50 */
         assert_false(call(&b, i % 10 == 9, T0));
     assert_true(call(&b, true, T0));
 }

@@ -1,5 +1,5 @@
-/* Removing tokens and personal data from responses. Every sample must be
- * parsed with the same result afterwards. */
+/* Tests that tokens and personal data are removed from responses. Afterwards, every sample must still parse
+ * to the same result. */
 #include "lib/sample.h"
 #include "unit.h"
 

@@ -11,7 +11,7 @@
 struct expected {
     const char *code;
     int status;
-    enum outcome_kind outcome; /* of a call that reads two posts with a token, in form 0 */
+    enum outcome_kind outcome; /* outcome of a call that reads two posts with a token, in request form 0 */
     enum outcome_scope scope;
     int64_t wait_ms;
 };
@@ -205,7 +205,7 @@ static void youtube_errors_have_documented_outcomes(void **state)
     }
 }
 
-/* By HTTP status first, then by code: OpenAPI 5.23.0 (2025-12-11) [V], 401.3 [P] */
+/* Selected by HTTP status first, then by code: OpenAPI 5.23.0 (2025-12-11) [V], 401.3 [P] */
 static const struct expected pinterest[] = {
     {"400", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"1", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
@@ -270,7 +270,7 @@ static void token_endpoint_errors_have_documented_outcomes(void **state)
     }
 }
 
-/* Codes that are unsuitable for logs and metrics. */
+/* Codes that are unsuitable for logs and metrics are replaced. */
 static void unusual_codes_are_replaced(void **state)
 {
     (void)state;

@@ -235,7 +235,7 @@ static void reads_default_metrics(void **state)
     meta_fini(&r);
 }
 
-/* Row 13: if a known Reel has a metric rejected, the metric is gone. */
+/* Row 13: if a metric is rejected for a post known to be a Reel, the platform has removed the metric. */
 static void drops_rejected_metric(void **state)
 {
     struct graph_rig r;
@@ -260,13 +260,13 @@ static void drops_rejected_metric(void **state)
     assert_null(o.dropped.p);
     assert_true(o.these_posts_only);
     r.call.tier = 0;
-    /* The same for a new post, if the rejected metric is not a views metric. */
+    /* The metric is also dropped for a new post, if it is not a views metric. */
     r.items[0].views_source = 0;
     o = answer(&r, NODE_OF("2"), 400,
                "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
     assert_str(o.dropped, "post_video_likes_by_reaction_type");
     assert_false(o.these_posts_only);
-    /* If the message lists other Reel metrics, the metric is gone, not the kind wrong. */
+    /* If the message lists other Reel metrics, the post is a Reel, so the platform has removed the metric. */
     o = answer(&r, NODE_OF("2"), 400,
                "{'error':{'message':'(#100) metric[0] must be one of the following values: "
                "blue_reels_play_count, post_video_social_actions','code':100}}");
@@ -320,7 +320,7 @@ static void reads_a_page_post(void **state)
         "{'name':'post_reactions_by_type_total','values':[{'value':{'like':60}}]}]}");
     assert_int_equal(r.items[0].views_source, POST);
     assert_counts(&r.items[0], 700, 60, 6, 3, NONE);
-    /* The only absent count that means 0: the shares of a readable post. */
+    /* Shares are the only count whose absence means 0, and only for a post that can be read. */
     assert_outcome(answer(&r, POST_NODE("10_20", ""), 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], NONE, 58, 6, 0, NONE);
     answer(&r, POST_NODE("10_20", ",'shares':{}"), 200, "{'data':[]}");
@@ -371,7 +371,8 @@ static void error_of_one_post_sets_its_state(void **state)
         {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':190,'error_subcode':460}}",
          OUTCOME_RECONNECT, ITEM_PENDING},
         {200, 400, NODE_OF("1"), "{'error':{'message':'?','code':80001}}", OUTCOME_RETRY, ITEM_PENDING},
-        /* Object and insights need different permissions: if one is denied, the other still counts. */
+        /* Object and insights need different permissions: if one of them is denied, the counts of the other
+           are still used. */
         {200, 400, NODE_OF("1"), "{'error':{'message':'(#10) permission','code':10}}", OUTCOME_OK, ITEM_OK},
         {400, 200, "{'error':{'message':'(#200) permission','code':200}}", REEL_OF("1", UPPER), OUTCOME_OK,
          ITEM_OK},
@@ -402,7 +403,8 @@ static void error_of_one_post_sets_its_state(void **state)
     }
 }
 
-/* Denied insights, or empty ones where counts are expected, are reported; views stay unknown. */
+/* Denied insights are reported, and so are empty insights of a post that should have counts. The views stay
+ * unknown. */
 static void missing_insights_are_reported(void **state)
 {
     static const struct {
@@ -428,7 +430,7 @@ static void missing_insights_are_reported(void **state)
         assert_true(o.no_insights == rows[i].told);
         meta_fini(&r);
     }
-    /* One post with insights proves that the permission exists. */
+    /* If one post of the batch has insights, the permission exists. */
     init(&r, "3237", "10_20");
     r.items[0].posted_at = r.items[1].posted_at = r.call.now_ms - 9 * DAY_MS;
     struct str entries[] = {meta_entry(&r, 200, NODE_OF("3237")), meta_entry(&r, 200, REEL_OF("3237", UPPER)),

@@ -1,6 +1,6 @@
-/* Linking with Facebook: the consent page, pages and their Instagram accounts, granted permissions, and
- * pages of business portfolios. Samples: developers.facebook.com, Login, Permissions and Business (read
- * November 2026). */
+/* Tests linking with Facebook: the consent page, Facebook Pages and their Instagram accounts, granted
+ * permissions, and Pages of business portfolios. Samples: developers.facebook.com, Login, Permissions and
+ * Business (read November 2026). */
 #include "lib/graph_rig.h"
 
 #include <stdlib.h>
@@ -91,8 +91,8 @@ static void linking_adds_pages_and_instagram_accounts(void **state)
     meta_fini(&r);
 }
 
-/* If the platform returns pages endlessly, the linking ends after a fixed number of steps. */
-static void linking_ends_after_the_last_list(void **state)
+/* If each response announces another page of the list, the linking ends after a fixed number of requests. */
+static void linking_ends_although_the_list_is_endless(void **state)
 {
     struct graph_rig r;
     struct platform_link *link = calloc(1, sizeof *link);
@@ -250,7 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(consent_page_has_all_parameters),
         cmocka_unit_test(linking_adds_pages_and_instagram_accounts),
-        cmocka_unit_test(linking_ends_after_the_last_list),
+        cmocka_unit_test(linking_ends_although_the_list_is_endless),
         cmocka_unit_test(pages_of_portfolios_are_found),
         cmocka_unit_test(rejected_lists_do_not_end_linking),
         cmocka_unit_test(malformed_permissions_are_ignored),

@@ -106,7 +106,8 @@ struct jsonr_iter __wrap_jsonr_iterate(struct yyjson_val *v)
     char path[PATH_LEN];
     if (it.left) {
         (void)snprintf(path, sizeof path, "%s%s", path_of(v), it.object ? ".*" : "[]");
-        set_path((const char *)it.at + 1, path); /* + 1, because no value has this address */
+        /* One byte after the element's address, because no value has this address. */
+        set_path((const char *)it.at + 1, path);
     }
     return it;
 }
@@ -270,7 +271,7 @@ static void records_requests(void **state)
     assert_true(fact_count > before + 30);
 }
 
-static void prints_every_request_and_field_read(void **state)
+static void facts_list_every_request_and_field_read(void **state)
 {
     (void)state;
     const char *path = getenv("PLATFORM_FACTS");
@@ -289,7 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_fields_read_from_samples),
         cmocka_unit_test(records_requests),
-        cmocka_unit_test(prints_every_request_and_field_read),
+        cmocka_unit_test(facts_list_every_request_and_field_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

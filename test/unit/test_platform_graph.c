@@ -1,5 +1,5 @@
-/* Common to Meta's APIs: every row of the table of errors, batches, usage headers, rejected metrics. Tested
- * through Instagram with Facebook login, whose batches have one operation per post, and with Instagram
+/* Tests what Meta's APIs have in common: every row of the table of errors, batches, usage headers, rejected
+ * metrics. Uses Instagram with Facebook login, whose batches have one operation per post, and Instagram
  * Login, which sends no batches.
  *
  * Sources: developers.facebook.com, Handling Errors, Batch Requests, Rate Limits [V], read November 2026. */
@@ -112,7 +112,7 @@ static void every_error_of_a_single_call_has_its_outcome(void **state)
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         meta_init(&r, &instagram_desc, one_id);
         const char *body = error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more);
-        /* The code in the body decides, whatever the status is [K: usually 400]. */
+        /* The code in the body determines the outcome, whatever the status is [K: usually 400]. */
         for (int status = 400; status <= 403; status += 3) {
             struct outcome o = meta_parse_text(&r, status, body);
             assert_outcome(o, errors[i].refreshed, errors[i].scope, errors[i].name);
@@ -125,7 +125,7 @@ static void every_error_of_a_single_call_has_its_outcome(void **state)
     }
 }
 
-/* The same error for a whole batch: Row 12, `top-level error`. */
+/* Row 12, `top-level error`: each error is returned for a whole batch. */
 static void every_error_of_a_whole_batch_has_its_outcome(void **state)
 {
     struct graph_rig r;
@@ -143,7 +143,8 @@ static void every_error_of_a_whole_batch_has_its_outcome(void **state)
     }
 }
 
-/* The same error for one post among others, whose results are used whatever the outcome of the call is. */
+/* Each error is returned for one post among others. The results of the others are used, whatever the outcome
+ * of the call is. */
 static void every_error_of_one_post_in_a_batch_sets_its_state(void **state)
 {
     struct graph_rig r;
@@ -376,11 +377,11 @@ static void metrics_are_removed_from_lists(void **state)
     struct arena a;
     (void)state;
     arena_init(&a, 1024);
-    assert_str(graph_without(&a, STR("a,b,c"), STR("")), "a,b,c");
-    assert_str(graph_without(&a, STR("a,b,c"), STR("b")), "a,c");
-    assert_str(graph_without(&a, STR("a,b,c"), STR("c, a")), "b");
-    assert_str(graph_without(&a, STR("a,b,c"), STR("c,b,a,d")), "");
-    assert_str(graph_without(&a, STR("ab,b"), STR("a")), "ab,b");
+    assert_str(graph_remove_names(&a, STR("a,b,c"), STR("")), "a,b,c");
+    assert_str(graph_remove_names(&a, STR("a,b,c"), STR("b")), "a,c");
+    assert_str(graph_remove_names(&a, STR("a,b,c"), STR("c, a")), "b");
+    assert_str(graph_remove_names(&a, STR("a,b,c"), STR("c,b,a,d")), "");
+    assert_str(graph_remove_names(&a, STR("ab,b"), STR("a")), "ab,b");
     arena_fini(&a);
 }
 
@@ -403,8 +404,8 @@ static void sums_reactions(void **state)
     (void)state;
     arena_init(&a, 1024);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_int_equal(graph_sum(jsonr_parse(&a, str_from_cstr(rows[i].json))), rows[i].sum);
-    assert_int_equal(graph_sum(NULL), COUNT_NONE);
+        assert_int_equal(graph_sum_counts(jsonr_parse(&a, str_from_cstr(rows[i].json))), rows[i].sum);
+    assert_int_equal(graph_sum_counts(NULL), COUNT_NONE);
     arena_fini(&a);
 }
 

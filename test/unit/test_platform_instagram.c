@@ -235,7 +235,8 @@ static void drops_rejected_metric(void **state)
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "views");
     assert_true(o.these_posts_only);
-    /* If no metric is named, use the next form; in the last form, the request is at fault. */
+    /* If the error names no metric, the next request form is used. If this was the last form, the request is
+     * at fault. */
     o = meta_parse_text(
         &r, 400, "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}");
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
@@ -265,7 +266,7 @@ static void reads_the_media_object(void **state)
     meta_fini(&r);
 }
 
-/* Row 12: a batch, part by part. */
+/* Row 12: each part of a batch has its own result. */
 static void reads_a_batch_with_mixed_results(void **state)
 {
     static const char *const ids[] = {"1", "2", "3", "4", "5", "6", NULL};
@@ -407,7 +408,7 @@ static void links_an_account(void **state)
     assert_str(r.request.path, "/oauth/access_token");
     assert_str(r.request.body, "client_id=ID&client_secret=SECRET&grant_type=authorization_code&redirect_uri="
                                "https%3A%2F%2Fme.example%2Fback%3Fa%3D1&code=AQ%2BC%2F1");
-    /* [V] business login: a list below `data` */
+    /* [V] business login returns a list below `data` */
     assert_outcome(link_answer(&r, &link, 200,
                                "{'data':[{'access_token':'SHORT','user_id':'1020','permissions':"
                                "'instagram_business_basic,instagram_business_manage_insights'}]}"),
@@ -442,7 +443,7 @@ static void failed_linking_has_an_outcome(void **state)
         const char *body;
         enum outcome_kind outcome;
     } rows[] = {
-        /* [P] api.instagram.com has a form of its own */
+        /* [P] errors of api.instagram.com have a form of their own */
         {400, "{'error_type':'OAuthException','code':400,'error_message':'Invalid platform app'}",
          OUTCOME_APP_REJECTED},
         {400, "{'error_type':'OAuthException','code':400,'error_message':'Invalid authorization code'}",
@@ -462,7 +463,7 @@ static void failed_linking_has_an_outcome(void **state)
         assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(rows[i].outcome));
         assert_int_equal(link.step, 0);
     }
-    /* [P] the token response without a list, ids as numbers, permissions as a list */
+    /* [P] the token response has no list, ids are numbers, and permissions are a list */
     struct platform_link link = link_begin(&r);
     assert_outcome(link_answer(&r, &link, 200,
                                "{'access_token':'SHORT','user_id':17841400000,'permissions':['a_b','c']}"),

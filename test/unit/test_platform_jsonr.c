@@ -168,7 +168,7 @@ static void limits_depth_members_and_size(void **state)
     assert_null(jsonr_parse(&arena, str_make(text, JSONR_BODY_MAX + 1)));
 }
 
-static void absent_value_and_other_type_give_none(void **state)
+static void absent_value_or_other_type_is_read_as_none(void **state)
 {
     (void)state;
     struct yyjson_val *root =
@@ -210,7 +210,7 @@ static void parses_ids_and_integers(void **state)
     assert_false(jsonr_integer(NULL, &n));
 }
 
-static void iterates(void **state)
+static void iterates_over_lists_and_objects(void **state)
 {
     (void)state;
     struct yyjson_val *v;
@@ -240,9 +240,9 @@ int main(void)
         cmocka_unit_test(parses_counts),
         cmocka_unit_test(rejects_invalid_documents),
         cmocka_unit_test(limits_depth_members_and_size),
-        cmocka_unit_test(absent_value_and_other_type_give_none),
+        cmocka_unit_test(absent_value_or_other_type_is_read_as_none),
         cmocka_unit_test(parses_ids_and_integers),
-        cmocka_unit_test(iterates),
+        cmocka_unit_test(iterates_over_lists_and_objects),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -29,7 +29,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static bool combined; /* platform_call.combined of the next request */
+static bool combined; /* value of platform_call.combined in the next request */
 
 static void build(const struct platform_desc *desc, enum call_kind kind, int tier, bool by_key,
                   int64_t now_ms, const char *first, const char *second)
@@ -258,7 +258,8 @@ static struct str metrics_at(int64_t now_ms)
     return head;
 }
 
-/* For every read interval, views are requested at least every third time, reactions at least every fifth. */
+/* Whatever the read interval of a post, views are requested at least at every third reading, reactions at
+ * least at every fifth. */
 static void pinterest_requests_one_kind_depending_on_the_hour(void **state)
 {
     static const int intervals_h[] = {1, 6, 24};

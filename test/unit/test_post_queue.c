@@ -1,5 +1,5 @@
-/* Queues of pending posts: division into calls, splitting, retries; the order of a walk; redaction of
- * samples. */
+/* Tests queues of pending posts (division into calls, splitting of batches, retries), the order of a walk
+ * over the authors, and the redaction of samples. */
 #include "fetch/post_queue.h"
 #include "fetch/redact.h"
 #include "fetch/walk_position.h"

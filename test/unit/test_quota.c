@@ -1,4 +1,4 @@
-/* Daily quotas, midnights in Los Angeles, read intervals. */
+/* Tests daily quotas, midnights in Los Angeles, and how often posts are read. */
 #include "fetch/read_interval.h"
 #include "fetch/quota.h"
 
@@ -143,7 +143,8 @@ static void age_class_boundaries_are_inclusive(void **state)
     assert_int_equal(age_class_of(now - 7 * DAY_MS - 1, now), AGE_MONTH);
 }
 
-/* Two days of hourly runs: checks reads per post, and the number of posts in the busiest hour. */
+/* Simulates two days of hourly runs, and checks how often each post is read and how many posts are read in
+ * the busiest hour. */
 static void reads_are_distributed_evenly_over_the_hours(void **state)
 {
     (void)state;

@@ -304,6 +304,34 @@ static void rejects_unknown_types(void **state)
     refuses("12", "not a JSON object");
 }
 
+static void rejects_unknown_fields(void **state)
+{
+    (void)state;
+    struct record_parser *lenient = parser;
+    parser = record_parser_new(UNKNOWN_FIELDS_REJECTED);
+    refuses(AUTHOR ",\"plan\":true}", "plan is not a field of an author (did you mean plan_active?)");
+    refuses(AUTHOR ",\"views\":1}", "views is not a field of an author");
+    refuses(READ ",\"vews\":1}", "vews is not a field of a reading (did you mean views?)");
+    refuses("{\"type\":\"reading\",\"post\":1}", "post is not a field of a reading (did you mean post_id?)");
+    record_parser_free(parser);
+    parser = lenient;
+}
+
+static void ignores_unknown_fields_on_request(void **state)
+{
+    (void)state;
+    struct str why;
+    assert_true(parse(STR(AUTHOR ",\"plan\":{\"a\":[1]},\"name\":\"Ann\",\"x\":2}"), &why));
+    assert_true(str_eq(record.author.name.text, STR("Ann")));
+    assert_int_equal(record.author.plan_active.given, GIVEN_NOT);
+    assert_true(str_eq(record_unknown_field(parser),
+                       STR("plan is not a field of an author (did you mean plan_active?)")));
+    assert_true(parse(STR(AUTHOR "}"), &why));
+    assert_null(record_unknown_field(parser).p);
+    assert_false(parse(STR(AUTHOR ",\"plan\":1,\"name\":2}"), &why));
+    assert_true(str_eq(why, STR("name is not a string")));
+}
+
 static void rejects_invalid_json(void **state)
 {
     (void)state;
@@ -351,7 +379,7 @@ static void rejects_every_truncated_line(void **state)
     assert_true(parse(str_from_cstr(line), &why));
 }
 
-/* The longest allowed lines, and the deepest nesting in one. */
+/* Parses lines of the maximum length, one of them with the deepest possible nesting. */
 static void parses_lines_up_to_1_mib(void **state)
 {
     (void)state;
@@ -393,7 +421,7 @@ static void recognizes_blank_lines(void **state)
 static int open_parser(void **state)
 {
     (void)state;
-    parser = record_parser_new();
+    parser = record_parser_new(UNKNOWN_FIELDS_IGNORED);
     return 0;
 }
 
@@ -414,6 +442,8 @@ int main(void)
         cmocka_unit_test(parses_readings),
         cmocka_unit_test(accepts_exact_counts_only),
         cmocka_unit_test(rejects_unknown_types),
+        cmocka_unit_test(rejects_unknown_fields),
+        cmocka_unit_test(ignores_unknown_fields_on_request),
         cmocka_unit_test(rejects_invalid_json),
         cmocka_unit_test(rejects_every_truncated_line),
         cmocka_unit_test(parses_lines_up_to_1_mib),

@@ -1,7 +1,7 @@
 /* Pauses between attempts to connect to Redis. */
 #include "unit.h"
 
-#include "redis/backoff.h"
+#include "base/backoff.h"
 
 /* The shortest and the longest pause before each attempt, over many random sequences. */
 static void pauses_double_up_to_five_seconds(void **state)

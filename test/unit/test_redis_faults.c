@@ -1,6 +1,6 @@
-/* The n-th allocation or call of libuv fails: the windows of the process decide, every request gets a
- * verdict, and Redis is used again after the fault. The server is a socket of this process that replies like
- * the scripts. */
+/* Makes the n-th allocation or call of libuv fail, for every n. Every request must get a verdict, from the
+ * windows of this process if need be, and Redis must be used again after the fault. The Redis server is a
+ * socket of this process that replies like the scripts. */
 #include "unit.h"
 
 #include "base/clock.h"

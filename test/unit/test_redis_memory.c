@@ -1,4 +1,5 @@
-/* Allocations of hiredis fail: the connection is dropped and retried, and the process continues. */
+/* Makes allocations of hiredis fail: the client must drop the connection and connect again, and the process
+ * must continue. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -35,7 +36,7 @@ static struct redis *connect_to(uv_loop_t *loop, int port, const struct redis_pr
     return redis_new(loop, &options, redis_scripts, probes->probes, REDIS_PROBES);
 }
 
-/* For each allocation of the handshake: only it fails, or it and all later ones. */
+/* For each allocation of the handshake, lets only this allocation fail, or this and all later ones. */
 static void survives_every_failed_allocation(void **state)
 {
     struct redis_probes probes;

@@ -1,7 +1,9 @@
-/* The references of docs/: every command and every configuration key has an entry with its meaning. */
+/* Tests the generated references in docs/: each command and each configuration key has an entry that explains
+ * it. */
 #include "app/serve.h"
 #include "cli/arguments.h"
 #include "base/nearest_word.h"
+#include "cli/example_check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,8 +31,8 @@ static void lists_every_command_with_its_options(void **state)
 {
     static const char *const expected[] = {
         "\n## viewtally serve\n",           "\n## viewtally import\n",
-        "\n### viewtally key create\n",     "\nviewtally key create --author UUID --name NAME [--json]\n",
-        "\n| `--author UUID` | ",           "\n### viewtally platform probe\n",
+        "\n### viewtally key create\n",     "\nviewtally key create --author AUTHOR --name NAME [--json]\n",
+        "\n| `--author AUTHOR` | ",         "\n### viewtally platform probe\n",
         "\n### viewtally secrets rotate\n", "Exit status 1: "};
     char *text = written(write_commands);
     (void)state;
@@ -56,6 +58,42 @@ static void every_action_is_described(void **state)
         }
 }
 
+static void every_action_has_examples_that_parse(void **state)
+{
+    (void)state;
+    assert_true(cli_check_examples(&serve_command));
+}
+
+static void outdated_example_is_detected(void **state)
+{
+    (void)state;
+    static const struct cli_command *const commands[] = {&cli_author, &cli_import, &cli_refresh};
+    static const char *const good[] = {
+        "viewtally author add --name 'Ada \"Lovelace' --id $(uuidgen -r)",
+        "zcat a.gz | viewtally import --dry-run - >out | less # a comment with --nonsense",
+        "viewtally refresh --wait=3 --config a.ini",
+        "date >a; viewtally refresh && date",
+    };
+    static const char *const bad[] = {
+        "viewtally author add --nme Ada",
+        "viewtally author add",
+        "viewtally author frobnicate",
+        "viewtally author",
+        "viewtally",
+        "viewtally frobnicate",
+        "viewtally import",
+        "viewtally refresh now",
+        "viewtally author add --name 'Ada",
+        "less file",
+        "viewtally refresh | viewtally nope",
+        "",
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_true(example_check_line(good[i], commands, 3));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(example_check_line(bad[i], commands, 3));
+}
+
 static void lists_every_configuration_key(void **state)
 {
     char *text = written(config_write_reference), row[128];
@@ -71,10 +109,10 @@ static void lists_every_configuration_key(void **state)
 
 static const char *nearest(const char *typed)
 {
-    static const char *const words[] = {"author", "name", "json", "key", "keep-keys"};
+    static const char *const words[] = {"author", "name", "json", "key", "keep-keys", "plan_active"};
     struct nearest_word n = nearest_word_of(str_from_cstr(typed));
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        nearest_word_offer(&n, words[i]);
+        nearest_word_compare(&n, words[i]);
     return n.best ? n.best : "";
 }
 
@@ -85,6 +123,10 @@ static void suggests_the_nearest_word_only_if_it_is_near(void **state)
     assert_string_equal(nearest("jsno"), "json");
     assert_string_equal(nearest("kye"), "key");
     assert_string_equal(nearest("keepkeys"), "keep-keys");
+    assert_string_equal(nearest("plan"), "plan_active");
+    assert_string_equal(nearest("keep"), "keep-keys");
+    assert_string_equal(nearest("plan_"), "");
+    assert_string_equal(nearest("pl"), "");
     assert_string_equal(nearest("frobnicate"), "");
     assert_string_equal(nearest("x"), "");
     assert_string_equal(nearest(""), "");
@@ -95,6 +137,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_every_command_with_its_options),
         cmocka_unit_test(every_action_is_described),
+        cmocka_unit_test(every_action_has_examples_that_parse),
+        cmocka_unit_test(outdated_example_is_detected),
         cmocka_unit_test(lists_every_configuration_key),
         cmocka_unit_test(suggests_the_nearest_word_only_if_it_is_near),
     };

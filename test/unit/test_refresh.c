@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "lib/dump.h"
 #include "lib/refreshing.h"
-#include "refresh/lease.h"
+#include "jobs/lease.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 
 static struct importing t;
 static struct config config;
-static int64_t post_row; /* of the video with the post "y1" */
+static int64_t post_row; /* row of the video that has the post "y1" */
 static atomic_bool stop;
 
 #define WORLD                                                                                                \
@@ -63,7 +63,7 @@ static struct refresh_report report, inner;
 static enum err run_with(const struct source *source, enum run_cause cause, struct refresh_report *to)
 {
     static const struct slot_rule hourly = {.period_ms = HOUR_MS, .offset_ms = 55 * MINUTE_MS};
-    const struct refresh_options options = {.rules = step_rules_configured(&config),
+    const struct refresh_options options = {.rules = step_rules_from_config(&config),
                                             .config = &config,
                                             .sources = {{source}},
                                             .cause = cause,
@@ -196,7 +196,7 @@ static void failing_source_does_not_stop_the_others(void **state)
     (void)state;
     const struct source bad = {.kind = SOURCE_SPOOL, .run = fails_twice};
     const struct source good = {.kind = SOURCE_SIMULATED, .run = reads_5000_views};
-    const struct refresh_options options = {.rules = step_rules_configured(&config),
+    const struct refresh_options options = {.rules = step_rules_from_config(&config),
                                             .config = &config,
                                             .sources = {{&bad, &good}},
                                             .cause = CAUSE_COMMAND};
@@ -485,11 +485,11 @@ static int live_at(int64_t now)
 {
     int64_t author = 0, live, stale;
     int count = 0;
-    assert_int_equal(store_next_author(t.db.w, 0, &author), OK);
-    assert_int_equal(store_list_live(t.db.w, author, now - 30 * DAY_MS, now, count_video, &count), OK);
-    assert_int_equal(store_count_live(t.db.w, author, now - 30 * DAY_MS, now, now, &live, &stale), OK);
+    assert_int_equal(store_find_next_author(t.db.w, 0, &author), OK);
+    assert_int_equal(store_list_live_videos(t.db.w, author, now - 30 * DAY_MS, now, count_video, &count), OK);
+    assert_int_equal(store_count_live_videos(t.db.w, author, now - 30 * DAY_MS, now, now, &live, &stale), OK);
     assert_int_equal(live, count);
-    assert_int_equal(store_next_author(t.db.w, author, &author), ERR_NOT_FOUND);
+    assert_int_equal(store_find_next_author(t.db.w, author, &author), ERR_NOT_FOUND);
     return count;
 }
 

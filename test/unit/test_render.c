@@ -1,4 +1,4 @@
-/* The JSON of videos: fixed texts, and properties of random videos. */
+/* Tests the JSON of videos: exact texts of some videos, and properties that hold for random videos. */
 #include "unit.h"
 #include "lib/random.h"
 
@@ -25,7 +25,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A posted video without a reading, and the least that such a video can have. */
+/* Returns a posted video without a reading, with no more than the required members. */
 static struct video plain_video(void)
 {
     return (struct video){.id = {{0x11, 0x22}},
@@ -116,14 +116,31 @@ static void statistics_and_events_show_a_short_video(void **state)
     assert_str(buf_str(&rendered), "{\"id\":\"11220000-0000-0000-0000-000000000000\",\"title\":\"Novel\","
                                    "\"thumbnail_url\":null,"
                                    "\"book\":{\"id\":\"aa000000-0000-0000-0000-000000000000\",\"title\":"
-                                   "\"Novel\"},\"posted_at\":\"2025-07-01T08:00:00.000Z\"}");
+                                   "\"Novel\"},\"posted_at\":\"2025-07-01T08:00:00.000Z\",\"posts\":[]}");
     buf_reset(&rendered, 1 << 20);
     render_event_id(&rendered, INT64_MAX);
     assert_str(buf_str(&rendered), "\"evt_9223372036854775807\"");
 }
 
+static void events_show_platform_and_url_of_each_post(void **state)
+{
+    (void)state;
+    const struct post posts[] = {{.platform = PLATFORM_TIKTOK, .url = STR("https://t.example/\"1\"")},
+                                 {.platform = PLATFORM_PINTEREST}};
+    const struct video video = plain_video();
+    const struct book_ref none = {.title = {NULL, 0}};
+    struct video_ref ref = video_ref_of(&video);
+    ref.posts = posts;
+    ref.post_count = 2;
+    render_event_video(&rendered, &ref, &none);
+    buf_append_char(&rendered, '\0');
+    assert_non_null(strstr(rendered.p, ",\"posts\":[{\"platform\":\"tiktok\",\"url\":"
+                                       "\"https://t.example/\\\"1\\\"\"},"
+                                       "{\"platform\":\"pinterest\",\"url\":null}]}"));
+}
+
 /* The text changes with the clock exactly once, one millisecond after the 30 days. */
-static void text_is_valid_until_the_video_becomes_final(void **state)
+static void rendered_text_is_valid_until_the_video_becomes_final(void **state)
 {
     (void)state;
     const struct video video = plain_video();
@@ -167,7 +184,7 @@ static int64_t random_time(void)
 {
     switch (random_u64() % 8) {
     case 0: return TIME_NONE;
-    case 1: return (int64_t)random_u64() >> 16; /* mostly outside the years 1 to 9999 */
+    case 1: return (int64_t)random_u64() >> 16; /* such times are mostly outside the years 1 to 9999 */
     default: return (int64_t)(random_u64() % (8000 * 366 * (uint64_t)DAY_MS));
     }
 }
@@ -208,7 +225,8 @@ static int64_t member_i64(yyjson_val *object, const char *name)
     return yyjson_get_sint(value);
 }
 
-/* Valid JSON with all fields of the contract, whose totals are the sums over the posts. */
+/* Asserts that the video is rendered as valid JSON with all fields of the contract, and that its totals are
+ * the sums over its posts. */
 static void check_video(const struct video *v)
 {
     static const struct {
@@ -253,7 +271,7 @@ static void random_videos_are_valid_json(void **state)
     }
 }
 
-/* Fails at each size that is too small, and never exceeds its maximum. */
+/* At each size that is too small, rendering fails, and the buffer never exceeds its maximum. */
 static void buffer_that_is_too_small_fails(void **state)
 {
     (void)state;
@@ -276,8 +294,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(unknown_values_are_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_field_has_its_value, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(events_show_platform_and_url_of_each_post, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statistics_and_events_show_a_short_video, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(text_is_valid_until_the_video_becomes_final, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rendered_text_is_valid_until_the_video_becomes_final, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(random_videos_are_valid_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(buffer_that_is_too_small_fails, set_up, tear_down),
     };

@@ -1,4 +1,4 @@
-/* The response cache: hits, stored responses and evictions. */
+/* Tests when the response cache stores, returns and evicts responses. */
 #include "api/response_cache.h"
 
 #include <stdio.h>
@@ -120,6 +120,9 @@ static void newer_revision_replaces_an_entry_at_once(void **state)
     assert_true(hits(c, &key, NOW, "new"));
     key.revision = 5;
     assert_true(misses(c, &key, NOW));
+    key.revision = 6;
+    key.incarnation = 1;
+    assert_true(misses(c, &key, NOW));
     assert_int_equal(response_cache_get_counters(c).entries, entries);
     assert_int_equal(response_cache_get_counters(c).evicted, 0);
     response_cache_free(c);
@@ -148,7 +151,7 @@ static void every_part_of_the_key_distinguishes_requests(void **state)
     response_cache_free(c);
 }
 
-static void entry_is_valid_from_its_storing_to_its_expiry(void **state)
+static void entry_is_valid_from_when_it_is_stored_until_it_expires(void **state)
 {
     (void)state;
     struct response_cache *c = response_cache_new(1 << 20);
@@ -216,6 +219,37 @@ static void oversized_response_is_not_stored(void **state)
     }
 }
 
+static void compressed_body_counts_and_evicts_older_entries(void **state)
+{
+    (void)state;
+    struct response_cache *c = response_cache_new(4096);
+    const struct response_key old = key_of(1, "", 5), key = key_of(2, "", 5);
+    char text[401] = "";
+    memset(text, 'x', sizeof text - 1);
+    store(c, &old, text);
+    store(c, &key, text);
+    const size_t before = response_cache_get_counters(c).bytes;
+    struct shared_body *body = response_cache_look_up(c, &key, NOW)->shared_body;
+    shared_body_set_compressed(body, shared_body_new(str_make(text, 300)));
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(response_cache_look_up(c, &key, NOW));
+        assert_int_equal(response_cache_get_counters(c).bytes, before + 300);
+    }
+    assert_int_equal(response_cache_get_counters(c).entries, 2);
+    response_cache_free(c);
+
+    c = response_cache_new(4096);
+    store(c, &old, text);
+    store(c, &key, text);
+    static char large[4000];
+    shared_body_set_compressed(response_cache_look_up(c, &key, NOW)->shared_body,
+                               shared_body_new(str_make(large, sizeof large)));
+    assert_non_null(response_cache_look_up(c, &key, NOW)); /* evicts `old`, but not itself */
+    assert_int_equal(response_cache_get_counters(c).entries, 1);
+    assert_null(response_cache_look_up(c, &old, NOW));
+    response_cache_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,10 +258,11 @@ int main(void)
         cmocka_unit_test(requests_of_a_repeated_cycle_are_all_stored),
         cmocka_unit_test(newer_revision_replaces_an_entry_at_once),
         cmocka_unit_test(every_part_of_the_key_distinguishes_requests),
-        cmocka_unit_test(entry_is_valid_from_its_storing_to_its_expiry),
+        cmocka_unit_test(entry_is_valid_from_when_it_is_stored_until_it_expires),
         cmocka_unit_test(evicts_the_least_recently_used_entry),
         cmocka_unit_test(body_outlives_its_entry),
         cmocka_unit_test(oversized_response_is_not_stored),
+        cmocka_unit_test(compressed_body_counts_and_evicts_older_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

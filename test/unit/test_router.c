@@ -1,4 +1,4 @@
-/* The router: mounts, templates, methods, unknown paths and secret addresses. */
+/* Tests the router: mounts, route templates, methods, unknown paths, and URLs that contain secrets. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -69,7 +69,7 @@ static void look_up(enum http_method method, const char *path, const char *accep
     r.arena = arena;
     r.field[FIELD_ACCEPT] = str_from_cstr(accept);
     r.field[FIELD_ORIGIN] = str_from_cstr(origin);
-    router_find(&router, &r);
+    router_find_route(&router, &r);
     assert_int_equal(r.step(&r), NEXT_DONE);
 }
 

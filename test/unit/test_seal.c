@@ -1,4 +1,4 @@
-/* Sealing: encryption, decryption only at the same place, and validation of the key file. */
+/* Tests sealing: encryption, decryption only at the same place, and validation of the key file. */
 #include "unit.h"
 
 #include "lib/temp_db.h"
@@ -63,11 +63,11 @@ static struct seal_place place_of(int64_t author, int api, const char *account, 
 
 static struct seal_keys *new_keys(void)
 {
-    assert_int_equal(seal_create_key_file(path, &error), OK);
+    assert_int_equal(seal_create_key_file(path, path, &error), OK);
     return open_keys();
 }
 
-static void decrypts_only_at_its_place(void **state)
+static void sealed_bytes_decrypt_only_at_their_place(void **state)
 {
     struct seal_keys *keys = new_keys();
     struct buf sealed, again;
@@ -96,7 +96,7 @@ static void decrypts_only_at_its_place(void **state)
     seal_keys_close(keys);
 }
 
-static void rejects_changed_and_truncated_bytes(void **state)
+static void changed_and_truncated_bytes_are_rejected(void **state)
 {
     struct seal_keys *keys = new_keys();
     struct buf sealed;
@@ -134,7 +134,7 @@ static void creates_key_file_once_for_its_owner(void **state)
     assert_int_equal(stat(path, &is), 0);
     assert_int_equal(is.st_mode & 0777, 0600);
     read_file(first, sizeof first);
-    assert_int_equal(seal_create_key_file(path, &error), ERR_EXISTS);
+    assert_int_equal(seal_create_key_file(path, path, &error), ERR_EXISTS);
     assert_non_null(strstr(error.text, "already exists"));
     read_file(second, sizeof second);
     assert_string_equal(first, second);
@@ -276,8 +276,8 @@ static void without_key_file_nothing_is_sealed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(decrypts_only_at_its_place, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rejects_changed_and_truncated_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sealed_bytes_decrypt_only_at_their_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(changed_and_truncated_bytes_are_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(creates_key_file_once_for_its_owner, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rejects_invalid_key_file_with_a_reason, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ignores_blanks_and_comments, set_up, tear_down),

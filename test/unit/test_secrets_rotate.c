@@ -1,5 +1,5 @@
-/* Key rotation: reseals all accounts page by page. Interrupted at any point, all tokens remain readable,
- * and the next rotation completes. */
+/* Tests key rotation, which reseals all accounts page by page. If it is interrupted at any point, all tokens
+ * remain readable, and the next rotation completes. */
 #include "unit.h"
 
 #include "lib/crash.h"

@@ -1,4 +1,5 @@
-/* http/shared_body: small bodies in memory, large ones in sealed files, and the fallback without descriptors.
+/* Tests shared bodies: small ones in memory, large ones in sealed files, and large ones in memory if no
+ * descriptor is free.
  */
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-/* Runs with the simulated source: which posts get readings, and reproducibility. */
+/* Tests runs with the simulated source: which posts get readings, and that equal runs give equal readings. */
 #include "refresh/simulated.h"
 
 #include "base/clock.h"

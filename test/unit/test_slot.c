@@ -1,5 +1,5 @@
-/* When a run is due: hours, clock changes, jitter. */
-#include "refresh/slot.h"
+/* Tests when a run is due: each hour, after clock changes, and with jitter. */
+#include "refresh/schedule.h"
 
 #include "base/clock.h"
 #include "store/model.h"
@@ -58,14 +58,14 @@ static void clock_changes_repeat_and_miss_no_run(void **state)
     int64_t last = TIME_NONE;
     assert_int_equal(count_runs(&hourly, AT(0, 0), AT(24, 0), &last), 25);
     assert_int_equal(last, AT(23, 55));
-    /* Back by an hour: the run of that hour is not repeated. */
+    /* The clock is set back by an hour: the run of that hour is not repeated. */
     assert_int_equal(count_runs(&hourly, AT(23, 0), AT(24, 55), &last), 0);
     assert_int_equal(count_runs(&hourly, AT(24, 55), AT(25, 0), &last), 1);
-    /* Forward by five hours, then by ten years: one run each. */
+    /* The clock is set forward by five hours, then by ten years: each time, one run is due. */
     assert_int_equal(count_runs(&hourly, AT(30, 0), AT(30, 55), &last), 1);
     const int64_t years = 3652 * DAY_MS;
     assert_int_equal(count_runs(&hourly, AT(31, 0) + years, AT(31, 55) + years, &last), 1);
-    /* The clock is set back by those years: runs do not pause for ten years. */
+    /* The clock is set back by the ten years: runs continue every hour. */
     assert_int_equal(count_runs(&hourly, AT(31, 0), AT(31, 55), &last), 1);
     assert_int_equal(last, AT(31, 0));
 }
@@ -127,12 +127,12 @@ static void interval_of_simulated_source_replaces_hour_and_jitter(void **state)
 {
     (void)state;
     struct config config = {.refresh = {.minute = 55, .jitter_s = 100, .interval_s = 10}};
-    const struct slot_rule rule = slot_rule_of(&config, 3);
+    const struct slot_rule rule = refresh_slot_rule(&config, 3);
     assert_false(slot_is_due(&rule, AT(1, 0) + 9999, AT(1, 0)));
     assert_true(slot_is_due(&rule, AT(1, 0) + 10000, AT(1, 0)));
     config.refresh.interval_s = 0;
-    assert_int_equal(slot_rule_of(&config, 3).period_ms, HOUR_MS);
-    assert_int_equal(slot_rule_of(&config, 3).jitter_ms, 100000);
+    assert_int_equal(refresh_slot_rule(&config, 3).period_ms, HOUR_MS);
+    assert_int_equal(refresh_slot_rule(&config, 3).jitter_ms, 100000);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* The external sort compared with qsort(), with buffers small enough that runs are merged over several
+/* Compares the external sort with qsort(), with buffers so small that sorted runs are merged over several
  * levels. */
 #include "import/sorter.h"
 

@@ -1,5 +1,5 @@
-/* Runs with the source `spool`, starting from states that only a crash, a stop or a manipulated directory
- * causes. */
+/* Tests runs with the source `spool` that begin in a state that only a crash, a stop or a manipulated
+ * directory causes. */
 #include "refresh/spool.h"
 #include "refresh/spool_import.h"
 
@@ -218,7 +218,7 @@ static void stopped_run_leaves_the_rest_to_the_next(void **state)
 {
     (void)state;
     const struct refresh_options options = {.config = &r.config,
-                                            .rules = step_rules_configured(&r.config),
+                                            .rules = step_rules_from_config(&r.config),
                                             .sources = {{&spool_source}},
                                             .cause = CAUSE_COMMAND,
                                             .stop = &stop};

@@ -19,7 +19,8 @@
 
 #include <cmocka.h>
 
-/* Kills at every change; with AddressSanitizer, which is several times as slow, only at every fifth. */
+/* Kills the run at every change of a file, or only at every fifth with AddressSanitizer, which is several
+ * times as slow. */
 #ifdef __SANITIZE_ADDRESS__
 enum { STRIDE = 5 };
 #else
@@ -171,13 +172,13 @@ static int run_spool(void *ctx)
     struct world *w = ctx;
     struct refresh_report report;
     const struct refresh_options options = {.config = &w->config,
-                                            .rules = step_rules_configured(&w->config),
+                                            .rules = step_rules_from_config(&w->config),
                                             .sources = {{&spool_source}},
                                             .cause = CAUSE_COMMAND};
     return refresh_run(&options, &report) != OK || report.state == RUN_FAILED;
 }
 
-/* The files of all directories, and the content of the report. */
+/* Appends the names of the files in all directories, and the content of the report. */
 static void dump_spool(const struct world *w, struct buf *out)
 {
     static const char *const places[] = {"", "/done", "/bad"};
@@ -251,7 +252,7 @@ static bool crash_and_go_on(int at, const struct buf *expected)
     return end == CRASH_KILLED;
 }
 
-static void crash_before_any_change_does_not_affect_the_result(void **state)
+static void crash_before_each_change_does_not_affect_the_result(void **state)
 {
     (void)state;
     struct buf expected;
@@ -273,7 +274,7 @@ static void overtake(void *ctx)
     struct world *w = ctx;
     struct refresh_report report;
     const struct refresh_options options = {.config = &w->config,
-                                            .rules = step_rules_configured(&w->config),
+                                            .rules = step_rules_from_config(&w->config),
                                             .sources = {{&spool_source}},
                                             .cause = CAUSE_COMMAND};
     char path[128];
@@ -311,7 +312,7 @@ static bool sleep_and_go_on(int at, const struct buf *expected, int *overtaken)
     return end == CRASH_KILLED;
 }
 
-static void process_suspended_before_any_change_does_not_affect_the_result(void **state)
+static void process_suspended_before_each_change_does_not_affect_the_result(void **state)
 {
     (void)state;
     struct buf expected;
@@ -328,8 +329,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uninterrupted_run_has_expected_result),
-        cmocka_unit_test(crash_before_any_change_does_not_affect_the_result),
-        cmocka_unit_test(process_suspended_before_any_change_does_not_affect_the_result),
+        cmocka_unit_test(crash_before_each_change_does_not_affect_the_result),
+        cmocka_unit_test(process_suspended_before_each_change_does_not_affect_the_result),
     };
     return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
 }

@@ -1,5 +1,5 @@
-/* The step engine on a database: counts, baselines, rejections, replays and finalizing, with examples
- * computed by hand. */
+/* Tests the step engine on a database with examples computed by hand: counts, baselines, rejections, replays
+ * and finalizing. */
 #include "lib/steps.h"
 
 #include "base/clock.h"
@@ -85,8 +85,9 @@ static void reading_without_views_changes_no_time(void **state)
     /* The same reading again changes nothing; one older than the last reading of views is rejected. */
     apply_one(TEST_DAY + 3 * H, likes);
     assert_int_equal(result.videos_changed, 0);
+    assert_int_equal(result.unchanged, 1);
     assert_int_equal(refusal_of(TEST_DAY + H, LATER, likes), REJECTION_STALE);
-    /* In one step with a reading of views, the views are applied. */
+    /* If a reading of views is in the same step, the views are applied. */
     struct video w = make_video(&a, 2, TEST_DAY);
     add_post(&w, PLATFORM_FACEBOOK, TEST_DAY);
     struct reading both[] = {views_of(&w, 100), on(PLATFORM_FACEBOOK, likes)};
@@ -174,7 +175,7 @@ static void baseline_and_ordinary_reading_in_one_step(void **state)
     assert_int_equal(load(&v).baseline, 50);
     assert_int_equal(load(&v).views, 180);
     assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 130);
-    /* An ordinary reading below the baseline is no gain. */
+    /* An ordinary reading below the baseline causes no gain. */
     struct reading s[] = {baseline_of(&v, 500), views_of(&v, 400)};
     apply(TEST_DAY + 3 * H, s, 2);
     assert_int_equal(load(&v).baseline, 370);
@@ -225,6 +226,17 @@ static void readings_are_rejected_exactly_beyond_the_limits(void **state)
     /* The first of two reasons is reported. */
     assert_int_equal(refusal_of(TEST_DAY - 1, TEST_DAY - 2 * H, r), REJECTION_FUTURE);
     assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
+}
+
+/* An operator can remove a video while a refresh run has readings of it. */
+static void reading_of_a_removed_video_is_rejected(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    struct reading r = views_of(&v, 1);
+    r.video_row++;
+    assert_int_equal(refusal_of(TEST_DAY, LATER, r), REJECTION_UNKNOWN_POST);
 }
 
 static void rejections_have_their_texts(void **state)
@@ -367,7 +379,7 @@ static void video_that_is_not_viral_is_below_its_threshold(void **state)
     assert_int_equal(events_of(&a).n, 1); /* milestone 1,000 */
 }
 
-/* The hash table grows for a step with many videos; a small step afterwards works. */
+/* A step with many videos makes the hash table grow. A small step afterwards must still be correct. */
 static void step_applies_to_a_thousand_videos(void **state)
 {
     (void)state;
@@ -403,6 +415,7 @@ int main(void)
         STEP_TEST(baseline_and_ordinary_reading_in_one_step),
         STEP_TEST(only_milestones_above_the_baseline_cause_events),
         STEP_TEST(readings_are_rejected_exactly_beyond_the_limits),
+        STEP_TEST(reading_of_a_removed_video_is_rejected),
         STEP_TEST(rejections_have_their_texts),
         STEP_TEST(rejected_readings_change_nothing),
         STEP_TEST(replayed_step_changes_nothing),

@@ -28,7 +28,8 @@ static void viral_at_exactly_the_threshold(void **state)
     assert_int_equal(now.viral.threshold, 10000);
     assert_int_equal(now.viral.median, COUNT_NONE);
     struct seen_events e = events_of(&a);
-    assert_int_equal(e.n, 3); /* 1,000; then 10,000 (a milestone first on a tie), viral */
+    assert_int_equal(e.n, 3); /* the milestone 1,000; then the milestone 10,000 and going viral at 10,000,
+                                 with the milestone first */
     assert_int_equal(e.e[1].type, EVENT_MILESTONE_REACHED);
     assert_int_equal(e.e[1].value, 10000);
     assert_int_equal(e.e[2].type, EVENT_WENT_VIRAL);
@@ -89,7 +90,7 @@ static void only_videos_old_enough_are_compared(void **state)
     struct author a = make_author(1);
     const int64_t at = TEST_DAY + H;
     for (uint64_t i = 0; i < 5; i++) {
-        /* At `at` the fifth video is one millisecond too young. */
+        /* When the step is applied, the fifth video is one millisecond too young. */
         struct video old = make_video(&a, 10 + i, at - 7 * (int64_t)D + (i == 4));
         apply_one(TEST_DAY - D, views_of(&old, 100));
     }
@@ -102,7 +103,7 @@ static void only_videos_old_enough_are_compared(void **state)
     assert_int_equal(load(&v).viral.median, 100);
 }
 
-/* First readings of the same step are compared too. */
+/* A video is also compared with videos that get their first reading in the same step. */
 static void first_readings_of_the_same_step_are_compared(void **state)
 {
     (void)state;
@@ -122,7 +123,7 @@ static void first_readings_of_the_same_step_are_compared(void **state)
     assert_int_equal(load(&videos[5]).viral.median, 3000);
 }
 
-/* The minimum age is inclusive, also for first readings of the same step. */
+/* A video of exactly the minimum age is compared, even if its first reading is in the same step. */
 static void first_reading_at_exactly_the_minimum_age_is_compared(void **state)
 {
     (void)state;
@@ -153,7 +154,7 @@ static void threshold_equal_to_the_views_is_not_stored(void **state)
     assert_int_equal(load(&w).viral.compared, 5);
 }
 
-/* The comparison uses the views after the step. */
+/* The comparison uses the views that the other videos have after the step. */
 static void comparison_uses_the_views_of_the_same_step(void **state)
 {
     (void)state;
@@ -190,11 +191,11 @@ static void only_the_newest_videos_are_compared(void **state)
     assert_int_equal(load(&v).viral.compared, 5);
     assert_int_equal(load(&v).viral.median, 6000); /* of 4,000 … 8,000 */
     apply_one(TEST_DAY, views_of(&videos[7], 8001));
-    assert_int_equal(load(&videos[7]).viral.median,
-                     5000); /* of 3,000 … 7,000: a sixth video replaces the video itself */
+    /* The median of 3,000 … 7,000, because a sixth video replaces the video itself. */
+    assert_int_equal(load(&videos[7]).viral.median, 5000);
     apply_one(TEST_DAY, views_of(&videos[0], 1001));
-    assert_int_equal(load(&videos[0]).viral.median,
-                     6000); /* the video is not among the newest: of 4,000 … 8,000 */
+    /* The median of 4,000 … 8,000, because the video itself is not among the newest five. */
+    assert_int_equal(load(&videos[0]).viral.median, 6000);
 }
 
 static void video_without_a_gain_does_not_go_viral(void **state)
@@ -212,7 +213,7 @@ static void video_without_a_gain_does_not_go_viral(void **state)
     }
     apply_one(TEST_DAY + H, views_of(&v, 19999));
     assert_int_equal(load(&v).went_viral_at, TIME_NONE);
-    /* The new threshold of 10,000 is below the views: the stored one stays. */
+    /* The new threshold of 10,000 is below the views, so the stored one stays. */
     assert_int_equal(load(&v).viral.threshold, 20000);
     apply_one(TEST_DAY + 2 * H, views_of(&v, 20000));
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);

@@ -68,6 +68,16 @@ static void check_invariants(void)
                                "SELECT count(*) FROM videos v WHERE views <> baseline + "
                                "ifnull((SELECT sum(gained) FROM daily d WHERE d.video_id = v.id), 0)"),
                      0);
+    /* The gains of the videos on each day, and their baselines, are those of the platforms. */
+    assert_int_equal(
+        query_i64(db.path, "SELECT count(*) FROM (SELECT day, sum(gained) AS g FROM (SELECT day, gained "
+                           "FROM daily UNION ALL SELECT -2147483648, baseline FROM videos) GROUP BY day) d "
+                           "FULL JOIN (SELECT day, sum(gained) AS g FROM author_daily GROUP BY day) p "
+                           "ON p.day = d.day WHERE ifnull(d.g, 0) <> ifnull(p.g, 0)"),
+        0);
+    /* A platform has gained the views of its posts. */
+    assert_int_equal(
+        query_i64(db.path, "SELECT abs(sum(gained) - (SELECT sum(views) FROM videos)) FROM author_daily"), 0);
     assert_int_equal(
         query_i64(db.path, "SELECT count(*) FROM videos WHERE went_viral_at IS NULL AND views >= threshold"),
         0);

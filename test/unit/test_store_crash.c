@@ -146,7 +146,7 @@ static void reported_commit_survives_kill(void **state)
 
 enum { SECTOR = 512, IMAGE_MAX = 1 << 20 };
 
-/* A file as the machine sees it, and its synced content. */
+/* A file: its current content, and its content at the last sync. */
 struct image {
     char path[128];
     unsigned char synced[IMAGE_MAX];
@@ -178,7 +178,8 @@ static void write_torn(const struct image *image, const char *to)
 {
     static unsigned char now[IMAGE_MAX];
     size_t len = load(image->path, now);
-    int mode = rand_r(&disk.seed) % 4; /* 0: all old, 1: all new, else per sector */
+    /* 0: all sectors are old; 1: all are new; otherwise random for each sector. */
+    int mode = rand_r(&disk.seed) % 4;
     FILE *f = fopen(to, "wb");
     CHECK(f);
     if (mode == 0)
@@ -277,7 +278,8 @@ static int64_t visible_views(void)
     return views;
 }
 
-/* No connection sees the step before the log is synced. The WAL index is published at the barrier. */
+/* Asserts that no connection sees the step before the log is synced. SQLite makes a commit visible at the
+ * memory barrier of the WAL index. */
 static int on_order_op(void *ctx, enum shim_op op, enum shim_file file, const char *path)
 {
     (void)ctx;

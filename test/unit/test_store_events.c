@@ -1,4 +1,5 @@
-/* Events: increasing ids, pages in both directions, bounded scans of filters. */
+/* Tests events: their increasing ids, pages in both directions, and filters that scan a bounded number of
+ * events. */
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
@@ -66,6 +67,12 @@ static bool on_event(void *ctx, const struct event *e, const struct video_ref *v
     assert_int_equal(uuid_cmp(&v->id, &expected->id), 0);
     assert_true(str_eq(v->title, expected->title));
     assert_null(v->thumbnail_url.p);
+    assert_int_equal(v->post_count, expected->post_count);
+    for (size_t i = 0; i < v->post_count; i++) {
+        assert_int_equal(v->posts[i].platform, expected->posts[i].platform);
+        assert_true(str_eq(v->posts[i].post_id, expected->posts[i].post_id));
+        assert_true(str_eq(v->posts[i].url, expected->posts[i].url));
+    }
     assert_true(expected == &video ? str_eq(b->title, STR("Book 1")) : b->title.p == NULL);
     page->events[page->count++] = *e;
     return page->count != page->stop_after;
@@ -178,8 +185,7 @@ static void filter_scans_a_bounded_number_of_rows(void **state)
     static struct page page;
     struct events_query q = all_of(&author);
     int found = 0, slices = 0, expected = 0;
-    q.has_type = true;
-    q.type = EVENT_WENT_VIRAL;
+    q.types = 1u << EVENT_WENT_VIRAL;
     q.occurred_after = events[50].occurred_at;
     q.scan_limit = 13;
     for (int i = 0; i < EVENTS; i++)
@@ -346,15 +352,16 @@ static void ids_increase_when_the_clock_is_set_back(void **state)
 static int64_t feed_rev_of(uint64_t key)
 {
     struct store_read read = temp_db_read(&t);
-    struct key_owner owner;
+    struct key_owner owner = {.version = 0};
     uint8_t hash[KEY_HASH_LEN];
     hash_of(key, hash);
-    assert_int_equal(store_find_key(&read, hash, &owner), NEXT_MORE);
+    assert_int_equal(store_resolve_key(&read, hash, &owner), NEXT_MORE);
     assert_int_equal(read.err, OK);
     return owner.feed_rev;
 }
 
-/* Increase of the author's feed revision since the last call. The other author's must not change. */
+/* Returns the increase of the author's feed revision since the last call. Asserts that the other author's
+ * revision has not changed. */
 static int64_t growth(void)
 {
     static int64_t last, last_of_other;

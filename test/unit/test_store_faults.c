@@ -1,12 +1,12 @@
-/* The store on a file system that fails at the n-th operation, for every n: a clear error, no partial write,
- * and success after the fault. Also damage in the file. */
+/* Runs the store on a file system that fails at the n-th operation, for every n: there must be a clear error,
+ * no partial write, and success after the fault. Also tests damaged files. */
 #include "lib/shim_vfs.h"
 #include "lib/temp_db.h"
 #include "lib/whole_step.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "store/handle.h"
+#include "store/sqlite/sqlite_store.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -86,13 +86,13 @@ static void fail_every_write(int code, enum err expected, bool for_ever)
             break;
         }
         assert_int_equal(err, expected);
-        assert_false(db_in_transaction(&t.w->db));
+        assert_false(sql_in_transaction(t.w->sql));
         assert_int_equal(whole_views(t.path), views - 1);
         assert_int_equal(write_step(t.w, views), OK);
         assert_int_equal(whole_views(t.path), views);
     }
     assert_false(f.failed);
-    assert_true(f.seen > 5); /* pages of the log, and its sync */
+    assert_true(f.seen > 5); /* the step writes several pages of the log and syncs it */
 }
 
 static void full_disk_during_a_step_loses_nothing(void **state)
@@ -166,13 +166,13 @@ static void fail_every_read(int code, enum err expected, bool for_ever)
         struct fault f = {.ops = READS, .nth = n, .code = code, .for_ever = for_ever};
         int rows = 0;
         struct store *s = temp_db_open(&t, STORE_READ);
-        (void)sqlite3_db_release_memory(s->db.handle); /* so that every page is read */
+        (void)sqlite3_db_release_memory(sqlite_db_of(s)->handle); /* so that every page is read */
         shim_hook(on_op, &f);
         enum err err = read_all(s, &rows);
         shim_hook(NULL, NULL);
         assert_int_equal(err, f.failed ? expected : OK);
         assert_true(f.failed <= 3); /* no endless retries */
-        assert_false(db_in_transaction(&s->db));
+        assert_false(sql_in_transaction(s->sql));
         rows = 0;
         assert_int_equal(read_all(s, &rows), OK);
         assert_int_equal(rows, 3);
@@ -226,7 +226,8 @@ static void repeated_failure_is_logged_once_a_second(void **state)
     log_set(LOG_INFO, LOG_TEXT);
     for (int i = 0; i < 100; i++) {
         struct fault f = {.ops = READS, .nth = 1, .code = SQLITE_IOERR_READ, .for_ever = true};
-        assert_int_equal(write_step(t.w, i + 2), OK); /* so that the reader reads again */
+        /* Changes the database, so that the reader reads its pages again. */
+        assert_int_equal(write_step(t.w, i + 2), OK);
         shim_hook(on_op, &f);
         assert_int_equal(read_all(t.r, &rows), ERR_IO);
         shim_hook(NULL, NULL);
@@ -381,7 +382,7 @@ static void commit_rolls_back_if_it_cannot_save_event_ids(void **state)
                      NULL, NULL),
         SQLITE_OK);
     assert_int_equal(write_step(t.w, 2), ERR_INVALID);
-    assert_false(db_in_transaction(&t.w->db));
+    assert_false(sql_in_transaction(t.w->sql));
     assert_int_equal(whole_views(t.path), 1);
     assert_int_equal(sqlite3_exec(db, "DROP TRIGGER no", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);

@@ -1,11 +1,11 @@
-/* SQLite's n-th allocation fails, once or from then on: an error and no partial write. Our own allocations
- * are not tested: they end the process. */
+/* Makes SQLite's n-th allocation fail, alone or with all later ones: there must be an error and no partial
+ * write. Our own allocations are not tested, because they abort the process. */
 #include "lib/temp_db.h"
 #include "lib/whole_step.h"
 
 #include "base/log.h"
-#include "store/handle.h"
-#include "store/migrations.h"
+#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/migrations.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ static void install(void)
     methods.xMalloc = failing_malloc;
     methods.xRealloc = failing_realloc;
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &methods), SQLITE_OK);
-    /* No preallocated memory, so that everything allocates. */
+    /* Disables SQLite's preallocated memory, so that each use of memory is an allocation that can fail. */
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK);
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0), SQLITE_OK);
 }
@@ -108,7 +108,7 @@ static enum err read_all(struct store *s)
     return read.err;
 }
 
-/* A new connection for each n, because it has to allocate its pages. */
+/* Opens a new connection for each n, because only a new connection has to allocate its pages. */
 static int read_without_memory(bool ever)
 {
     int n;
@@ -147,7 +147,7 @@ static int write_without_memory(bool ever)
         int failed = failures;
         fail_at(0, false);
         assert_true(err == ERR_NOMEM || (err == OK && (!failed || !ever)));
-        assert_false(db_in_transaction(&s->db));
+        assert_false(sql_in_transaction(s->sql));
         if (!err)
             views++;
         assert_int_equal(whole_views(t.path), views);

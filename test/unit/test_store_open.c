@@ -1,7 +1,7 @@
-/* Opening and migrating: creation, rejection, and error texts. */
+/* Tests opening, creating and migrating databases, and the error texts for databases that are rejected. */
 #include "lib/temp_db.h"
 
-#include "store/migrations.h"
+#include "store/sqlite/migrations.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -185,7 +185,8 @@ static void schema_12_renames_columns_and_keeps_rows(void **state)
         "INSERT INTO refresh_runs (cause, holder, started_at, finished_at, outcome, why) VALUES"
         " (0, 'h', 5, 6, 0, NULL), (1, 'h', 7, 8, 2, 'no network'), (0, 'h', 9, NULL, NULL, NULL);"
         "INSERT INTO platform_posts (platform, post_id, asked_at) VALUES (1, 'p', 77);"
-        "INSERT INTO platform_limits (api, name, value) VALUES (2, 'behind', 1), (2, 'units', 9);";
+        "INSERT INTO platform_limits (api, name, value) VALUES (2, 'behind', 1), (2, 'answered', 5), (2, "
+        "'units', 9);";
     struct error error = {0};
     int applied;
     apply_migrations(11, rows);
@@ -201,7 +202,8 @@ static void schema_12_renames_columns_and_keeps_rows(void **state)
         3);
     assert_int_equal(run_sql(t.path, "SELECT requested_at FROM platform_posts"), 77);
     assert_int_equal(run_sql(t.path, "SELECT value FROM platform_limits WHERE name = 'backlog'"), 1);
-    assert_int_equal(run_sql(t.path, "SELECT count(*) FROM platform_limits"), 2);
+    assert_int_equal(run_sql(t.path, "SELECT value FROM platform_limits WHERE name = 'last_success'"), 5);
+    assert_int_equal(run_sql(t.path, "SELECT count(*) FROM platform_limits"), 3);
     assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
@@ -234,13 +236,61 @@ static void concurrent_processes_apply_each_migration_once(void **state)
 
 /* --- rejected databases --- */
 
-static void rejects_a_newer_database(void **state)
+static void rejects_a_newer_incompatible_database(void **state)
 {
     (void)state;
+    static const char *const values[] = {"999", "'12'", "x'01'", "0", "-1", "1.0"};
     migrate();
     run_sql(t.path, "PRAGMA user_version = 999");
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char sql[96];
+        (void)snprintf(sql, sizeof sql, "UPDATE meta SET value = %s WHERE key = 'compatible_since'",
+                       values[i]);
+        run_sql(t.path, sql);
+        assert_refused(ERR_VERSION, "has schema version 999, newer than");
+    }
+    run_sql(t.path, "DELETE FROM meta WHERE key = 'compatible_since'");
     assert_refused(ERR_VERSION, "has schema version 999, newer than");
+    run_sql(t.path, "DROP TABLE meta");
+    assert_refused(ERR_INTERNAL, "does not match its schema version");
     assert_int_equal(run_sql(t.path, "PRAGMA user_version"), 999);
+}
+
+/* A newer release has applied additive migrations: this binary uses the database and leaves its schema. */
+static void uses_a_newer_compatible_database(void **state)
+{
+    (void)state;
+    int applied = -1;
+    struct error error = {0};
+    migrate();
+    run_sql(t.path, "ALTER TABLE authors ADD COLUMN newer TEXT");
+    run_sql(t.path, "PRAGMA user_version = 999");
+    assert_int_equal(store_migrate(t.path, &applied, &error), OK);
+    assert_int_equal(applied, 0);
+    assert_int_equal(store_create(t.path, &applied, &error), OK);
+    assert_int_equal(applied, 0);
+    assert_int_equal(try_open(STORE_READ, &error), OK);
+    assert_int_equal(try_open(STORE_WRITE, &error), OK);
+    assert_int_equal(run_sql(t.path, "PRAGMA user_version"), 999);
+}
+
+/* The row "compatible_since" must contain the number of the last migration that is not additive. */
+static void migrating_records_the_oldest_compatible_version(void **state)
+{
+    (void)state;
+    int breaking = 0, applied;
+    struct error error = {0};
+    for (int i = 0; i < schema_migration_count; i++)
+        if (!schema_migrations[i].is_additive)
+            breaking = schema_migrations[i].version;
+    assert_false(schema_migrations[0].is_additive);
+    migrate();
+    assert_int_equal(run_sql(t.path, "SELECT value FROM meta WHERE key = 'compatible_since'"), breaking);
+    /* Version 0.1.0 did not write the row "compatible_since". */
+    (void)unlink(t.path);
+    apply_migrations(11, "");
+    assert_int_equal(store_migrate(t.path, &applied, &error), OK);
+    assert_int_equal(run_sql(t.path, "SELECT value FROM meta WHERE key = 'compatible_since'"), breaking);
 }
 
 static void open_rejects_an_older_database(void **state)
@@ -428,7 +478,7 @@ static void copy_of_a_written_database_is_consistent(void **state)
     assert_non_null(strstr(error.text, "copy.db"));
     assert_int_equal(close(open(copy.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
     test_begin(&t);
-    struct author late = add_author(&t, 2); /* uncommitted, so not in the copy */
+    struct author late = add_author(&t, 2); /* not committed, so it must not be in the copy */
     if (store_copy(t.path, copy.path, &error))
         fail_msg("%s", error.text);
     test_commit(&t);
@@ -448,7 +498,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(migrating_schema_5_keeps_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(schema_12_renames_columns_and_keeps_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(concurrent_processes_apply_each_migration_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rejects_a_newer_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_a_newer_incompatible_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(uses_a_newer_compatible_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(migrating_records_the_oldest_compatible_version, set_up, tear_down),
         cmocka_unit_test_setup_teardown(open_rejects_an_older_database, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rejects_and_preserves_a_foreign_database, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rejects_a_file_that_is_not_a_database, set_up, tear_down),

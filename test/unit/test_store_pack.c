@@ -1,8 +1,8 @@
-/* The packed columns: round trips, and rejection of bytes that packing would not have written. */
+/* Tests the packed columns: unpacking returns what was packed, and rejects bytes that packing would not have
+ * written. */
 #include "lib/random.h"
 
 #include "store/pack.h"
-#include "store/recent.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Numbers of every length, and the ends of the range. */
+/* Returns a random count: numbers of every length, and the ends of the range. */
 static int64_t random_count(void)
 {
     switch (random_u64() % 8) {
@@ -117,62 +117,19 @@ static void milestones_round_trip(void **state)
     }
 }
 
-/* Days with a gain, up to four weeks apart. */
-static struct recent_days random_recent(void)
-{
-    struct recent_days recent = {.known = true};
-    int32_t date = (int32_t)(random_u64() % 40000) - 1000;
-    const uint64_t far = random_u64() % 3;
-    for (uint64_t n = random_u64() % 20; n; n--) {
-        date += (int32_t)(far && random_u64() % 6 == 0 ? random_u64() % 28 : random_u64() % (2 + far));
-        recent_add(&recent, date, (int64_t)(random_u64() >> (12 + random_u64() % 51)));
-    }
-    return recent;
-}
-
-static void assert_same_recent(const struct recent_days *a, const struct recent_days *c)
-{
-    assert_int_equal(a->known, c->known);
-    assert_int_equal(a->count, c->count);
-    for (size_t i = 0; i < a->count; i++) {
-        assert_int_equal(a->days[i].date, c->days[i].date);
-        assert_int_equal(a->days[i].gained, c->days[i].gained);
-        assert_int_equal(a->days[i].gained_total, c->days[i].gained_total);
-    }
-}
-
-static void recent_days_round_trip(void **state)
-{
-    (void)state;
-    size_t counts[RECENT_DAYS + 1] = {0};
-    for (int round = 0; round < 5000; round++) {
-        struct recent_days in = random_recent(), out;
-        assert_true(in.known && recent_is_sound(&in));
-        counts[in.count]++;
-        buf_reset(&b, 65536);
-        pack_recent(&b, &in);
-        assert_true(unpack_recent(buf_str(&b), &out));
-        assert_same_recent(&in, &out);
-    }
-    for (size_t i = 0; i <= RECENT_DAYS; i++)
-        assert_true(counts[i] > 10);
-}
-
-enum column { POSTS, MILESTONES, RECENT };
+enum column { POSTS, MILESTONES };
 
 /* A heap copy of exactly this size, so that AddressSanitizer detects a read past the end. */
 static bool accepted(const char *p, size_t len, enum column column)
 {
     struct post post_room[PLATFORM_COUNT];
     struct milestone milestone_room[MILESTONES_MAX];
-    struct recent_days recent_room;
     size_t count;
     char *copy = malloc(len ? len : 1);
     memcpy(copy, p, len);
     struct str packed = str_make(copy, len);
-    bool ok = column == POSTS        ? unpack_posts(packed, post_room, &count)
-              : column == MILESTONES ? unpack_milestones(packed, milestone_room, &count)
-                                     : unpack_recent(packed, &recent_room);
+    bool ok = column == POSTS ? unpack_posts(packed, post_room, &count)
+                              : unpack_milestones(packed, milestone_room, &count);
     free(copy);
     return ok;
 }
@@ -190,15 +147,6 @@ static void pack_an_example(void)
     pack_posts(&b, posts, 2);
 }
 
-static void pack_example_days(void)
-{
-    struct recent_days recent = {.known = true};
-    for (int32_t i = 0; i < 12; i++)
-        recent_add(&recent, 20000 + i * 5 / 4, 1000 * i * i);
-    buf_reset(&b, 65536);
-    pack_recent(&b, &recent);
-}
-
 static void rejects_truncated_and_extended_columns(void **state)
 {
     (void)state;
@@ -214,11 +162,6 @@ static void rejects_truncated_and_extended_columns(void **state)
         assert_false(accepted(b.p, len, MILESTONES));
     buf_append_char(&b, 0);
     assert_false(accepted(b.p, b.len, MILESTONES));
-    pack_example_days();
-    for (size_t len = 1; len < b.len; len++)
-        assert_false(accepted(b.p, len, RECENT));
-    buf_append_char(&b, 0);
-    assert_false(accepted(b.p, b.len, RECENT));
 }
 
 /* A column with a flipped byte is rejected, or packs to the same bytes again. */
@@ -237,28 +180,6 @@ static void flipped_byte_is_rejected_or_round_trips(void **state)
         if (unpack_posts(str_make(copy, len), posts, &count)) {
             buf_reset(&b, 65536);
             pack_posts(&b, posts, count);
-            assert_int_equal(b.len, len);
-            assert_memory_equal(b.p, copy, len);
-        }
-        free(copy);
-    }
-}
-
-static void flipped_byte_in_days_is_rejected_or_round_trips(void **state)
-{
-    (void)state;
-    for (int round = 0; round < 20000; round++) {
-        struct recent_days recent;
-        pack_example_days();
-        for (uint64_t n = 1 + random_u64() % 3; n; n--)
-            b.p[random_u64() % b.len] = (char)random_u64();
-        size_t len = b.len;
-        char *copy = malloc(len);
-        memcpy(copy, b.p, len);
-        if (unpack_recent(str_make(copy, len), &recent)) {
-            assert_true(recent_is_sound(&recent));
-            buf_reset(&b, 65536);
-            pack_recent(&b, &recent);
             assert_int_equal(b.len, len);
             assert_memory_equal(b.p, copy, len);
         }
@@ -290,20 +211,13 @@ static void rejects_malicious_values(void **state)
         {"text longer than the rest", STR("\1\1\0\0\0\0\0\0\0\0\2x\0"), POSTS},
         {"text of 2^64 - 1 bytes", STR("\1\1\0\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1x\0"),
          POSTS},
-        {"days of version 2", STR("\2\2\0\0\1"), RECENT},
-        {"no day, but a head", STR("\1"), RECENT},
-        {"nine days", STR("\1\2\xff\1\0\1\1\1\1\1\1\1\1\1"), RECENT},
-        {"a date in the year 3 million", STR("\1\x80\x80\x80\x80\x08\0\0\1"), RECENT},
-        {"a total that no views have", STR("\1\2\0\xfb\xff\xff\xff\xff\xff\xff\x4f\1"), RECENT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (accepted(cases[i].packed.p, cases[i].packed.len, cases[i].column))
             fail_msg("accepted: %s", cases[i].why);
-    assert_true(accepted("\1\1\0\0\0\0\0\0\0\0\1x\0", 13, POSTS)); /* sound counterpart of the cases above */
+    /* A valid counterpart of the invalid columns above. */
+    assert_true(accepted("\1\1\0\0\0\0\0\0\0\0\1x\0", 13, POSTS));
     assert_true(accepted("\1\1\1\0", 4, MILESTONES));
-    assert_true(accepted("\1\2\0\0\1", 5, RECENT));
-    assert_true(accepted("\1\2\0\xfa\xff\xff\xff\xff\xff\xff\x4f\1", 12, RECENT));
-    assert_true(accepted("", 0, RECENT));
     assert_true(accepted("", 0, POSTS));
     assert_true(accepted("", 0, MILESTONES));
 }
@@ -351,10 +265,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(posts_round_trip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(milestones_round_trip, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(recent_days_round_trip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rejects_truncated_and_extended_columns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flipped_byte_is_rejected_or_round_trips, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(flipped_byte_in_days_is_rejected_or_round_trips, set_up, tear_down),
         cmocka_unit_test(rejects_malicious_values),
         cmocka_unit_test(reads_varints_of_every_length),
     };

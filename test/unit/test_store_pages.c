@@ -21,7 +21,7 @@ static struct book books[BOOKS];
 static struct video videos[2 * VIDEOS];
 static size_t video_count;
 
-/* Few distinct times, so that ids decide the order; every tenth video is not posted. */
+/* Uses few distinct times, so that often the ids determine the order. Every tenth video is not posted. */
 static void add_random_video(void)
 {
     const struct author *author = &authors[random_below(AUTHORS)];
@@ -31,7 +31,7 @@ static void add_random_video(void)
         book_row = books[b].row;
     }
     int64_t posted_at = random_below(10) ? TEST_DAY + (int64_t)random_below(40) * HOUR_MS : TIME_NONE;
-    /* Unordered ids, so that only the database sorts. */
+    /* The ids are not ascending, so a correct order can only come from the database. */
     uint64_t id = (video_count + 1) * 0x9e3779b97f4a7c15u;
     struct video v = add_video(&t, author, book_row, id, posted_at);
     if (random_below(3) == 0 && posted_at != TIME_NONE) {
@@ -88,7 +88,7 @@ static bool model_has(const struct videos_query *q, const struct video *v)
     return v->author_row == q->author_row && v->posted_at != TIME_NONE && v->posted_at >= q->posted_from &&
            v->posted_at <= q->posted_to && (!q->has_book || v->book_row == book_row_of(&q->book_id)) &&
            (q->viral == VIRAL_ANY || viral == (q->viral == VIRAL_ONLY)) &&
-           (!q->has_after || before(q->after.posted_at, &q->after.id, v->posted_at, &v->id));
+           (!q->has_after || before(q->after.value, &q->after.id, v->posted_at, &v->id));
 }
 
 static int compare_videos(const void *a, const void *b)
@@ -121,7 +121,7 @@ static bool on_video(void *ctx, const struct video *v, const struct book_ref *bo
     assert_int_equal(!v->book_row, !book->title.p);
     if (v->book_row)
         assert_int_equal(book_row_of(&book->id), v->book_row);
-    page->at[page->count++] = (struct video_position){.posted_at = v->posted_at, .id = v->id};
+    page->at[page->count++] = (struct video_position){.value = v->posted_at, .id = v->id};
     return page->count != page->stop_after;
 }
 
@@ -159,7 +159,8 @@ static struct videos_query random_query(void)
         q.posted_to = TEST_DAY + (int64_t)random_below(40) * HOUR_MS;
     if (random_below(2)) {
         q.has_book = true;
-        q.book_id = books[random_below(BOOKS)].id; /* may be the other author's: no matches */
+        /* The book may belong to the other author; then no video matches. */
+        q.book_id = books[random_below(BOOKS)].id;
     }
     return q;
 }
@@ -185,7 +186,8 @@ static void walking_all_pages_matches_the_model(void **state)
     assert_true(pages > 1000 && rows > 10000); /* most pages are not empty */
 }
 
-/* A cursor is a position, not a row; it may be outside of the filters. */
+/* A cursor is a position. There need not be a video at this position, and the position may be outside of the
+ * query's filters. */
 static void cursor_need_not_be_an_existing_row(void **state)
 {
     (void)state;
@@ -193,7 +195,7 @@ static void cursor_need_not_be_an_existing_row(void **state)
     for (int round = 0; round < 500; round++) {
         struct videos_query q = random_query();
         q.has_after = true;
-        q.after.posted_at = TEST_DAY + (int64_t)random_below(44) * HOUR_MS - 2 * HOUR_MS;
+        q.after.value = TEST_DAY + (int64_t)random_below(44) * HOUR_MS - 2 * HOUR_MS;
         q.after.id = test_uuid('v', random_below(2) ? 0 : UINT64_MAX);
         list(&q, &page);
         assert_page(&q, &page);
@@ -220,7 +222,7 @@ static void insertions_neither_repeat_nor_lose_videos(void **state)
         test_commit(&t);
     } while (page.count == 7);
     for (size_t i = 1; i < seen_count; i++)
-        assert_true(before(seen[i - 1].posted_at, &seen[i - 1].id, seen[i].posted_at, &seen[i].id));
+        assert_true(before(seen[i - 1].value, &seen[i - 1].id, seen[i].value, &seen[i].id));
     for (size_t i = 0; i < seen_count && next < start_count; i++)
         next += uuid_cmp(&seen[i].id, &at_start[next]->id) == 0;
     assert_int_equal(next, start_count);

@@ -1,4 +1,4 @@
-/* Reads of keys, the account and single videos; versions and snapshots. */
+/* Tests reading keys, the account and single videos, title searches, changes, and snapshots. */
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
@@ -27,6 +27,62 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* --- title search --- */
+
+static bool count_found(void *ctx, const struct video *video, const struct book_ref *book)
+{
+    (void)video;
+    (void)book;
+    ++*(int *)ctx;
+    return true;
+}
+
+/* Searches until the end. Sets `*found` to the number of videos on the page. Returns the number of calls. */
+static int search_all(struct store_read *read, const struct videos_query *query, int *found)
+{
+    struct video_search search = {.query = query};
+    int calls = 0;
+    for (; !search.done; calls++) {
+        assert_int_equal(store_search_videos(read, &search), NEXT_MORE);
+        assert_int_equal(read->err, OK);
+    }
+    *found = 0;
+    store_list_found_videos(read, &search, count_found, found);
+    assert_int_equal(read->err, OK);
+    return calls;
+}
+
+static void long_titles_end_a_call_of_a_search(void **state)
+{
+    (void)state;
+    enum { VIDEOS = 100, TITLE_BYTES = 2000 };
+    char title[TITLE_BYTES];
+    struct title_terms terms;
+    int found;
+    memset(title, 'a', sizeof title);
+    test_begin(&t);
+    struct author author = add_author(&t, 1);
+    for (uint64_t n = 0; n < VIDEOS; n++) {
+        struct video video = add_video(&t, &author, 0, n, TEST_DAY);
+        video.title = str_make(title, sizeof title);
+        assert_int_equal(store_update_video(t.w, &video), OK);
+    }
+    test_commit(&t);
+    struct store_read read = temp_db_read(&t);
+    struct videos_query query = {.author_row = author.row,
+                                 .posted_from = INT64_MIN,
+                                 .posted_to = INT64_MAX,
+                                 .limit = FOUND_VIDEOS_MAX};
+    assert_int_equal(search_all(&read, &query, &found), 1); /* titles are not folded */
+    assert_int_equal(found, VIDEOS);
+    assert_int_equal(title_terms_parse(&terms, &t.arena, STR("AAA")), OK);
+    query.terms = &terms;
+    /* The budget of a call is used up by this many titles and their folded forms. */
+    const int in_a_call = (TITLE_BYTES_PER_SEARCH_CALL + 2 * TITLE_BYTES - 1) / (2 * TITLE_BYTES);
+    assert_int_equal(search_all(&read, &query, &found), VIDEOS / in_a_call + 1);
+    assert_int_equal(found, VIDEOS);
+}
+
 /* --- keys and the account --- */
 
 static void finds_the_owner_of_a_key(void **state)
@@ -38,9 +94,9 @@ static void finds_the_owner_of_a_key(void **state)
     struct api_key key = add_key(&t, &author, 7);
     test_commit(&t);
     struct store_read read = temp_db_read(&t);
-    struct key_owner owner;
+    struct key_owner owner = {.version = 0};
     hash_of(7, hash);
-    assert_int_equal(store_find_key(&read, hash, &owner), NEXT_MORE);
+    assert_int_equal(store_resolve_key(&read, hash, &owner), NEXT_MORE);
     assert_int_equal(read.err, OK);
     assert_int_equal(owner.key_row, key.row);
     assert_int_equal(owner.author_row, author.row);
@@ -52,7 +108,8 @@ static void finds_the_owner_of_a_key(void **state)
     assert_int_equal(uuid_cmp(&owner.key_id, &key.id), 0);
     assert_int_equal(uuid_cmp(&owner.author_id, &author.id), 0);
     hash_of(8, hash);
-    assert_int_equal(store_find_key(&read, hash, &owner), NEXT_MORE);
+    owner.version = 0;
+    assert_int_equal(store_resolve_key(&read, hash, &owner), NEXT_MORE);
     assert_int_equal(read.err, ERR_NOT_FOUND);
 }
 
@@ -66,19 +123,20 @@ static void key_owner_includes_plan_revocation_and_newest_event(void **state)
     struct video video = add_video(&t, &author, 0, 1, TEST_DAY);
     struct event event = add_event(&t, &video, EVENT_MILESTONE_REACHED, 1000, TEST_DAY);
     author.plan_active = false;
-    assert_int_equal(store_update_author(t.w, &author), OK);
-    assert_int_equal(store_revoke_key(t.w, key.row, TEST_DAY + 5), OK);
-    assert_int_equal(store_set_key_used(t.w, key.row, TEST_DAY + 3), OK);
+    assert_int_equal(store_update_author(t.w, &author, TEST_DAY, &test_actor), OK);
+    assert_int_equal(store_revoke_key(t.w, key.row, TEST_DAY + 5, &test_actor), OK);
+    assert_int_equal(store_set_key_used(t.w, key.row, TEST_DAY + 3, STR("192.0.2.7")), OK);
     test_commit(&t);
     struct store_read read = temp_db_read(&t);
-    struct key_owner owner;
+    struct key_owner owner = {.version = 0};
     hash_of(7, hash);
-    store_find_key(&read, hash, &owner);
+    store_resolve_key(&read, hash, &owner);
     assert_int_equal(read.err, OK);
     assert_false(owner.plan_active);
     assert_int_equal(owner.revoked_at, TEST_DAY + 5);
     assert_int_equal(owner.last_used_at, TEST_DAY + 3);
-    assert_int_equal(owner.author_rev, 2); /* 1, plus the update; the use of a key does not count */
+    /* The initial revision 1 plus one for the update; the use of a key does not change it. */
+    assert_int_equal(owner.author_rev, 2);
     assert_int_equal(owner.last_event_id, event.id);
 }
 
@@ -199,48 +257,78 @@ static void reads_a_video_only_for_its_author(void **state)
 
 /* --- the connection --- */
 
-static void version_changes_with_commits_only(void **state)
+static void change_is_reported_after_commits_only(void **state)
 {
     (void)state;
-    uint64_t a = store_get_version(t.r);
-    assert_int_not_equal(a, 0);
-    assert_int_equal(store_get_version(t.r), a);
+    uint64_t seen = 0;
+    assert_true(store_has_changed(t.r, &seen));
+    assert_false(store_has_changed(t.r, &seen));
     test_begin(&t);
     add_author(&t, 1);
-    assert_int_equal(store_get_version(t.r), a);
+    assert_false(store_has_changed(t.r, &seen));
     test_commit(&t);
-    uint64_t b = store_get_version(t.r);
-    assert_int_not_equal(b, a);
-    assert_int_equal(store_get_version(t.r), b);
+    assert_true(store_has_changed(t.r, &seen));
+    assert_false(store_has_changed(t.r, &seen));
     test_begin(&t);
     add_author(&t, 2);
     store_rollback(t.w);
-    assert_int_equal(store_get_version(t.r), b);
+    assert_false(store_has_changed(t.r, &seen));
     /* The first commit after a complete checkpoint restarts the log. */
     assert_int_equal(store_checkpoint(t.w, CHECKPOINT_PASSIVE), OK);
     for (unsigned i = 3; i < 6; i++) {
-        b = store_get_version(t.r);
         test_begin(&t);
         add_author(&t, i);
         test_commit(&t);
-        assert_int_not_equal(store_get_version(t.r), b);
+        assert_true(store_has_changed(t.r, &seen));
     }
+}
+
+/* The marked member shows whether the store has read the key again. */
+static void former_owner_is_read_again_after_a_commit_only(void **state)
+{
+    (void)state;
+    uint8_t hash[KEY_HASH_LEN];
+    struct key_owner owner = {.version = 0};
+    struct store_read read = temp_db_read(&t);
+    hash_of(7, hash);
+    test_begin(&t);
+    struct author author = add_author(&t, 1);
+    struct api_key key = add_key(&t, &author, 7);
+    test_commit(&t);
+    assert_int_equal(store_resolve_key(&read, hash, &owner), NEXT_MORE);
+    assert_int_equal(read.err, OK);
+    assert_int_not_equal(owner.incarnation, 0);
+    owner.feed_rev = -1;
+    assert_int_equal(store_resolve_key(&read, hash, &owner), NEXT_MORE);
+    assert_int_equal(owner.feed_rev, -1);
+    test_begin(&t);
+    assert_int_equal(store_revoke_key(t.w, key.row, TEST_DAY, &test_actor), OK);
+    test_commit(&t);
+    assert_int_equal(store_resolve_key(&read, hash, &owner), NEXT_MORE);
+    assert_int_equal(owner.revoked_at, TEST_DAY);
+    assert_int_equal(owner.feed_rev, 1);
+    /* A result that failed is no former result. */
+    hash_of(8, hash);
+    owner.version = 0;
+    assert_int_equal(store_resolve_key(&read, hash, &owner), NEXT_MORE);
+    assert_int_equal(read.err, ERR_NOT_FOUND);
+    assert_int_equal(owner.version, 0);
 }
 
 static void read_sees_only_committed_rows(void **state)
 {
     (void)state;
     uint8_t hash[KEY_HASH_LEN];
-    struct key_owner owner;
+    struct key_owner owner = {.version = 0};
     struct store_read read = temp_db_read(&t);
     hash_of(7, hash);
     test_begin(&t);
     struct author author = add_author(&t, 1);
     add_key(&t, &author, 7);
-    store_find_key(&read, hash, &owner);
+    store_resolve_key(&read, hash, &owner);
     assert_int_equal(read.err, ERR_NOT_FOUND);
     test_commit(&t);
-    store_find_key(&read, hash, &owner);
+    store_resolve_key(&read, hash, &owner);
     assert_int_equal(read.err, OK);
 }
 
@@ -260,7 +348,7 @@ static void rename_author(struct author *author, const char *name)
 {
     author->name = str_from_cstr(name);
     test_begin(&t);
-    assert_int_equal(store_update_author(t.w, author), OK);
+    assert_int_equal(store_update_author(t.w, author, TEST_DAY, &test_actor), OK);
     test_commit(&t);
 }
 
@@ -346,12 +434,14 @@ static void read_leaves_no_snapshot_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(long_titles_end_a_call_of_a_search, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_the_owner_of_a_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(key_owner_includes_plan_revocation_and_newest_event, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(reads_the_account_of_a_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reads_a_video_only_for_its_author, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(version_changes_with_commits_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(change_is_reported_after_commits_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(former_owner_is_read_again_after_a_commit_only, set_up, tear_down),
         cmocka_unit_test_setup_teardown(read_sees_only_committed_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(books_and_revision_come_from_one_snapshot, set_up, tear_down),
         cmocka_unit_test_setup_teardown(events_and_newest_id_come_from_one_snapshot, set_up, tear_down),

@@ -1,4 +1,4 @@
-/* The writer queue: order, one completion per job, rollback, closing. */
+/* Tests the writer queue: the order of jobs, one completion per job, rollback, closing. */
 #include "lib/shim_vfs.h"
 #include "lib/temp_db.h"
 
@@ -44,7 +44,7 @@ static void close_writer(void)
     if (!writer)
         return;
     writer_close(writer, on_closed, &closed);
-    assert_int_equal(closed, 0); /* not before writer_close() returned */
+    assert_int_equal(closed, 0); /* `closed` must not be called before writer_close() has returned */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(closed, 1);
     writer = NULL;
@@ -124,7 +124,7 @@ static void jobs_run_in_order_and_complete_once(void **state)
     reset_counts();
     for (int i = 0; i < JOBS; i++)
         assert_int_equal(writer_submit(writer, &new_job(i, OK)->job), OK);
-    assert_int_equal(finished, 0); /* not before writer_submit() returned */
+    assert_int_equal(finished, 0); /* `done` must not be called before writer_submit() has returned */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     for (int i = 0; i < JOBS; i++) {
         assert_int_equal(jobs[i].run_order, i + 1);
@@ -146,7 +146,7 @@ static void failed_job_is_rolled_back_and_others_commit(void **state)
         assert_int_equal(jobs[i].result, i % 3 == 1 ? ERR_INVALID : OK);
         assert_int_equal(author_exists(i), i % 3 != 1);
     }
-    /* A result of the store: the id exists. */
+    /* This job fails with a result of the store (the id exists), which is not a database failure. */
     assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(jobs[0].result, ERR_EXISTS);
@@ -163,14 +163,24 @@ static void only_database_errors_count_as_failures(void **state)
     assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK); /* ERR_EXISTS */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(writer_counts(writer)->failed, 0);
-    assert_int_equal(store_begin(t.w), OK); /* the lock of another connection */
+    assert_false(writer_counts(writer)->is_failing);
+    assert_int_equal(store_begin(t.w), OK); /* another connection holds the write lock */
     assert_int_equal(writer_submit(writer, &new_job(2, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     store_rollback(t.w);
     assert_int_equal(jobs[2].result, ERR_BUSY);
     assert_int_equal(writer_counts(writer)->failed, 1);
+    assert_true(writer_counts(writer)->is_failing);
     assert_int_equal(writer_counts(writer)->waiting, 0);
     assert_int_equal(writer_counts(writer)->times.counts[METRICS_BOUNDS], 0);
+    assert_int_equal(writer_submit(writer, &new_job(1, ERR_FULL)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_true(writer_counts(writer)->is_failing); /* a job that fails with its own result does not prove
+                                                       that the database works again */
+    assert_int_equal(writer_submit(writer, &new_job(3, OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_false(writer_counts(writer)->is_failing);
+    assert_int_equal(writer_counts(writer)->failed, 1);
 }
 
 static void on_done_submit_next(struct writer_job *job, enum err err)

@@ -1,4 +1,4 @@
-/* The ticket lock: mutual exclusion in FIFO order. */
+/* Tests that the ticket lock has one holder at a time, in FIFO order. */
 #include "store/ticket_lock.h"
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ static void *acquire_repeatedly(void *arg)
     return NULL;
 }
 
-static void has_one_holder_at_a_time(void **state)
+static void lock_has_one_holder_at_a_time(void **state)
 {
     (void)state;
     pthread_t threads[THREADS];
@@ -96,7 +96,7 @@ static void reacquiring_thread_queues_behind_waiters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_one_holder_at_a_time),
+        cmocka_unit_test(lock_has_one_holder_at_a_time),
         cmocka_unit_test(reacquiring_thread_queues_behind_waiters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Token refreshes: one request per account, new tokens are committed before they are used, and a killed
- * process leaves either the old or the new pair of tokens. */
+/* Tests token refreshes: there is one request per account, new tokens are committed before they are used, and
+ * a killed process leaves either the old or the new pair of tokens. */
 #include "unit.h"
 
 #include "lib/crash.h"
@@ -175,7 +175,8 @@ static void refresh_of_another_process_is_respected(void **state)
     assert_int_equal(rig_ask(row, 1, replies), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 0);
     assert_string_equal(rig.answers[0].code, "elsewhere");
-    /* A refresh that another process began an hour ago must have ended, so it is not waited for. */
+    /* A refresh that another process began an hour ago must have ended, so this process does not wait for it.
+     */
     test_begin(&rig.db);
     assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
     assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms() - HOUR_MS, 0, &ours), OK);

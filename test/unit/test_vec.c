@@ -1,4 +1,4 @@
-/* The growable array, and errors with a text. */
+/* Tests the growable array, and errors with a text. */
 #include "unit.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
-/* The viral threshold: examples computed by hand, and random arrays compared with a naive implementation. */
+/* Tests the viral threshold with examples computed by hand, and compares random arrays with a naive
+ * implementation. */
 #include "rules/viral.h"
 
 #include <setjmp.h>
@@ -44,7 +45,7 @@ static void threshold_is_never_below_min_views(void **state)
 {
     (void)state;
     const int64_t views[] = {0, 1, 2000, 3000, 4000};
-    assert_int_equal(line_of(5, views).threshold, 10000); /* 5 x 2,000, exactly the minimum */
+    assert_int_equal(line_of(5, views).threshold, 10000); /* 5 x 2,000 is exactly the minimum */
     const int64_t low[] = {0, 0, 0, 0, 0};
     assert_int_equal(line_of(5, low).threshold, 10000);
     assert_int_equal(line_of(5, low).median, 0);
@@ -96,7 +97,7 @@ static void threshold_is_capped_at_the_largest_count(void **state)
     assert_int_equal(viral_comparison_of(views, 0, SKIP_NONE, &r).threshold, COUNT_MAX);
 }
 
-/* A naive implementation: copies the array without one element and sorts it. */
+/* The naive implementation copies the array without one element and sorts the copy. */
 static int ascending(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -1,4 +1,4 @@
-/* The window of this process, compared with a recount of all requests, and the memory that it uses. */
+/* Compares the window of this process with a recount of all requests, and tests how much memory it uses. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -48,7 +48,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-static void equals_a_recount(void **state)
+static void random_verdicts_equal_a_recount(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 20; seed++) {
@@ -138,7 +138,7 @@ static void stores_a_rejection_per_key_until_it_expires(void **state)
     windows_free(l);
 }
 
-/* If Redis replies late, the request is recorded after one that arrived later. */
+/* If Redis replies late, a request is recorded after another one that arrived later. */
 static void requests_recorded_out_of_order_are_counted(void **state)
 {
     struct windows *l = windows_new(2);
@@ -174,8 +174,8 @@ static void limit_can_change(void **state)
     assert_int_equal(windows_acquire(l, 1, 10).remaining, 1);
     assert_true(windows_acquire(l, 1, 11).admitted);
     assert_false(windows_acquire(l, 1, 12).admitted);
-    windows_set_limit(l,
-                      3); /* of the counted requests at 9, 10 and 11, the first leaves the window at 60009 */
+    /* Of the counted requests at 9, 10 and 11 ms, the first leaves the window at 60,009 ms. */
+    windows_set_limit(l, 3);
     struct limit_verdict v = windows_acquire(l, 1, 59999);
     assert_false(v.admitted);
     assert_int_equal(v.remaining, 0);
@@ -194,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(burst_of_sixty_then_one_per_freed_slot),
         cmocka_unit_test(rejected_requests_are_not_counted),
-        cmocka_unit_test(equals_a_recount),
+        cmocka_unit_test(random_verdicts_equal_a_recount),
         cmocka_unit_test(removes_windows_of_idle_keys),
         cmocka_unit_test(recording_into_a_full_window_drops_its_oldest_request),
         cmocka_unit_test(recorded_requests_expire),

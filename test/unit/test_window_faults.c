@@ -1,5 +1,5 @@
-/* Windows while allocations fail: requests are admitted, recorded requests stay counted, and the limit holds
- * again as soon as there is memory. */
+/* Tests windows while allocations fail: requests are admitted, recorded requests still count, and the limit
+ * applies again as soon as there is memory. */
 #include "unit.h"
 
 #include "base/fault.h"
@@ -17,7 +17,8 @@ static void expect_limit_holds(struct windows *l, int64_t key, int64_t now_ms)
     assert_int_equal(v.reset_ms, 60000);
 }
 
-/* Only `key` is left after the idle windows were removed, including those without a recorded request. */
+/* Asserts that only the window of `key` is left after idle windows were removed, including those without a
+ * recorded request. */
 static void expect_idle_windows_are_removed(struct windows *l, int64_t key)
 {
     for (int i = 0; i < 2 * KEYS; i++)
@@ -73,7 +74,7 @@ static void requests_are_admitted_while_out_of_memory(void **state)
     }
 }
 
-/* Positive keys are recorded; the negative ones get a rejection. */
+/* A request is recorded for key n, and a rejection is stored for key -n. */
 static void records_and_rejections_are_dropped_while_out_of_memory(void **state)
 {
     (void)state;

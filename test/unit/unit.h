@@ -1,4 +1,5 @@
-/* What every unit test includes: cmocka with the headers it wants first, and helpers for our own types. */
+/* Every unit test includes this header: cmocka, after the headers that it needs, and helpers for our own
+ * types. */
 #ifndef VT_TEST_UNIT_H
 #define VT_TEST_UNIT_H
 
@@ -12,7 +13,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* The slice holds exactly the bytes of the literal. */
+/* Asserts that the string consists of exactly the bytes of the literal. */
 #define assert_str(s, expected)                                                                              \
     do {                                                                                                     \
         struct str assert_str_s = (s);                                                                       \

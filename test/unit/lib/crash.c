@@ -22,7 +22,8 @@ static const long changing[] = {
 #endif
 };
 
-/* The system call that the child is about to make; -1: it returns from one. */
+/* Returns the number of the system call that the child is about to make, or -1 if the child is returning from
+ * one. */
 static long call_of(pid_t child)
 {
     struct ptrace_syscall_info info;
@@ -40,7 +41,8 @@ static bool is_changing(long call)
     return false;
 }
 
-/* Of consecutive writes to one file (the pages of a transaction) only the first counts. */
+/* Returns true if the system call counts. Of consecutive writes to one file (the pages of a transaction),
+ * only the first counts. */
 static bool is_instant(pid_t child, long *before)
 {
     const long call = call_of(child);
@@ -68,7 +70,7 @@ static bool follow(pid_t child, int at, int *status)
     }
 }
 
-/* 0: this machine does not allow tracing. */
+/* Starts the child, stopped and traced. Returns 0 if this machine does not allow tracing. */
 static pid_t start(int (*fn)(void *ctx), void *ctx)
 {
     enum { NO_TRACE = 77 };

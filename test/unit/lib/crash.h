@@ -7,12 +7,13 @@
 enum crash_end { CRASH_KILLED, CRASH_ENDED, CRASH_NOT_POSSIBLE };
 
 /* Runs fn(ctx) in a child process and kills it (SIGKILL) just before its `at`-th system call (from 1) that
- * changes a file or a directory; consecutive writes to one file count once. CRASH_ENDED: fn returned 0 before
- * that; another result fails the test. CRASH_NOT_POSSIBLE: this machine does not allow tracing children. */
+ * changes a file or a directory; consecutive writes to one file count once. Returns CRASH_ENDED if fn
+ * returned 0 before that call; another result of fn fails the test. Returns CRASH_NOT_POSSIBLE if this
+ * machine does not allow tracing children. */
 enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx);
 
-/* The same, but stops the child there, runs while_stopped(ctx) in this process, and lets the child continue;
- * fn may return anything. CRASH_KILLED: the child was stopped. */
+/* Like crash_before_change(), but only stops the child there, runs while_stopped(ctx) in this process, and
+ * lets the child continue. Returns CRASH_KILLED if the child was stopped. The result of fn is ignored. */
 enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*while_stopped)(void *ctx),
                                          void *ctx);
 

@@ -1,4 +1,4 @@
-/* The platform, the transactions, and short ways. */
+/* Implements the simulated platform, transactions that can fail, and helpers for tests. */
 #include "lib/credential_rig.h"
 
 #include "unit.h"
@@ -63,7 +63,7 @@ int credential_rig_init(void **state)
         return -1;
     temp_db_init(&rig.db);
     (void)snprintf(rig.key_path, sizeof rig.key_path, "%s/key", rig.db.dir);
-    assert_int_equal(seal_create_key_file(rig.key_path, &rig.error), OK);
+    assert_int_equal(seal_create_key_file(rig.key_path, rig.key_path, &rig.error), OK);
     assert_int_equal(seal_keys_open(&rig.keys, rig.key_path, &rig.error), OK);
     config_init(&rig.config);
     free(rig.config.secrets.key_file);
@@ -141,7 +141,7 @@ void rig_on_told(void *ctx, const struct token_refresh_result *answer)
     const int64_t *row = ctx;
     struct credential c;
     rig.answers[rig.told++] = *answer;
-    /* Reads on another connection, hence only committed data. */
+    /* Read on another connection, which sees committed data only. */
     if (store_get_credential(rig.db.r, &rig.db.arena, *row, &c) == OK)
         rig.version_when_told = c.version;
 }

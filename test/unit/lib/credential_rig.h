@@ -1,5 +1,5 @@
-/* A connected account, a token refresher, and a platform that is a function, which returns a list of
- * responses of the test one by one. Responses of real platforms are covered by the tests of the connectors.
+/* A fixture with connected accounts, a token refresher, and a simulated platform, which returns the responses
+ * of a list one by one. The tests of the connectors cover the responses of real platforms.
  */
 #ifndef VT_TEST_CREDENTIAL_RIG_H
 #define VT_TEST_CREDENTIAL_RIG_H
@@ -13,7 +13,7 @@
 
 enum { SENDS_MAX = 16, WAITERS_MAX = 8 };
 
-/* The responses of the platform, one per request. */
+/* One response of the simulated platform. */
 struct reply {
     enum transport_error error;
     int status;
@@ -49,21 +49,22 @@ int credential_rig_init(void **state);
 int credential_rig_fini(void **state);
 void rig_open_refresher(void);
 
-/* Accounts in a transaction of their own; TikTok's is open-1 with the pair act.1 and rft.1. */
+/* Each of these stores an account in a transaction of its own. rig_put_tiktok() stores the TikTok account
+ * open-1 with the tokens act.1 and rft.1, and returns its row. */
 enum err rig_put(const struct author *author, enum platform_api api, const char *id, const char *access,
                  const char *refresh, int64_t *row);
 int64_t rig_put_tiktok(void);
 struct credential rig_get(int64_t row);
 void rig_assert_tokens(int64_t row, const char *access, const char *refresh);
 
-/* Delivers the responses, as the loop would. */
+/* Delivers the responses to the requests sent so far, as the event loop would. */
 void rig_deliver(void);
-/* `ctx`: int64_t *, the row. */
+/* The callback for token_refresher functions: stores the result. `ctx` points to the row, an int64_t. */
 void rig_on_told(void *ctx, const struct token_refresh_result *answer);
 /* Starts a refresh and delivers its response. */
 enum token_refresh_status rig_ask(int64_t row, int64_t version, const struct reply *replies);
 
-/* A pair of TikTok's, and its refusal. */
+/* A token response of TikTok, and its response to a rejected refresh. */
 #define PAIR(n)                                                                                              \
     "{\"access_token\":\"act." n "\",\"expires_in\":7200,\"open_id\":\"open-1\",\"refresh_expires_in\":"     \
     "15552000,\"refresh_token\":\"rft." n                                                                    \

@@ -17,12 +17,15 @@ static const char *const queries[] = {
     "v.baseline, "
     "v.first_reading_at, v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, "
     "v.author_median_views, "
-    "v.compared_videos, v.baseline_pending, hex(v.posts), hex(v.milestones), hex(v.recent) FROM videos v "
+    "v.compared_videos, v.baseline_pending, hex(v.posts), hex(v.milestones), hex(v.recent), hex(v.days) FROM "
+    "videos v "
     "JOIN authors a ON a.id = v.author_id LEFT JOIN books b ON b.id = v.book_id ORDER BY v.uuid",
     "SELECT 'key', k.platform, k.post_id, hex(v.uuid) FROM post_keys k JOIN videos v ON v.id = k.video_id "
     "ORDER BY 2, 3",
     "SELECT 'day', hex(v.uuid), d.day, d.gained, d.gained_total FROM daily d JOIN videos v ON v.id = "
     "d.video_id ORDER BY 2, 3",
+    "SELECT 'platform day', hex(a.uuid), p.day, p.platform, p.gained FROM author_daily p "
+    "JOIN authors a ON a.id = p.author_id ORDER BY 2, 3, 4",
     "SELECT 'event', hex(a.uuid), hex(v.uuid), e.type, e.occurred_at, e.value, e.threshold, "
     "e.author_median_views "
     "FROM events e JOIN authors a ON a.id = e.author_id JOIN videos v ON v.id = e.video_id ORDER BY e.id",

@@ -1,5 +1,5 @@
-/* For tests of Meta's connectors: calls, requests and responses without a network. JSON is written with '
- * instead of ", because no sample contains a '. */
+/* A fixture for tests of Meta's connectors: calls, requests and responses without a network. Tests write JSON
+ * with ' instead of ", which is unambiguous because no sample contains a '. */
 #ifndef VT_TEST_GRAPH_RIG_H
 #define VT_TEST_GRAPH_RIG_H
 
@@ -21,28 +21,30 @@ struct graph_rig {
     struct outcome got;
 };
 
-/* A call for posts of these ids (NULL ends them), tier 0, nothing dropped, no views source chosen. */
+/* Initializes a call for the posts with these ids (a list that ends with NULL), with tier 0, no dropped
+ * metrics, and no chosen views source. */
 void meta_init(struct graph_rig *r, const struct platform_desc *desc, const char *const *ids);
 void meta_fini(struct graph_rig *r);
 
 struct str meta_json(struct graph_rig *r, const char *text);
 
-/* One operation of a batch response: status and body; NULL: `null`. */
+/* Returns the JSON of one operation of a batch response, with status and body, or `null` if `body` is NULL.
+ */
 struct str meta_entry(struct graph_rig *r, int code, const char *body);
-/* The entries as a list; NULL ends them. */
+/* Returns the JSON list of the entries. */
 struct str meta_batch(struct graph_rig *r, const struct str *entries, size_t count);
 
 void meta_header(struct graph_rig *r, const char *name, const char *value);
 
-/* Calls parse(); the outcome is also in `got`. The body is allocated with its exact size, so that overruns
- * are detected. */
+/* Calls parse() of the connector, and stores the outcome in `got` too. The body is allocated with its exact
+ * size, so that AddressSanitizer detects overruns. */
 struct outcome meta_parse(struct graph_rig *r, int status, struct str body);
 struct outcome meta_parse_text(struct graph_rig *r, int status, const char *text);
 
-/* The request that build() returns for the call. */
+/* Calls build() of the connector and stores the request in `request`. */
 void meta_build(struct graph_rig *r);
 
-/* The form field `name` of the request's body, decoded. */
+/* Returns the form field `name` of the request's body, decoded. */
 struct str meta_field(struct graph_rig *r, const char *name);
 
 void assert_counts(const struct platform_item *item, int64_t views, int64_t likes, int64_t comments,

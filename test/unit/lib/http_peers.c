@@ -13,7 +13,7 @@ enum { PEERS_MAX = 16 };
 static struct peers {
     char directory[64], ca[80];
     pid_t pid;
-    int in; /* its standard input: closing it ends it */
+    int in; /* its standard input; the process ends when this is closed */
     struct {
         char name[32];
         int port;
@@ -49,7 +49,8 @@ int http_peers_start(void **state)
         (void)close(in[1]);
         (void)close(out[0]);
         (void)unsetenv("LD_PRELOAD");
-        (void)execl("/usr/bin/python3", "python3", "test/lib/http_peers.py", peers.directory, (char *)NULL);
+        (void)execl("/usr/bin/python3", "/usr/bin/python3", "test/lib/http_peers.py", peers.directory,
+                    (char *)NULL);
         _exit(127);
     }
     (void)close(in[0]);

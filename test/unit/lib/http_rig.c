@@ -84,7 +84,7 @@ void rig_init(struct rig *rig, const struct http_limits *limits, bool fake_clock
         fail_msg("%s", error.text);
 }
 
-static void on_closed(void *ctx)
+void rig_on_closed(void *ctx)
 {
     struct rig *rig = ctx;
     rig->closed = true;
@@ -93,7 +93,7 @@ static void on_closed(void *ctx)
 
 void rig_close(struct rig *rig)
 {
-    http_server_close(rig->server, on_closed, rig);
+    http_server_close(rig->server, rig_on_closed, rig);
 }
 
 void rig_fini(struct rig *rig)
@@ -270,7 +270,8 @@ void peer_read_some(struct peer *p, size_t max)
     size_t end = p->len + max;
     while (!p->ended && p->len < end) {
         if (p->cap - p->len < 65536) {
-            p->in = realloc(p->in, p->cap = p->cap * 2 + 131072); /* not counted by fault injection */
+            /* realloc() instead of try_realloc(), because fault injection must not count it. */
+            p->in = realloc(p->in, p->cap = p->cap * 2 + 131072);
             assert_non_null(p->in);
         }
         size_t room = p->cap - p->len < end - p->len ? p->cap - p->len : end - p->len;
@@ -305,7 +306,7 @@ struct str peer_response_field(const struct peer_response *a, const char *name)
     return (struct str){NULL, 0};
 }
 
-/* Length of a chunked body at the start of `s`; 0 if it is incomplete. */
+/* Returns the length of the chunked body at the start of `s`, or 0 if it is incomplete. */
 static size_t chunks_length(struct str s)
 {
     size_t at = 0;

@@ -33,13 +33,13 @@ struct peer_response {
     bool complete, chunked;
 };
 
-/* The limits of most tests; a test changes a copy. */
+/* Returns the limits that most tests use. A test may change its copy. */
 struct http_limits rig_limits(void);
 
 /* Starts a server on 127.0.0.1 with `limits` (NULL: rig_limits()), on a fake monotonic clock if `fake_clock`.
  */
 void rig_init(struct rig *rig, const struct http_limits *limits, bool fake_clock);
-/* The same with other options; returns the result of http_server_open(). */
+/* Like rig_init(), but with other options. Returns the result of http_server_open(). */
 enum err rig_open(struct rig *rig, const struct http_options *options, struct error *error);
 void rig_options(struct rig *rig, const struct http_limits *limits, struct http_options *out);
 /* Drains the server, and fails the test if a handle, a request or a connection remains. */
@@ -47,6 +47,8 @@ void rig_fini(struct rig *rig);
 
 /* Calls http_server_close(). */
 void rig_close(struct rig *rig);
+/* Sets rig->closed. For http_server_drain(). */
+void rig_on_closed(void *ctx);
 void rig_advance(struct rig *rig, int64_t ms);
 /* Runs one loop iteration, or n, without blocking. */
 void rig_iterate(struct rig *rig);
@@ -83,9 +85,10 @@ void peer_reset(struct peer *p); /* closes with RST */
 void peer_read(struct peer *p);
 void peer_read_some(struct peer *p, size_t max);
 
-/* The complete and incomplete responses read so far. heads[i] == 'H': response i is to a HEAD. */
+/* Parses the complete and incomplete responses read so far. heads[i] is 'H' if response i is a response to
+ * HEAD. */
 size_t peer_responses(const struct peer *p, const char *heads, struct peer_response *out, size_t max);
-/* The number of complete responses. */
+/* Returns the number of complete responses. */
 size_t peer_complete(struct peer *p, const char *heads);
 
 /* Sends the request, waits until `n` complete responses have arrived, and returns the last one. */
@@ -94,7 +97,7 @@ struct peer_response peer_request(struct peer *p, const char *request, size_t n)
 /* Asserts the statuses of the responses so far, such as "200 400". */
 void peer_expect(const struct peer *p, const char *statuses);
 
-/* Number of bytes in the chunks of a complete response. */
+/* Returns the number of bytes in the chunks of a complete response. */
 size_t peer_chunk_bytes(const struct peer_response *a);
 
 /* Setup and teardown for cmocka: a rig with the real clock or with a fake one. */
@@ -102,7 +105,7 @@ int rig_setup(void **state);
 int rig_setup_with_clock(void **state);
 int rig_teardown(void **state);
 
-/* The value of a header field; p == NULL: missing. */
+/* Returns the value of a header field. p == NULL if the field is missing. */
 struct str peer_response_field(const struct peer_response *a, const char *name);
 
 #endif

@@ -1,4 +1,5 @@
-/* Imports into a temporary database: write files, import them, inspect the rejected lines. */
+/* A fixture for imports into a temporary database: writes files, imports them, and collects the rejected
+ * lines. */
 #ifndef VT_TEST_IMPORTING_H
 #define VT_TEST_IMPORTING_H
 

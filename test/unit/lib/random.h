@@ -19,4 +19,15 @@ static inline uint64_t random_below(uint64_t n)
     return random_u64() % n;
 }
 
+/* glibc's rand_r(), so that test data do not depend on the libc. */
+static inline int random_seeded(unsigned *seed)
+{
+    unsigned result = 0;
+    for (int i = 0; i < 3; i++) {
+        *seed = *seed * 1103515245u + 12345u;
+        result = (result << 10) ^ (*seed / 65536u % (i ? 1024u : 2048u));
+    }
+    return (int)result;
+}
+
 #endif

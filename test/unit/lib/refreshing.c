@@ -54,7 +54,7 @@ void refreshing_fini(struct refreshing *r)
 enum err refreshing_try(struct refreshing *r, const struct source *source)
 {
     const struct refresh_options options = {.config = &r->config,
-                                            .rules = step_rules_configured(&r->config),
+                                            .rules = step_rules_from_config(&r->config),
                                             .sources = {{source}},
                                             .cause = CAUSE_COMMAND};
     return refresh_run(&options, &r->report);

@@ -27,7 +27,7 @@ void refreshing_fini(struct refreshing *r);
 enum err refreshing_try(struct refreshing *r, const struct source *source);
 void refreshing_run(struct refreshing *r, const struct source *source);
 
-/* The result of a query for one integer. */
+/* Returns the result of a query for one integer. */
 int64_t refreshing_sql(const struct refreshing *r, const char *query);
 
 #endif

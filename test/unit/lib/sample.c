@@ -115,8 +115,9 @@ bool sample_parse(struct sample *s, struct str text)
     s->response.headers = s->headers;
     s->expected = buf_str(&s->note);
     const struct platform_desc *desc = platform_desc(s->api);
+    /* The code that builds calls leaves room in the batch for the account. */
     if (s->call.with_account && s->call.item_count > 10)
-        return false; /* the engine leaves room in the batch for the account */
+        return false;
     if (s->function == SAMPLE_RESOLVE)
         return s->call.item_count >= 1 && s->call.item_count <= (size_t)desc->ids_per_resolve;
     if (s->function != SAMPLE_READ)

@@ -5,10 +5,11 @@
  *
  *   # TEXT      the source of the response, its mark (such as [V]) and its date
  *   ids: IDS    the posts that the call requests
- *   options:    words: key (YouTube's API key), young (posted an hour ago), batch, source=1 (the stored
- * source of views), dropped=a,b (metrics to omit), combined, account and personal (the members combined,
- * with_account and is_personal of the call) NAME: VALUE a header of the response > LINE      an expected line
- * of sample_print()
+ *   options:    words that set the call: key (YouTube's API key), young (posted an hour ago), batch,
+ *               source=1 (the stored source of views), dropped=a,b (metrics to omit), combined, account,
+ *               personal (the members combined, with_account and is_personal)
+ *   NAME: VALUE a header of the response
+ *   > LINE      an expected line of sample_print()
  *
  * The body, byte by byte, follows the first empty line:
  *

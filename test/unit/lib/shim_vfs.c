@@ -29,7 +29,7 @@ static int call_hook(enum shim_op op, enum shim_file kind, const char *path)
 
 #define HANDLE(file) ((struct shim_handle *)(void *)(file))
 #define REAL(file)   (HANDLE(file)->real)
-/* Call the hook, then the real VFS. */
+/* Calls the hook, then the real VFS unless the hook has returned an error. */
 #define PASS(file, op, call)                                                                                 \
     do {                                                                                                     \
         int code = call_hook(op, HANDLE(file)->kind, HANDLE(file)->path);                                    \
@@ -124,7 +124,7 @@ static int shim_shm_unmap(sqlite3_file *f, int remove)
     return REAL(f)->pMethods->xShmUnmap(REAL(f), remove);
 }
 
-/* Version 2: no memory-mapped reads, so that the hook sees every read. */
+/* Version 2 of the interface has no memory-mapped reads, so the hook is called for every read. */
 static const sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = shim_close,

@@ -1,6 +1,6 @@
 /* A VFS between SQLite and the file system that calls a hook before each operation. The test can count and
- * order operations, make them fail, or end the process. Installed for the whole process; has no effect
- * without a hook. */
+ * order operations, make them fail, or end the process. It is installed for the whole process and has no
+ * effect without a hook. */
 #ifndef VT_TEST_SHIM_VFS_H
 #define VT_TEST_SHIM_VFS_H
 

@@ -183,7 +183,7 @@ void close_all(void)
     struct finalizing_result closed = {0};
     while (more) {
         test_begin(&db);
-        assert_int_equal(finalizing_pass(db.w, &default_rules, 3, &closed, &more), OK);
+        assert_int_equal(finalizing_run_batch(db.w, &default_rules, 3, &closed, &more), OK);
         test_commit(&db);
     }
 }

@@ -1,5 +1,5 @@
 /* A step engine on a temporary database, and helpers for both. Times are around TEST_DAY; the present is
- * LATER, so that no reading is from the future. A helper that fails ends the test. */
+ * LATER, so that no reading is from the future. If a helper fails, the test fails. */
 #ifndef VT_TEST_STEPS_H
 #define VT_TEST_STEPS_H
 

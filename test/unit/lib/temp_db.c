@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
-/* In memory if possible, because tests sync thousands of times. */
+const struct actor test_actor = {.kind = ACTOR_OPERATOR, .name = "tester"};
+
+/* Returns a directory in memory if possible, because tests sync files thousands of times. */
 static const char *base_directory(void)
 {
     const char *base = getenv("TMPDIR");
@@ -174,7 +176,7 @@ struct api_key add_key(struct temp_db *t, const struct author *author, uint64_t 
         .created_at = TEST_DAY + (int64_t)n,
     };
     hash_of(n, hash);
-    assert_int_equal(store_insert_key(t->w, &k, hash), OK);
+    assert_int_equal(store_insert_key(t->w, &k, hash, &test_actor), OK);
     return k;
 }
 
@@ -186,7 +188,7 @@ void add_reading(struct temp_db *t, struct video *video, int64_t at, int64_t vie
     video->posts[0].updated_at = video->updated_at = at;
     if (video->first_reading_at == TIME_NONE)
         video->first_reading_at = at;
-    assert_int_equal(store_save_gain(t->w, video, false, date_of(at), gained), OK);
+    assert_int_equal(store_save_gain(t->w, &t->arena, video, false, date_of(at), gained), OK);
 }
 
 struct event add_event(struct temp_db *t, const struct video *video, enum event_type type, int64_t value,
@@ -203,4 +205,18 @@ struct event add_event(struct temp_db *t, const struct video *video, enum event_
     };
     assert_int_equal(store_insert_event(t->w, &e, now), OK);
     return e;
+}
+
+int temp_db_init_in_transaction(struct temp_db *t)
+{
+    temp_db_init(t);
+    test_begin(t);
+    return 0;
+}
+
+int temp_db_fini_in_transaction(struct temp_db *t)
+{
+    store_rollback(t->w);
+    temp_db_fini(t);
+    return 0;
 }

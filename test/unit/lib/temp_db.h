@@ -1,5 +1,5 @@
-/* A temporary database in its own directory, and functions that fill it. A function that fails fails the
- * test. */
+/* A fixture: a temporary database in its own directory, and functions that fill it. If one of the functions
+ * fails, the test fails. */
 #ifndef VT_TEST_TEMP_DB_H
 #define VT_TEST_TEMP_DB_H
 
@@ -8,6 +8,9 @@
 #include "store/read.h"
 #include "store/store.h"
 #include "store/write.h"
+
+/* The actor of all changes that tests make. */
+extern const struct actor test_actor;
 
 struct temp_db {
     char dir[64];
@@ -24,19 +27,25 @@ void temp_db_init(struct temp_db *t);
 /* Closes the connections and removes the directory. */
 void temp_db_fini(struct temp_db *t);
 
+/* For tests of functions that need an open transaction: like temp_db_init(), but also begins a transaction on
+ * `w`, and rolls it back before temp_db_fini(). Return 0, as a set-up and a tear-down of cmocka do. */
+int temp_db_init_in_transaction(struct temp_db *t);
+int temp_db_fini_in_transaction(struct temp_db *t);
+
 struct store *temp_db_open(const struct temp_db *t, enum store_mode mode);
 struct store_read temp_db_read(const struct temp_db *t);
 
 /* A UUID with `kind` in the first byte and `n` in the last eight, big-endian. */
 struct uuid test_uuid(uint8_t kind, uint64_t n);
 
-/* 2026-07-01T00:00:00.000Z, where the times of tests start. */
+/* 2026-07-01T00:00:00.000Z, the time at which most tests begin. */
 #define TEST_DAY INT64_C(1782864000000)
 
 /* Each of these functions needs an open transaction on t->w. */
 struct author add_author(struct temp_db *t, uint64_t n);
 struct book add_book(struct temp_db *t, const struct author *author, uint64_t n, int64_t created_at);
-/* With one YouTube post and its key (posted_at == TIME_NONE: none), and the viral threshold 10000. */
+/* Adds a video with the viral threshold 10,000 and one YouTube post, or without a post if `posted_at` is
+ * TIME_NONE. */
 struct video add_video(struct temp_db *t, const struct author *author, int64_t book_row, uint64_t n,
                        int64_t posted_at);
 struct api_key add_key(struct temp_db *t, const struct author *author, uint64_t n);

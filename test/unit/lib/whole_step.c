@@ -31,7 +31,7 @@ enum err write_step(struct store *s, int64_t views)
         int64_t gained = views - v.views;
         v.views = v.posts[0].counts[COUNT_VIEWS] = views;
         v.first_reading_at = v.updated_at = TEST_DAY + views;
-        err = store_save_gain(s, &v, false, date_of(TEST_DAY), gained);
+        err = store_save_gain(s, &a, &v, false, date_of(TEST_DAY), gained);
         if (!err)
             err = store_insert_event(s, &e, TEST_DAY);
         if (!err)

@@ -1,5 +1,5 @@
-/* A small transaction that writes several tables, and a check that the file contains all of it or nothing:
- * for tests that interrupt it. */
+/* A small transaction that writes several tables, for tests that interrupt it, and a check that the file
+ * contains all of its changes or none. */
 #ifndef VT_TEST_WHOLE_STEP_H
 #define VT_TEST_WHOLE_STEP_H
 

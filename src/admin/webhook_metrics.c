@@ -1,0 +1,46 @@
+/* Writes the metrics of webhooks. The endpoints are counted in the database at each scrape, so every process
+ * reports the same numbers. The deliveries are those of this process. */
+#include "admin/webhook_metrics.h"
+
+#include "base/metrics.h"
+#include "store/webhooks.h"
+#include "webhook/webhook_rules.h"
+
+static void write_endpoints(struct store *store, struct buf *b)
+{
+    static const char name[] = "viewtally_webhook_endpoints";
+    struct webhook_counts counts;
+    if (store_count_webhook_states(store, &counts))
+        return; /* the database driver has logged the error */
+    metrics_write_family(
+        b, name, METRICS_GAUGE,
+        "Webhook endpoints, by state: active, paused (by a person), failed (paused after failures of three "
+        "days), gone (ended by status 410).");
+    for (int state = WEBHOOK_ACTIVE; state <= WEBHOOK_GONE; state++)
+        metrics_write_value(
+            b, name, METRICS_LABELS({"state", str_from_cstr(webhook_state_name((enum webhook_state)state))}),
+            counts.by_state[state]);
+    metrics_write_gauge(b, "viewtally_webhook_endpoints_failing",
+                        "Active webhook endpoints whose last attempt failed and that wait for another one.",
+                        counts.failing);
+}
+
+void webhook_metrics_write(const struct webhook_service *service, struct store *store, struct buf *b)
+{
+    static const char name[] = "viewtally_webhook_deliveries_total";
+    const struct dispatcher_counts *c = webhook_service_counts(service);
+    write_endpoints(store, b);
+    metrics_write_family(b, name, METRICS_COUNTER,
+                         "Attempts of this process to deliver an event or a test to a webhook, by result: "
+                         "delivered, failed, gone (status 410).");
+    metrics_write_value(b, name, METRICS_LABELS({"result", STR("delivered")}),
+                        (int64_t)atomic_load(&c->delivered));
+    metrics_write_value(b, name, METRICS_LABELS({"result", STR("failed")}), (int64_t)atomic_load(&c->failed));
+    metrics_write_value(b, name, METRICS_LABELS({"result", STR("gone")}), (int64_t)atomic_load(&c->gone));
+    metrics_write_gauge(b, "viewtally_webhook_deliveries_in_flight",
+                        "Deliveries of this process in flight; at most 256.", atomic_load(&c->in_flight));
+    metrics_write_gauge(
+        b, "viewtally_webhook_lease_held",
+        "1 while this process delivers webhooks; other processes of the database do not then.",
+        atomic_load(&c->has_lease));
+}

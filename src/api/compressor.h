@@ -1,0 +1,30 @@
+/* Compresses cached response bodies with gzip (RFC 1952) on the thread pool, each at most once. */
+#ifndef VT_API_COMPRESSOR_H
+#define VT_API_COMPRESSOR_H
+
+#include "http/shared_body.h"
+
+#include <uv.h>
+
+struct compressor;
+
+enum {
+    COMPRESSOR_MIN_BYTES = 1 << 10, /* a smaller body fits into one packet anyway */
+    COMPRESSOR_JOBS_MAX = 2,        /* so that compression never occupies the whole thread pool */
+};
+
+/* Never returns NULL. */
+struct compressor *compressor_new(uv_loop_t *loop);
+/* Call after the loop has ended, when no job can be running. NULL is ignored. */
+void compressor_free(struct compressor *c);
+
+/* Returns the compressed form of `body`; it is valid as long as the caller's reference to `body`. If `body`
+ * was not compressed yet, starts a job and returns NULL; a call after the end of the job returns the result.
+ * Always returns NULL if `body` has less than COMPRESSOR_MIN_BYTES or compression does not make it smaller.
+ */
+struct shared_body *compressor_get(struct compressor *c, struct shared_body *body);
+
+/* Returns the number of bodies that were compressed since the start. */
+unsigned long long compressor_count(const struct compressor *c);
+
+#endif

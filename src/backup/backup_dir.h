@@ -1,0 +1,46 @@
+/* The directory of scheduled backups. Files with other names are ignored and never deleted. */
+#ifndef VT_BACKUP_BACKUP_DIR_H
+#define VT_BACKUP_BACKUP_DIR_H
+
+#include "backup/backup_name.h"
+#include "backup/retention.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "store/store.h"
+
+struct backup_entry {
+    char name[BACKUP_NAME_MAX];
+    int64_t time_ms; /* the start of the backup, from the name */
+    uint32_t id;
+    int64_t bytes;
+};
+
+struct backup_list {
+    VEC(struct backup_entry) entries; /* oldest first */
+};
+
+/* Lists the backups of all databases. Free the list with VEC_FREE(&list->entries), also after an error. */
+MUST_USE enum err backup_dir_list(const char *directory, struct backup_list *list, struct error *error);
+
+/* Keeps only the backups of the open database `s` and of its ancestors in the list. An ancestor is a database
+ * from a backup of which `s` was restored. */
+MUST_USE enum err backup_dir_select_own(struct backup_list *list, struct store *s);
+
+struct backup_pruning {
+    const char *directory;
+    struct retention rule;
+    int64_t now_ms; /* backups from the future (made while the clock was wrong) are kept and do not count */
+    bool dry_run;   /* delete nothing */
+    void (*deleted)(void *ctx, const struct backup_entry *entry); /* called after each file; may be NULL */
+    void *ctx;
+};
+
+/* Deletes the backups of `list` that the rule does not keep. Returns the number of deleted files. If a file
+ * cannot be deleted, sets `error` and continues with the next one. */
+int64_t backup_dir_prune(const struct backup_pruning *p, const struct backup_list *list, struct error *error);
+
+/* Deletes the drafts that a crashed process has left of the database with this id. Call only while no other
+ * process makes a backup in this directory: with the lease held. */
+void backup_dir_delete_drafts(const char *directory, uint32_t id);
+
+#endif

@@ -1,0 +1,142 @@
+/* The draft of a backup has the name ".NAME.draft-XXXXXX". */
+#include "backup/backup_file.h"
+
+#include "base/file_owner.h"
+#include "base/file_sync.h"
+#include "base/seam.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static const struct str draft_mark = {".draft-", sizeof ".draft-" - 1};
+enum { RANDOM_LEN = 6, SPARE_BYTES = 16 << 20 };
+
+static enum err failed(const char *what, const char *path, struct error *error)
+{
+    const int code = errno;
+    const enum err err = code == ENOSPC || code == EDQUOT                   ? ERR_FULL
+                         : code == EACCES || code == EPERM || code == EROFS ? ERR_READONLY
+                         : code == EEXIST                                   ? ERR_EXISTS
+                                                                            : ERR_IO;
+    return error_set(error, err, "%s: %s: %s", path, what, strerror(code));
+}
+
+/* Returns the length of the directory part of a resolved path, including the slash. */
+static int directory_len(const char *path)
+{
+    return (int)(strrchr(path, '/') - path) + 1;
+}
+
+/* Gives the new file the owner and mode of the backup that it replaces. */
+static void adopt_owner(int fd, const char *target)
+{
+    struct file_owner owner;
+    if (access(target, F_OK) == 0 && file_owner_of(target, &owner) && owner.has_mode)
+        (void)file_owner_apply(fd, &owner);
+}
+
+static enum err create(struct backup_draft *d, const char *target, struct error *error)
+{
+    const int len = directory_len(target);
+    (void)snprintf(d->target, sizeof d->target, "%s", target);
+    (void)snprintf(d->path, sizeof d->path, "%.*s.%s%sXXXXXX", len, target, target + len, draft_mark.p);
+    const int fd = mkstemp(d->path);
+    if (fd < 0)
+        return failed("cannot create a file in this directory", target, error);
+    adopt_owner(fd, target);
+    (void)close(fd);
+    return OK;
+}
+
+enum err backup_draft_make(struct backup_draft *d, const char *database, const char *target,
+                           const struct store_progress *progress, struct error *error)
+{
+    enum err err = create(d, target, error);
+    if (err)
+        return err;
+    seam_kill_point();
+    err = store_back_up(database, d->path, progress, error);
+    if (err)
+        backup_draft_discard(d);
+    seam_kill_point();
+    return err;
+}
+
+/* Renames a file but never replaces one. On a file system that does not support this, first checks that the
+ * new name is unused. */
+static bool rename_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return true;
+    if (errno != EINVAL && errno != ENOSYS)
+        return false;
+    const bool exists = access(to, F_OK) == 0;
+    if (exists)
+        errno = EEXIST;
+    return !exists && rename(from, to) == 0;
+}
+
+enum err backup_draft_publish(const struct backup_draft *d, bool replace, struct error *error)
+{
+    /* The content is synced, so that after a crash the target is either complete or unchanged. */
+    if (!(replace ? rename(d->path, d->target) == 0 : rename_new(d->path, d->target))) {
+        const enum err err = failed("cannot be created", d->target, error);
+        backup_draft_discard(d);
+        return err;
+    }
+    seam_kill_point();
+    return file_sync_directory_of(d->target) ? OK : failed("cannot be synced", d->target, error);
+}
+
+void backup_draft_discard(const struct backup_draft *d)
+{
+    char journal[sizeof d->path + 8];
+    (void)unlink(d->path);
+    (void)snprintf(journal, sizeof journal, "%s-journal", d->path);
+    (void)unlink(journal);
+}
+
+bool backup_draft_is_of(struct str name, struct str *target)
+{
+    const char *mark = name.len ? memmem(name.p, name.len, draft_mark.p, draft_mark.len) : NULL;
+    if (!mark || mark == name.p || name.p[0] != '.')
+        return false;
+    *target = str_make(name.p + 1, (size_t)(mark - name.p) - 1);
+    const struct str rest =
+        str_make(mark + draft_mark.len, (size_t)(name.p + name.len - mark) - draft_mark.len);
+    return rest.len == RANDOM_LEN ||
+           (rest.len > RANDOM_LEN &&
+            str_eq(str_make(rest.p + RANDOM_LEN, rest.len - RANDOM_LEN), STR("-journal")));
+}
+
+static int64_t size_of(const char *database, const char *ending)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    const int n = snprintf(path, sizeof path, "%s%s", database, ending);
+    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+enum err backup_check_space(const char *database, const char *target, struct error *error)
+{
+    struct statvfs fs;
+    char directory[FILE_PATH_MAX];
+    const int64_t needed = size_of(database, "") + size_of(database, "-wal") + SPARE_BYTES;
+    (void)snprintf(directory, sizeof directory, "%.*s", directory_len(target), target);
+    if (statvfs(directory, &fs) != 0)
+        return failed("cannot be examined", directory, error);
+    const int64_t free_bytes = (int64_t)(fs.f_bavail * fs.f_frsize);
+    if (free_bytes >= needed)
+        return OK;
+    return error_set(error, ERR_FULL,
+                     "%s has %lld MiB of free space, but a backup needs %lld MiB: free some space, or keep "
+                     "fewer backups ([backup] keep_hourly, keep_daily, keep_weekly)",
+                     directory, (long long)(free_bytes >> 20), (long long)(needed >> 20));
+}

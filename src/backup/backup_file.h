@@ -1,0 +1,39 @@
+/* Makes a backup file: a verified copy of the database under its final name.
+ *
+ *   draft: a hidden file beside the target --copied, verified, synced--> renamed to the target
+ *
+ * After a crash at any point, the target is missing, unchanged or complete. The draft of a crashed process
+ * stays; backup_draft_is_of() recognizes it. */
+#ifndef VT_BACKUP_BACKUP_FILE_H
+#define VT_BACKUP_BACKUP_FILE_H
+
+#include "base/file_target.h"
+#include "base/str.h"
+#include "store/store.h"
+
+struct backup_draft {
+    char target[FILE_PATH_MAX];
+    char path[FILE_PATH_MAX + 16];
+};
+
+/* Creates the draft of `target`, which must be resolved (file_target_resolve()), fills it with a copy of
+ * `database` and verifies it. On error, no file is left. `progress` may be NULL. */
+MUST_USE enum err backup_draft_make(struct backup_draft *d, const char *database, const char *target,
+                                    const struct store_progress *progress, struct error *error);
+
+/* Renames the draft to the target. With `replace`, replaces an existing target, and the new file gets its
+ * owner and permissions. Without `replace`, returns ERR_EXISTS if the target exists. On error, the draft is
+ * deleted. */
+MUST_USE enum err backup_draft_publish(const struct backup_draft *d, bool replace, struct error *error);
+
+/* Deletes the draft. */
+void backup_draft_discard(const struct backup_draft *d);
+
+/* Returns true if `name` is the file name of a draft, and sets `*target` to the file name of its target. */
+bool backup_draft_is_of(struct str name, struct str *target);
+
+/* Checks that the file system of the directory of `target` has room for a copy of `database`. Returns
+ * ERR_FULL if not. */
+MUST_USE enum err backup_check_space(const char *database, const char *target, struct error *error);
+
+#endif

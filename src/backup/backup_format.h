@@ -1,0 +1,13 @@
+/* Recognizes files that cannot be a backup, before SQLite opens them, so that the error message can name the
+ * format of the file and what to do. */
+#ifndef VT_BACKUP_BACKUP_FORMAT_H
+#define VT_BACKUP_BACKUP_FORMAT_H
+
+#include "base/error.h"
+
+/* Reads the first bytes of the file `path`. Returns ERR_CORRUPT if the file is empty, compressed, encrypted,
+ * incomplete, or not an SQLite database; another error if it cannot be read. `shown` is the name of the file
+ * in messages. Even if the result is OK, the file may be damaged, or be a database of another program. */
+MUST_USE enum err backup_format_check(const char *path, const char *shown, struct error *error);
+
+#endif

@@ -1,0 +1,255 @@
+/* Makes a scheduled backup. */
+#include "backup/backup_run.h"
+
+#include "backup/backup_dir.h"
+#include "backup/backup_file.h"
+#include "base/clock.h"
+#include "base/file_owner.h"
+#include "jobs/lease.h"
+#include "store/backups.h"
+#include "store/ticket_lock.h"
+#include "store/write.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct making {
+    const struct backup_options *options;
+    struct backup_report *report;
+    struct store *store;
+    struct lease lease;
+    bool lease_is_lost;
+    struct backup_draft draft;
+    struct error error;
+};
+
+struct slot_rule backup_rule(const struct config *config)
+{
+    return (struct slot_rule){.period_ms = config->backup.every_ms, .offset_ms = 30 * MINUTE_MS};
+}
+
+/* ---- transactions ---- */
+
+static enum err in_transaction(struct making *m, enum err (*work)(struct making *m))
+{
+    struct ticket_lock *lock = m->options->write_lock;
+    if (lock)
+        ticket_lock_acquire(lock);
+    enum err err = store_begin(m->store);
+    if (!err) {
+        err = work(m);
+        if (err)
+            store_rollback(m->store);
+        else
+            err = store_commit(m->store);
+    }
+    if (lock)
+        ticket_lock_release(lock);
+    return err;
+}
+
+static enum err acquire(struct making *m)
+{
+    struct lease_row row;
+    const enum err err = lease_acquire(&m->lease, m->store, clock_wall_ms(), &row);
+    if (err == ERR_BUSY)
+        error_set(&m->error, err, "another process is making a backup (%s)", row.holder);
+    return err;
+}
+
+static enum err renew(struct making *m)
+{
+    return lease_renew(&m->lease, m->store, clock_wall_ms());
+}
+
+static enum err release(struct making *m)
+{
+    return lease_release(&m->lease, m->store);
+}
+
+static enum err record_success(struct making *m)
+{
+    const struct backup_report *r = m->report;
+    struct backup_state state = {
+        .started_at = r->started_at, .finished_at = r->started_at + r->duration_ms, .bytes = r->bytes};
+    (void)snprintf(state.file, sizeof state.file, "%s", r->file);
+    const enum err err = release(m);
+    return err ? err : store_put_backup_success(m->store, &state);
+}
+
+static enum err record_failure(struct making *m)
+{
+    struct backup_state state = {.failed_at = clock_wall_ms()};
+    (void)snprintf(state.error, sizeof state.error, "%s", m->error.text);
+    const enum err err = release(m);
+    return err ? err : store_put_backup_failure(m->store, &state);
+}
+
+/* ---- the backup ---- */
+
+/* Called during the copy and the verification. A renewal that fails because the database is busy is tried
+ * again at the next call. */
+static bool on_progress(void *ctx)
+{
+    struct making *m = ctx;
+    if (m->options->stop && atomic_load(m->options->stop))
+        return false;
+    if (lease_renewal_is_due(&m->lease, clock_wall_ms()) && in_transaction(m, renew) == ERR_CANCELED)
+        m->lease_is_lost = true;
+    return !m->lease_is_lost;
+}
+
+/* Selects an unused name: the clock may have been set back. */
+static enum err choose_name(struct making *m, char target[FILE_PATH_MAX])
+{
+    struct backup_report *r = m->report;
+    const char *directory = m->options->config->backup.directory;
+    const uint32_t id = backup_id_of(store_id(m->store));
+    char path[PATH_MAX];
+    bool taken = true;
+    for (int64_t t = r->started_at; taken; t += SECOND_MS) {
+        backup_name_format(t, id, r->file);
+        const int n = snprintf(path, sizeof path, "%s/%s", directory, r->file);
+        if (n < 0 || (size_t)n >= sizeof path)
+            return error_set(&m->error, ERR_INVALID, "the path of [backup] directory is too long");
+        taken = access(path, F_OK) == 0;
+    }
+    return file_target_resolve(path, target, &m->error);
+}
+
+/* Gives a backup that root has made the owner of the directory, because the server must be able to read it,
+ * too. */
+static void adopt_owner(const struct making *m)
+{
+    const int fd = open(m->draft.path, O_RDONLY | O_CLOEXEC);
+    const int at = open(m->options->config->backup.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && at >= 0)
+        (void)file_owner_inherit(fd, at);
+    if (fd >= 0)
+        (void)close(fd);
+    if (at >= 0)
+        (void)close(at);
+}
+
+static enum err publish(struct making *m)
+{
+    struct stat st;
+    const bool found = stat(m->draft.path, &st) == 0;
+    const enum err err = in_transaction(m, renew);
+    if (err || !found) {
+        backup_draft_discard(&m->draft);
+        m->lease_is_lost = err == ERR_CANCELED;
+        return err ? err : error_set(&m->error, ERR_IO, "%s was deleted", m->draft.path);
+    }
+    m->report->bytes = st.st_size;
+    adopt_owner(m);
+    return backup_draft_publish(&m->draft, false, &m->error);
+}
+
+static enum err make(struct making *m)
+{
+    const struct config *c = m->options->config;
+    const struct store_progress progress = {.step = on_progress, .ctx = m};
+    char target[FILE_PATH_MAX];
+    struct backup_list list;
+    enum err err = backup_dir_list(c->backup.directory, &list, &m->error);
+    VEC_FREE(&list.entries);
+    if (err)
+        return err;
+    backup_dir_delete_drafts(c->backup.directory, backup_id_of(store_id(m->store)));
+    err = choose_name(m, target);
+    if (!err)
+        err = backup_check_space(c->store.path, target, &m->error);
+    if (!err)
+        err = backup_draft_make(&m->draft, c->store.path, target, &progress, &m->error);
+    return err ? err : publish(m);
+}
+
+/* Deletes old backups. A backup that was made but not recorded is complete, and is deleted like any other. */
+static void prune(struct making *m)
+{
+    const struct config *c = m->options->config;
+    struct error error = {0};
+    struct backup_list list;
+    const struct backup_pruning pruning = {
+        .directory = c->backup.directory,
+        .rule = {c->backup.keep_hourly, c->backup.keep_daily, c->backup.keep_weekly},
+        .now_ms = clock_wall_ms() + SECOND_MS,
+    };
+    enum err err = backup_dir_list(c->backup.directory, &list, &error);
+    if (!err && (err = backup_dir_select_own(&list, m->store)) != OK)
+        error_set(&error, err, "old backups were not deleted: %s", err_name(err));
+    if (!err)
+        m->report->pruned = backup_dir_prune(&pruning, &list, &error);
+    VEC_FREE(&list.entries);
+    (void)snprintf(m->report->warning, sizeof m->report->warning, "%s", error.text);
+}
+
+/* ---- the run ---- */
+
+static enum err check_if_due(struct making *m, bool *due)
+{
+    struct backup_state state;
+    *due = true;
+    if (!m->options->rule)
+        return OK;
+    const enum err err = store_read_backup_state(m->store, &state);
+    *due = !err && slot_is_due(m->options->rule, clock_wall_ms(), state.started_at);
+    return err;
+}
+
+static enum err run_with_lease(struct making *m)
+{
+    struct backup_report *r = m->report;
+    const int64_t begun_us = clock_work_us();
+    r->started_at = clock_wall_ms();
+    enum err err = make(m);
+    r->duration_ms = (clock_work_us() - begun_us) / 1000;
+    if (err) {
+        const bool stopped = err == ERR_CANCELED;
+        if (!m->lease_is_lost && in_transaction(m, stopped ? release : record_failure) == ERR_CANCELED)
+            m->lease_is_lost = true;
+        if (m->lease_is_lost)
+            error_set(&m->error, err, "another process has taken over the lease of the backup");
+        return err;
+    }
+    r->done = true;
+    prune(m);
+    return in_transaction(m, record_success);
+}
+
+static enum err run(struct making *m)
+{
+    bool due;
+    enum err err = in_transaction(m, acquire);
+    if (err)
+        return err;
+    err = check_if_due(m, &due);
+    if (!err && due)
+        return run_with_lease(m);
+    const enum err release_err = in_transaction(m, release);
+    return err ? err : release_err;
+}
+
+enum err backup_run(const struct backup_options *options, struct backup_report *report)
+{
+    const struct store_options store = {.path = options->config->store.path,
+                                        .mode = STORE_WRITE,
+                                        .busy_timeout_ms = (int)options->config->store.busy_timeout_ms,
+                                        .checkpointed = options->write_lock != NULL};
+    struct making m = {.options = options, .report = report};
+    *report = (struct backup_report){0};
+    enum err err = store_open(&m.store, &store, &m.error);
+    if (!err) {
+        lease_init(&m.lease, LEASE_BACKUP);
+        err = run(&m);
+        store_close(m.store);
+    }
+    if (err && !m.error.code)
+        error_set(&m.error, err, "database error: %s", err_name(err));
+    (void)snprintf(report->why, sizeof report->why, "%s", m.error.text);
+    return err;
+}

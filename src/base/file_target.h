@@ -1,0 +1,20 @@
+/* The file that a command writes. The operator names it, so it may be a symbolic link, a device or a
+ * directory. A command that creates a temporary file and renames it to the target would replace these: as
+ * root, `viewtally backup /dev/null` would replace the device. */
+#ifndef VT_BASE_FILE_TARGET_H
+#define VT_BASE_FILE_TARGET_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+enum { FILE_PATH_MAX = 4096 - 64 /* leaves room for suffixes */ };
+
+/* Resolves all symbolic links of `path`. The file need not exist. Returns false with errno set on failure. */
+bool file_resolve_path(const char *path, char out[FILE_PATH_MAX]);
+
+/* Resolves all symbolic links of `path` and checks that the result is missing or a regular file. Returns
+ * ERR_INVALID if it is something else, and ERR_IO if the path cannot be resolved. */
+MUST_USE enum err file_target_resolve(const char *path, char out[FILE_PATH_MAX], struct error *error);
+
+#endif

@@ -1,0 +1,108 @@
+/* viewtally reload: makes a running server read its configuration again, and waits for the result. */
+#include "base/reload_reply.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TIMEOUT_MS = 10000, LINE_MAX_BYTES = 256 };
+
+/* Returns the process id, or 0 after an error message. */
+static pid_t server_pid(const struct cli_arguments *arguments)
+{
+    const char *text = arguments->operand_count ? arguments->operands[0] : getenv("MAINPID");
+    unsigned long long pid;
+    if (!text || !*text) {
+        (void)cli_fail(CLI_USAGE,
+                       "PID is missing, such as $(systemctl show --property MainPID --value viewtally)");
+        return 0;
+    }
+    if (!str_to_u64(str_from_cstr(text), INT_MAX, &pid) || !pid) {
+        (void)cli_fail(CLI_USAGE, "%s is not a process id", text);
+        return 0;
+    }
+    return (pid_t)pid;
+}
+
+/* Returns true if the process handles SIGHUP: any other process would be ended by the signal, and a server
+ * that is still starting would ignore it. */
+static bool handles_sighup(pid_t pid)
+{
+    char path[64], line[LINE_MAX_BYTES];
+    unsigned long long caught = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *status = fopen(path, "re");
+    while (status && fgets(line, sizeof line, status))
+        if (strncmp(line, "SigCgt:", 7) == 0)
+            caught = strtoull(line + 7, NULL, 16);
+    if (status)
+        (void)fclose(status);
+    return caught >> (SIGHUP - 1) & 1;
+}
+
+static enum cli_exit wait_for_reply(int fd, pid_t pid)
+{
+    struct reload_reply reply;
+    if (kill(pid, SIGHUP) != 0)
+        return cli_fail(CLI_COULD_NOT, "cannot send SIGHUP to process %d: %s", (int)pid, strerror(errno));
+    if (!reload_reply_wait(fd, pid, TIMEOUT_MS, &reply))
+        return cli_fail(CLI_COULD_NOT, "process %d has not reloaded its configuration within %d s", (int)pid,
+                        TIMEOUT_MS / 1000);
+    if (reply.result == RELOAD_REJECTED)
+        return cli_fail(
+            CLI_USAGE,
+            "the server has rejected the new configuration and continues with the current one; its "
+            "log has the reason");
+    printf("process %d has reloaded its configuration\n", (int)pid);
+    if (*reply.restart_keys)
+        printf("a restart is needed for: %s\n", reply.restart_keys);
+    return CLI_DONE;
+}
+
+static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
+{
+    const pid_t pid = server_pid(arguments);
+    (void)cli;
+    if (!pid)
+        return CLI_USAGE;
+    /* $MAINPID is correct, but the sandbox of a unit may hide the process. */
+    if (arguments->operand_count && !handles_sighup(pid))
+        return cli_fail(CLI_COULD_NOT, "process %d is not a viewtally server, or it is still starting",
+                        (int)pid);
+    const int fd = reload_reply_open(pid);
+    if (fd < 0)
+        return cli_fail(CLI_COULD_NOT,
+                        errno == EADDRINUSE ? "process %d is already being reloaded"
+                                            : "cannot wait for process %d",
+                        (int)pid);
+    const enum cli_exit code = wait_for_reply(fd, pid);
+    (void)close(fd);
+    return code;
+}
+
+static const struct cli_action actions[] = {
+    {.operands = "[PID]",
+     .operands_max = 1,
+     .description =
+         "Sends SIGHUP to the server process PID (by default $MAINPID, which systemd sets in ExecReload=), "
+         "waits until it has read its configuration again, at most 10 seconds, and reports the result. "
+         "Changed "
+         "keys that need a restart are named and keep their old values until then; the exit status is 0, "
+         "because all other changes are in effect. Exit status 2: the configuration is invalid, and the "
+         "server "
+         "continues with the current one. Exit status 3: no such server, or it does not respond.",
+     .examples = "viewtally reload $(systemctl show --property MainPID --value viewtally)",
+     .run = run},
+    {0},
+};
+
+const struct cli_command cli_reload = {
+    .name = "reload",
+    .summary = "make a running server read its configuration again",
+    .actions = actions,
+};

@@ -1,0 +1,31 @@
+/* Reads CSV (RFC 4180) from a text in memory. Line ends may be LF or CRLF. */
+#ifndef VT_CLI_CSV_READER_H
+#define VT_CLI_CSV_READER_H
+
+#include "base/arena.h"
+
+#include <stdint.h>
+
+enum { CSV_FIELDS_MAX = 16 };
+
+struct csv_reader {
+    struct str rest;
+    char separator;
+    int64_t next_line; /* number of the line at `rest` */
+
+    /* The record that was read last. */
+    int64_t line; /* where it begins */
+    struct str fields[CSV_FIELDS_MAX];
+    size_t count;
+    const char *problem; /* static text that describes why the record is malformed; NULL if it is not */
+};
+
+/* Starts at the beginning of `text`, after a byte order mark. The separator is a semicolon if the first line
+ * contains one and no comma, as spreadsheets of many countries write it; otherwise it is a comma. */
+void csv_open(struct csv_reader *r, struct str text);
+
+/* Reads the next record and skips empty lines. The fields are in the arena or point into the text. Returns
+ * false at the end. A malformed record sets `problem`; reading continues after its line. */
+bool csv_next(struct csv_reader *r, struct arena *arena);
+
+#endif

@@ -1,0 +1,91 @@
+/* Runs the transaction of a command that deletes data, then empties the write-ahead log. */
+#include "cli/erasing.h"
+
+#include "cli/output.h"
+#include "base/clock.h"
+#include "base/seam.h"
+#include "import/import_lock.h"
+#include "jobs/lease.h"
+#include "store/erase.h"
+
+enum { ARENA_BYTES = 4096 };
+
+/* Acquires the import lock, so that no import runs. Returns false after printing an error. */
+static bool lock_imports(struct cli *cli, struct import_lock *lock)
+{
+    if (import_lock_open(lock, cli->config.store.path) || import_lock_share(lock)) {
+        (void)cli_fail(CLI_COULD_NOT, "nothing was changed: %s-import cannot be locked",
+                       cli->config.store.path);
+        return false;
+    }
+    if (import_lock_try_exclusive(lock))
+        return true;
+    (void)cli_fail(CLI_COULD_NOT,
+                   "nothing was changed: an import is running; repeat the command when it has ended");
+    return false;
+}
+
+/* A run queues readings by row id. If a video is removed, its row id can be given to a new video, so that a
+ * queued reading of the old video would change the new one. */
+static enum err check_no_refresh(struct store *store)
+{
+    struct lease_row lease;
+    const enum err err = store_read_lease(store, LEASE_REFRESH, &lease);
+    if (err || !lease_is_held(&lease, clock_wall_ms()))
+        return err;
+    (void)cli_fail(CLI_COULD_NOT, "nothing was changed: a refresh is running; repeat the command when it has "
+                                  "ended (see viewtally status)");
+    return ERR_CANCELED;
+}
+
+static enum err run_transaction(struct store *store, bool dry_run, cli_work *work, void *ctx)
+{
+    struct arena arena;
+    enum err err = store_prepare_erasure(store);
+    if (!err)
+        err = store_begin(store);
+    if (err)
+        return err;
+    arena_init(&arena, ARENA_BYTES);
+    if (!dry_run)
+        err = check_no_refresh(store);
+    if (!err)
+        err = work(store, &arena, ctx);
+    arena_fini(&arena);
+    if (!err && !dry_run)
+        return store_commit(store);
+    store_rollback(store);
+    return err;
+}
+
+/* Empties the write-ahead log. Prints a note if a transaction of the server prevents it. */
+static void empty_log(struct store *store)
+{
+    if (store_checkpoint(store, CHECKPOINT_TRUNCATE))
+        cli_note("the write-ahead log is in use, so it still contains deleted data until the server "
+                 "overwrites it; "
+                 "to empty it now, stop the server and run viewtally migrate");
+}
+
+enum err cli_erase(struct cli *cli, bool dry_run, cli_work *work, void *ctx)
+{
+    struct import_lock lock = {.file = {.fd = -1}};
+    struct store *store = cli_open_store(cli);
+    if (!store)
+        return ERR_IO;
+    if (!lock_imports(cli, &lock)) {
+        import_lock_close(&lock);
+        store_close(store);
+        return ERR_CANCELED;
+    }
+    const enum err err = run_transaction(store, dry_run, work, ctx);
+    seam_kill_point();
+    if (!err && !dry_run)
+        empty_log(store);
+    seam_kill_point();
+    store_close(store);
+    import_lock_close(&lock);
+    if (err && err != ERR_NOT_FOUND && err != ERR_EXISTS && err != ERR_INVALID && err != ERR_CANCELED)
+        (void)cli_fail(CLI_COULD_NOT, "nothing was changed: database error: %s", err_name(err));
+    return err;
+}

@@ -1,0 +1,123 @@
+/* Copies between files and the standard streams. */
+#include "cli/std_stream.h"
+
+#include "cli/output.h"
+#include "import/tempfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 16 };
+
+static bool name_file(const struct cli *cli, char path[FILE_PATH_MAX])
+{
+    char directory[PATH_MAX];
+    const char *chosen = getenv("TMPDIR");
+    temp_dir_of(cli->config.store.path, directory);
+    const int n =
+        snprintf(path, FILE_PATH_MAX, "%s/.viewtally-backup-XXXXXX", chosen && *chosen ? chosen : directory);
+    errno = ENAMETOOLONG;
+    return n > 0 && n < FILE_PATH_MAX;
+}
+
+static enum cli_exit cannot_create(const char *path)
+{
+    return cli_fail(CLI_COULD_NOT, "cannot create %s: %s ($TMPDIR selects another directory)", path,
+                    strerror(errno));
+}
+
+enum cli_exit std_stream_create_file(const struct cli *cli, char path[FILE_PATH_MAX])
+{
+    const int fd = name_file(cli, path) ? mkstemp(path) : -1;
+    if (fd < 0)
+        return cannot_create(path);
+    (void)close(fd);
+    return CLI_DONE;
+}
+
+enum cli_exit std_stream_create_directory(const struct cli *cli, char path[FILE_PATH_MAX])
+{
+    return name_file(cli, path) && mkdtemp(path) ? CLI_DONE : cannot_create(path);
+}
+
+static bool write_all(int fd, const char *p, size_t len)
+{
+    while (len) {
+        const ssize_t n = write(fd, p, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        p += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* Returns the number of copied bytes, or -1 with errno set. */
+static int64_t copy_bytes(int from, int to)
+{
+    char chunk[CHUNK];
+    int64_t total = 0;
+    for (;;) {
+        const ssize_t n = read(from, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || (n > 0 && !write_all(to, chunk, (size_t)n)))
+            return -1;
+        if (n == 0)
+            return total;
+        total += n;
+    }
+}
+
+enum cli_exit std_stream_copy_file(const char *from, const char *to)
+{
+    const int in = open(from, O_RDONLY | O_CLOEXEC);
+    if (in < 0)
+        return cli_fail(CLI_COULD_NOT, "cannot read %s: %s", from, strerror(errno));
+    const int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int64_t n = out < 0 ? -1 : copy_bytes(in, out);
+    const int code = errno;
+    (void)close(in);
+    if (out >= 0 && close(out) != 0)
+        n = -1;
+    return n >= 0 ? CLI_DONE : cli_fail(CLI_COULD_NOT, "cannot copy %s to %s: %s", from, to, strerror(code));
+}
+
+enum cli_exit std_stream_save_input(const struct cli *cli, char path[FILE_PATH_MAX])
+{
+    if (isatty(STDIN_FILENO))
+        return cli_fail(CLI_USAGE, "standard input is a terminal: redirect a backup to it");
+    const enum cli_exit code = std_stream_create_file(cli, path);
+    if (code)
+        return code;
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int64_t n = fd < 0 ? -1 : copy_bytes(STDIN_FILENO, fd);
+    const int failed = errno;
+    if (fd >= 0 && close(fd) != 0)
+        n = -1;
+    if (n > 0)
+        return CLI_DONE;
+    (void)unlink(path);
+    return n == 0 ? cli_fail(CLI_PART, "standard input is empty: nothing was changed")
+                  : cli_fail(CLI_COULD_NOT, "cannot copy standard input to %s: %s", path, strerror(failed));
+}
+
+enum cli_exit std_stream_print_file(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int code = errno;
+    (void)unlink(path);
+    if (fd < 0)
+        return cli_fail(CLI_COULD_NOT, "cannot read %s: %s", path, strerror(code));
+    const bool ok = copy_bytes(fd, STDOUT_FILENO) >= 0;
+    const int failed = errno;
+    (void)close(fd);
+    return ok ? CLI_DONE : cli_fail(CLI_COULD_NOT, "standard output cannot be written: %s", strerror(failed));
+}

@@ -1,0 +1,104 @@
+/* Checks that the database is readable and undamaged, and looks for old files beside it. */
+#include "base/plural.h"
+#include "doctor/doctor.h"
+
+#include <dirent.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { WAL_MAX_MIB = 125 };
+
+static const char *fix_for(enum err err)
+{
+    switch (err) {
+    case ERR_NOT_FOUND: return "check [store] path and that its volume is mounted";
+    case ERR_VERSION:
+        return "run viewtally migrate if the schema is older, or install the newer viewtally if it is newer";
+    case ERR_CORRUPT: return "viewtally restore BACKUP";
+    case ERR_BUSY: return "wait until the restore has ended";
+    default: return "check owner and permissions: ls -l DATABASE*";
+    }
+}
+
+static void check_open(struct doctor *d)
+{
+    if (d->store)
+        doctor_ok(d, "%s can be read and has the schema of this version", d->config->store.path);
+    else
+        doctor_error(d, fix_for(d->store_error.code), "%s", d->store_error.text);
+}
+
+static void check_integrity(struct doctor *d)
+{
+    struct error error = {0};
+    if (store_diagnose(d->config->store.path, d->full, &error))
+        doctor_error(d, "stop the server and run viewtally restore BACKUP", "%s", error.text);
+    else
+        doctor_ok(d, d->full ? "the integrity check found no damage"
+                             : "the quick check found no damage (--full also compares the indexes)");
+}
+
+static void check_wal(struct doctor *d)
+{
+    char name[PATH_MAX];
+    struct stat st;
+    (void)snprintf(name, sizeof name, "%s-wal", d->config->store.path);
+    const long long mib = stat(name, &st) == 0 ? (long long)st.st_size >> 20 : 0;
+    if (mib > WAL_MAX_MIB)
+        doctor_warn(
+            d,
+            "find the process that has been reading for long (fuser -v DATABASE) and end it; the server then "
+            "truncates the log",
+            "the write-ahead log has %lld MiB", mib);
+    else
+        doctor_ok(d, "the write-ahead log has %lld MiB", mib);
+}
+
+/* Counts the old databases that restores have left in `dir`, and their bytes. */
+static int count_before(const char *dir, const char *name, long long *bytes)
+{
+    char prefix[PATH_MAX + 16];
+    struct stat st;
+    int count = 0;
+    DIR *entries = opendir(dir);
+    const struct dirent *entry;
+    (void)snprintf(prefix, sizeof prefix, "%s.before-", name);
+    while (entries && (entry = readdir(entries))) {
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+            continue;
+        count++;
+        if (fstatat(dirfd(entries), entry->d_name, &st, 0) == 0)
+            *bytes += st.st_size;
+    }
+    if (entries)
+        (void)closedir(entries);
+    return count;
+}
+
+static void check_before(struct doctor *d)
+{
+    char resolved[PATH_MAX], copy[PATH_MAX];
+    long long bytes = 0;
+    if (!realpath(d->config->store.path, resolved))
+        (void)snprintf(resolved, sizeof resolved, "%s", d->config->store.path);
+    (void)snprintf(copy, sizeof copy, "%s", resolved);
+    const char *slash = strrchr(resolved, '/');
+    const int count = count_before(dirname(copy), slash ? slash + 1 : resolved, &bytes);
+    if (count)
+        doctor_warn(d, "if you no longer need them: viewtally backup prune --before-files",
+                    "%d file%s of databases that a restore replaced %s %lld MiB", count,
+                    plural(count, "", "s"), plural(count, "takes", "take"), bytes >> 20);
+    else
+        doctor_ok(d, "there are no old databases left by a restore");
+}
+
+static const struct doctor_check checks[] = {
+    {"open", NEEDS_CONFIG, check_open},
+    {"integrity", NEEDS_STORE, check_integrity},
+    {"wal", NEEDS_CONFIG, check_wal},
+    {"before_files", NEEDS_CONFIG, check_before},
+};
+const struct doctor_group doctor_database = DOCTOR_GROUP("database", checks);

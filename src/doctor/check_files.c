@@ -1,0 +1,251 @@
+/* Checks owners and permissions of files and directories, as the user of the server (server_user.h). */
+#include "base/plural.h"
+#include "doctor/doctor.h"
+
+#include "config/value.h"
+#include "vault/seal.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool others_can_read(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && (st.st_mode & S_IROTH);
+}
+
+/* Reports an error if every user can read a file that contains secrets. Returns false then. */
+static bool check_private(struct doctor *d, const char *path)
+{
+    char fix[PATH_MAX + 32];
+    if (!others_can_read(path))
+        return true;
+    (void)snprintf(fix, sizeof fix, "chmod o-rwx %s", path);
+    doctor_error(d, fix, "%s contains a secret, and every user can read it", path);
+    return false;
+}
+
+/* Returns false and reports an error if the server cannot read the file. */
+static bool check_readable(struct doctor *d, const char *path)
+{
+    char fix[2 * PATH_MAX + 128];
+    if (server_user_can(&d->user, path, R_OK))
+        return true;
+    const int failed = errno;
+    (void)snprintf(fix, sizeof fix,
+                   "chgrp %s %s && chmod 640 %s; if its directory is the cause, namei -l %s shows it",
+                   d->user.group_name, path, path, path);
+    doctor_error(d, fix, "the server, which runs as %s, cannot read %s: %s", d->user.name, path,
+                 strerror(failed));
+    return false;
+}
+
+static bool url_has_password(const char *url)
+{
+    struct str user, rest = str_from_cstr(url);
+    const char *at = memrchr(rest.p, '@', rest.len);
+    const char *slashes = strstr(url, "//");
+    if (!at || !slashes || at < slashes)
+        return false;
+    return str_cut(str_make(slashes + 2, (size_t)(at - slashes) - 2), ':', &user).len > 0;
+}
+
+static bool file_has_secret(const struct config *c)
+{
+    const struct config_key *key;
+    for (size_t i = 0; (key = config_key_at(i)); i++)
+        if (key->secret && c->origins[i].line && !c->origins[i].secret_file)
+            return true;
+    return config_origin_of(c, "redis", "url")->line && url_has_password(c->redis.url);
+}
+
+static void check_config_file(struct doctor *d)
+{
+    if (!d->cli->config_path)
+        doctor_skip(d, "there is no configuration file");
+    else if (!check_readable(d, d->cli->config_path))
+        return;
+    else if (!file_has_secret(d->config))
+        doctor_ok(d, "%s contains no secret", d->cli->config_path);
+    else if (check_private(d, d->cli->config_path))
+        doctor_ok(d, "%s contains secrets and is private", d->cli->config_path);
+}
+
+static void check_secret_files(struct doctor *d)
+{
+    size_t files = 0, bad = 0;
+    for (size_t i = 0; i < CONFIG_KEYS_MAX; i++) {
+        const char *path = d->config->origins[i].secret_file;
+        if (!path)
+            continue;
+        files++;
+        bad += !check_private(d, path) || !check_readable(d, path);
+    }
+    if (!files)
+        doctor_skip(d, "no secret is stored in a separate file");
+    else if (!bad)
+        doctor_ok(d, "%zu secret file%s private and readable", files, plural((int64_t)files, " is", "s are"));
+}
+
+static void check_database(struct doctor *d)
+{
+    const char *path = d->config->store.path;
+    char fix[PATH_MAX + 64];
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        doctor_skip(d, "%s: %s", path, strerror(errno));
+        return;
+    }
+    (void)snprintf(fix, sizeof fix,
+                   "run this command as the user of the server, or chown the database to it: ls -l %s*",
+                   path);
+    if (!server_user_can(&d->user, path, R_OK | W_OK)) {
+        doctor_error(d, fix, "%s cannot be read and written by %s: %s", path, d->user.name, strerror(errno));
+    } else if (st.st_mode & (S_IROTH | S_IWOTH)) {
+        (void)snprintf(fix, sizeof fix, "chmod o-rwx %s", path);
+        doctor_warn(d, fix, "every user of this machine can read the database %s", path);
+    } else {
+        doctor_ok(d, "%s is private and can be written", path);
+    }
+}
+
+/* Checks the files beside the database: a file that a command has created as root would stop the server. */
+static void check_companions(struct doctor *d)
+{
+    static const char *const endings[] = {"-wal", "-shm", "-lock", "-import"};
+    const char *path = d->config->store.path;
+    char name[PATH_MAX + 16], fix[PATH_MAX + 64];
+    struct stat database, st;
+    int wrong = 0;
+    if (stat(path, &database) != 0) {
+        doctor_skip(d, "the database does not exist");
+        return;
+    }
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", path, endings[i]);
+        if (stat(name, &st) != 0 || st.st_uid == database.st_uid)
+            continue;
+        wrong++;
+        (void)snprintf(fix, sizeof fix, "chown --reference=%s %s", path, name);
+        doctor_error(d, fix, "%s belongs to another user than the database", name);
+    }
+    if (!wrong)
+        doctor_ok(d, "the files beside the database belong to its owner");
+}
+
+static void check_directory(struct doctor *d)
+{
+    char copy[PATH_MAX], fix[PATH_MAX + 64];
+    struct stat st;
+    (void)snprintf(copy, sizeof copy, "%s", d->config->store.path);
+    const char *dir = dirname(copy);
+    if (stat(dir, &st) != 0 || !server_user_can(&d->user, dir, W_OK | X_OK)) {
+        doctor_error(
+            d, "create it, or give it to the user of the server: install -d -o viewtally -m 750 DIRECTORY",
+            "the directory %s of the database cannot be used: %s", dir, strerror(errno));
+    } else if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
+        (void)snprintf(fix, sizeof fix, "chmod o-w %s", dir);
+        doctor_error(d, fix, "every user can replace files in %s, the directory of the database", dir);
+    } else {
+        doctor_ok(d, "the directory %s can be written", dir);
+    }
+}
+
+/* Returns true if systemd passes the file to every server. */
+static bool is_credential(const struct doctor *d, const char *path)
+{
+    for (size_t i = 0; i < d->units->count; i++)
+        if (!server_unit_loads_credential(&d->units->items[i], path))
+            return false;
+    return d->units->count > 0;
+}
+
+static void check_key_file(struct doctor *d)
+{
+    const char *path = d->config->secrets.key_file;
+    char fix[PATH_MAX + 64];
+    struct seal_keys *keys = NULL;
+    struct stat key;
+    struct error error = {0};
+    if (!*path) {
+        doctor_skip(d, "[secrets] key_file is not set; no platform tokens can be stored");
+        return;
+    }
+    (void)snprintf(fix, sizeof fix, "chown %s %s && chmod 600 %s (to create it: viewtally secrets init)",
+                   d->user.name, path, path);
+    if (seal_keys_open(&keys, path, &error))
+        doctor_error(d, fix, "%s", error.text);
+    else if (is_credential(d, path))
+        doctor_ok(d, "%s is private, and systemd passes it to the server", path);
+    else if (stat(path, &key) == 0 && key.st_uid != d->user.uid)
+        doctor_error(d, fix, "%s does not belong to %s, the user of the server, which cannot use it", path,
+                     d->user.name);
+    else
+        doctor_ok(d, "%s is private and readable", path);
+    seal_keys_close(keys);
+}
+
+static void check_spool(struct doctor *d)
+{
+    const char *path = d->config->refresh.spool_dir;
+    struct stat st;
+    if (!strstr(d->config->refresh.source, "spool"))
+        doctor_skip(d, "[refresh] source does not include spool");
+    else if (stat(path, &st) != 0)
+        doctor_error(d, "install -d -o viewtally -m 2770 DIRECTORY",
+                     "the spool directory %s cannot be used: %s", path, strerror(errno));
+    else if (!S_ISDIR(st.st_mode))
+        doctor_error(d, "name a directory in [refresh] spool_dir", "%s is not a directory", path);
+    else if (!server_user_can(&d->user, path, W_OK | X_OK))
+        doctor_error(d, "chown it to the user of the server, who moves finished files",
+                     "the server cannot move files in the spool directory %s", path);
+    else
+        doctor_ok(d, "the spool directory %s can be written", path);
+}
+
+static void check_backup_directory(struct doctor *d)
+{
+    const char *path = d->config->backup.directory;
+    char fix[PATH_MAX + 160];
+    struct stat st, database;
+    if (!*path) {
+        doctor_skip(d, "[backup] directory is not set");
+        return;
+    }
+    (void)snprintf(
+        fix, sizeof fix,
+        "install -d -o viewtally -g viewtally -m 750 %s, and add it to ReadWritePaths= of the unit "
+        "(docs/backups.md, Scheduled backups)",
+        path);
+    if (stat(path, &st) != 0)
+        doctor_error(d, fix, "the backup directory %s cannot be used: %s", path, strerror(errno));
+    else if (!S_ISDIR(st.st_mode))
+        doctor_error(d, "name a directory in [backup] directory (docs/backups.md, Scheduled backups)",
+                     "%s is not a directory", path);
+    else if (!server_user_can(&d->user, path, W_OK | X_OK))
+        doctor_error(d, fix, "the server cannot write to the backup directory %s", path);
+    else if (stat(d->config->store.path, &database) == 0 && database.st_dev == st.st_dev)
+        doctor_ok(d,
+                  "%s can be written; it is on the file system of the database, so also copy the backups to "
+                  "another machine",
+                  path);
+    else
+        doctor_ok(d, "%s can be written", path);
+}
+
+static const struct doctor_check checks[] = {
+    {"config_file", NEEDS_CONFIG, check_config_file},
+    {"secret_files", NEEDS_CONFIG, check_secret_files},
+    {"database", NEEDS_CONFIG, check_database},
+    {"companions", NEEDS_CONFIG, check_companions},
+    {"directory", NEEDS_CONFIG, check_directory},
+    {"key_file", NEEDS_CONFIG, check_key_file},
+    {"spool", NEEDS_CONFIG, check_spool},
+    {"backup_directory", NEEDS_CONFIG, check_backup_directory},
+};
+const struct doctor_group doctor_files = DOCTOR_GROUP("files", checks);

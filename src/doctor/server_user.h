@@ -1,0 +1,31 @@
+/* The user of the server: User= of its unit, or else the owner of the database. Root can read every file, so
+ * if root runs the doctor, it must check permissions as this user. */
+#ifndef VT_DOCTOR_SERVER_USER_H
+#define VT_DOCTOR_SERVER_USER_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct server_units;
+
+enum { SERVER_GROUPS_MAX = 64, SERVER_NAME_MAX = 64 };
+
+struct server_user {
+    bool is_other; /* this process is root, and the server runs as another user */
+    uid_t uid;     /* that of this process unless is_other is true */
+    gid_t gid;
+    gid_t groups[SERVER_GROUPS_MAX]; /* all groups, including `gid` */
+    int group_count;
+    char name[SERVER_NAME_MAX], group_name[SERVER_NAME_MAX]; /* for messages; the number if it has no name */
+};
+
+/* Determines the user. `database` is the path of the database, which need not exist. */
+void server_user_find(struct server_user *user, const struct server_units *units, const char *database);
+
+/* Returns true if the user may access `path`, otherwise sets errno. `mode` as for access(2). The kernel
+ * evaluates the permissions, including those of the directories above it and access control lists. */
+bool server_user_can(const struct server_user *user, const char *path, int mode);
+
+#endif

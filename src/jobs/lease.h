@@ -1,0 +1,46 @@
+/* A lease: one row in the database. The lease of the refresh ensures that only one run is active at a time,
+ * in any process; the lease `backup` does the same for scheduled backups.
+ *
+ *   free or expired --lease_acquire()--> held --lease_renew() in each transaction--> held
+ *   held --lease_release()--> free
+ *   held --not renewed for 30 s, because the process died or was suspended--> expired
+ *
+ * Each acquisition increments a number, the fence. A run with an old fence has lost the lease, even if its
+ * clock shows that the lease has not expired. The run detects this in its next transaction before it writes
+ * anything, so a process that was suspended cannot interfere with the run of another process. */
+#ifndef VT_JOBS_LEASE_H
+#define VT_JOBS_LEASE_H
+
+#include "store/runs.h"
+
+enum { LEASE_MS = 30 * 1000, LEASE_RENEW_MS = 10 * 1000 };
+
+struct lease {
+    enum lease_kind kind;
+    char holder[HOLDER_MAX];
+    int64_t fence;       /* 0 if not held */
+    int64_t acquired_at; /* time of the acquisition, wall clock in ms */
+    int64_t renewed_at; /* time of the last renewal, committed or in the open transaction; wall clock in ms */
+};
+
+/* Initializes a lease that is not held. Sets a unique holder name: host, process id and a random number. */
+void lease_init(struct lease *l, enum lease_kind kind);
+
+/* Returns true if a run holds the lease at `now_ms`. Returns false if the lease expires more than LEASE_MS
+ * from now, because the clock must have been set back since. */
+bool lease_is_held(const struct lease_row *row, int64_t now_ms);
+
+/* Acquires the lease. Returns ERR_BUSY if another run holds it. Sets `*row` to the row found in the database.
+ * Call in a write transaction. */
+MUST_USE enum err lease_acquire(struct lease *l, struct store *store, int64_t now_ms, struct lease_row *row);
+/* Verifies that the run still holds the lease and renews it if due. Returns ERR_CANCELED if another run has
+ * acquired it. Call in a write transaction. */
+MUST_USE enum err lease_renew(struct lease *l, struct store *store, int64_t now_ms);
+/* Releases the lease. Call in a write transaction. */
+MUST_USE enum err lease_release(struct lease *l, struct store *store);
+
+/* Returns true if the lease is due for renewal. The caller must then renew it in a transaction, even if it
+ * has nothing else to write. */
+bool lease_renewal_is_due(const struct lease *l, int64_t now_ms);
+
+#endif

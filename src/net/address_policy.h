@@ -1,0 +1,35 @@
+/* Which addresses the service may connect to on behalf of an author, who chooses the host name (webhooks).
+ * Without this policy an author could reach services that trust the operator's network, such as a database or
+ * the metadata service of a cloud (server-side request forgery).
+ *
+ * Only public addresses are allowed, except for networks that the operator lists. An address is public if it
+ * is not in the special-purpose registries of IANA (RFC 6890 and its successors). An IPv6 address that
+ * contains an IPv4 address (IPv4-mapped, NAT64, 6to4) is public only if the contained address is public too.
+ *
+ * Check the address of each connection, not the name: a name may resolve to another address each time (DNS
+ * rebinding). */
+#ifndef VT_NET_ADDRESS_POLICY_H
+#define VT_NET_ADDRESS_POLICY_H
+
+#include "base/ip_network.h"
+
+#include <sys/socket.h>
+
+enum { ADDRESS_POLICY_NETWORKS_MAX = 64 };
+
+struct address_policy {
+    size_t count;
+    struct ip_network allowed[ADDRESS_POLICY_NETWORKS_MAX]; /* allowed although they are not public */
+};
+
+/* Fills a policy from a comma-separated list of addresses and networks. Returns false if an item is invalid,
+ * or if there are more than ADDRESS_POLICY_NETWORKS_MAX. */
+bool address_policy_init(struct address_policy *policy, struct str networks);
+
+bool address_policy_allows(const struct address_policy *policy, const struct ip_address *address);
+
+/* Like address_policy_allows(), for http_client_options.allow_address. `ctx` is the policy. Returns false for
+ * a socket address that is neither IPv4 nor IPv6. */
+bool address_policy_allows_socket(void *ctx, const struct sockaddr *address);
+
+#endif

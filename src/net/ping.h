@@ -1,0 +1,35 @@
+/* The request to a dead man's switch: a service that alerts the operator if requests stop. It is sent with
+ * GET after each success. A failure has no effect besides a log line and a counter.
+ *
+ * The path or the query of the URL is usually a secret, so logs contain only its origin. */
+#ifndef VT_NET_PING_H
+#define VT_NET_PING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct ping;
+
+struct ping_counts {
+    uint64_t succeeded, failed; /* a status other than 2xx is a failure */
+};
+
+/* Creates a ping. `name` is used in log lines, such as "backup"; static. */
+struct ping *ping_new(uv_loop_t *loop, const char *name);
+
+/* Sends the request to `url`; does nothing if it is "". The request ends after at most 15 seconds. If the
+ * previous request is still in flight, skips this one and counts a failure. Logs the first of several
+ * successive failures, and the success after them. */
+void ping_send(struct ping *p, const char *url);
+
+const struct ping_counts *ping_get_counts(const struct ping *p);
+
+/* Cancels a request in flight and frees the ping when the loop has closed its handles. */
+void ping_close(struct ping *p);
+
+/* Sends one request on a loop of its own and blocks until it has ended. For commands. Returns true if it
+ * succeeded or `url` is "". */
+bool ping_send_blocking(const char *name, const char *url);
+
+#endif

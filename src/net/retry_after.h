@@ -1,0 +1,14 @@
+/* The response header Retry-After (RFC 9110, 10.2.3). */
+#ifndef VT_NET_RETRY_AFTER_H
+#define VT_NET_RETRY_AFTER_H
+
+#include "net/http_message.h"
+
+#include <stdint.h>
+
+/* Returns the requested wait in ms, or 0 if the header is absent, repeated or invalid. The value is a number
+ * of seconds, at most UINT32_MAX, or a date. Dates in the past are ignored; with `now_ms` 0, all dates are.
+ * The caller must limit the wait. */
+int64_t http_retry_after_ms(const struct http_response *r, int64_t now_ms);
+
+#endif

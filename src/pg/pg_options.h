@@ -1,0 +1,43 @@
+/* Where and how to connect to PostgreSQL, parsed from a URL:
+ *
+ *     postgresql://[user@]host[:port][,host[:port]…]/[database][?parameter=value&…]
+ *
+ * A host that begins with a slash (%2F in the URL) is the directory of a Unix socket; without a host it is
+ * /var/run/postgresql. Allowed parameters: the TLS settings of libpq (sslmode, sslrootcert, …), host, port,
+ * user, dbname, passfile, options, application_name, connect_timeout (seconds per host, 1 to 60) and
+ * keepalives…, tcp_user_timeout. A password in the URL is rejected, because URLs appear in logs. */
+#ifndef VT_PG_PG_OPTIONS_H
+#define VT_PG_PG_OPTIONS_H
+
+#include "base/error.h"
+
+enum { PG_HOSTS_MAX = 8, PG_SETTINGS_MAX = 40 };
+
+/* The strings are NUL-terminated. */
+struct pg_host {
+    char *name; /* a name, a numeric address, or the directory of a Unix socket */
+    char *port;
+};
+
+struct pg_setting {
+    char *keyword, *value;
+};
+
+struct pg_options {
+    struct pg_host hosts[PG_HOSTS_MAX];
+    int host_count;
+    struct pg_setting settings[PG_SETTINGS_MAX]; /* keywords of libpq that have no member of their own */
+    int setting_count;
+    char *password; /* NULL: libpq looks it up in PGPASSFILE or ~/.pgpass */
+    int connect_ms; /* deadline per host */
+};
+
+/* Parses a URL. `password` may be NULL or empty. The text of `error` quotes nothing of the URL except the
+ * name of an unknown parameter. Call pg_options_fini() afterwards, even if this function has failed. */
+MUST_USE enum err pg_options_parse(struct pg_options *o, const char *url, const char *password,
+                                   struct error *error);
+
+/* Overwrites the password and frees everything. */
+void pg_options_fini(struct pg_options *o);
+
+#endif

@@ -1,0 +1,34 @@
+/* The parameters of a statement, in the binary format of PostgreSQL. Each function appends one parameter. The
+ * statement must cast the parameter to the type in the comment ($1::bigint). If an append fails,
+ * `bytes.failed` is set, and pg_link_query() returns ERR_NOMEM or ERR_FULL. */
+#ifndef VT_PG_PG_PARAMS_H
+#define VT_PG_PG_PARAMS_H
+
+#include "base/buf.h"
+
+enum { PG_PARAMS_MAX = 32, PG_PARAM_BYTES_MAX = 4 << 20 };
+
+struct pg_params {
+    int count;
+    struct {
+        uint32_t offset;
+        int32_t len; /* -1: NULL */
+    } at[PG_PARAMS_MAX];
+    struct buf bytes;
+};
+
+void pg_params_init(struct pg_params *p);
+void pg_params_fini(struct pg_params *p);
+
+void pg_params_add_null(struct pg_params *p);
+void pg_params_add_bool(struct pg_params *p, bool v);
+void pg_params_add_i64(struct pg_params *p, int64_t v);                              /* bigint */
+void pg_params_add_bytes(struct pg_params *p, struct str s);                         /* text, bytea, uuid */
+void pg_params_add_i64s(struct pg_params *p, const int64_t *v, int count);           /* bigint[] */
+void pg_params_add_texts(struct pg_params *p, const struct str *v, int count);       /* text[] */
+void pg_params_add_bytes_array(struct pg_params *p, const struct str *v, int count); /* bytea[] */
+
+/* Returns the address of a parameter, or NULL if it is NULL. Valid until the next append. */
+const char *pg_params_value(const struct pg_params *p, int i);
+
+#endif

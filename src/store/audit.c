@@ -1,0 +1,196 @@
+/* Writes, lists and purges the entries of the audit log. */
+#include "store/audit.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "store/handle.h"
+#include "store/rows.h"
+
+#include <string.h>
+
+enum { PURGED_AT_ONCE = 100 };
+
+static const char *const actor_names[ACTOR_KINDS] = {
+    [ACTOR_OPERATOR] = "operator", [ACTOR_AUTHOR] = "author",   [ACTOR_APP] = "app",
+    [ACTOR_KEY] = "key",           [ACTOR_REFRESH] = "refresh",
+};
+
+const char *audit_action_name(enum audit_action action)
+{
+    static const char *const names[AUDIT_ACTIONS] = {
+        [AUDIT_KEY_CREATED] = "key.created",
+        [AUDIT_KEY_FIRST_USED] = "key.first_used",
+        [AUDIT_KEY_REVOKED] = "key.revoked",
+        [AUDIT_APP_CONNECTED] = "app.connected",
+        [AUDIT_APP_DISCONNECTED] = "app.disconnected",
+        [AUDIT_SIGNED_IN] = "author.signed_in",
+        [AUDIT_PLAN_CHANGED] = "plan.changed",
+        [AUDIT_VIDEO_REMOVED] = "video.removed",
+        [AUDIT_BOOK_REMOVED] = "book.removed",
+        [AUDIT_READING_CORRECTED] = "reading.corrected",
+        [AUDIT_WEBHOOK_CREATED] = "webhook.created",
+        [AUDIT_WEBHOOK_PAUSED] = "webhook.paused",
+        [AUDIT_WEBHOOK_RESUMED] = "webhook.resumed",
+        [AUDIT_WEBHOOK_SECRET_ROTATED] = "webhook.secret_rotated",
+        [AUDIT_WEBHOOK_URL_CHANGED] = "webhook.url_changed",
+        [AUDIT_WEBHOOK_DELETED] = "webhook.deleted",
+        [AUDIT_AUTHOR_EXPORTED] = "author.exported",
+        [AUDIT_AUTHOR_IMPORTED] = "author.imported",
+    };
+    return names[action];
+}
+
+/* Copies the text and truncates it to `size` bytes. Truncates before continuation bytes, so that no UTF-8
+ * sequence is cut. */
+static void copy_cut(char *to, size_t size, struct str text)
+{
+    size_t len = text.len < size ? text.len : size - 1;
+    while (len && len < text.len && ((unsigned char)text.p[len] & 0xC0) == 0x80)
+        len--;
+    if (len)
+        memcpy(to, text.p, len);
+    to[len] = '\0';
+}
+
+struct actor actor_make(enum actor_kind kind, struct str name, struct str address)
+{
+    struct actor actor = {.kind = kind};
+    copy_cut(actor.name, sizeof actor.name, name);
+    copy_cut(actor.address, sizeof actor.address, address);
+    return actor;
+}
+
+static struct str text_or_none(const char *text)
+{
+    return *text ? str_from_cstr(text) : (struct str){NULL, 0};
+}
+
+/* --- writing --- */
+
+/* Deletes old entries one by one, because each statement that writes must name one author. */
+static enum err purge(struct store *s, int64_t before)
+{
+    struct {
+        int64_t author_row, id;
+    } old[PURGED_AT_ONCE];
+    size_t count = 0;
+    enum err err;
+    struct sql_statement *q = sql_use(s->sql, QUERY_AUDIT_OLD);
+    sql_bind_i64(q, 1, before);
+    sql_bind_i64(q, 2, PURGED_AT_ONCE);
+    while (sql_row(s->sql, q, &err)) {
+        CHECK(count < PURGED_AT_ONCE);
+        old[count].author_row = sql_i64(q, 0);
+        old[count++].id = sql_i64(q, 1);
+    }
+    for (size_t i = 0; !err && i < count; i++) {
+        q = sql_use(s->sql, QUERY_AUDIT_DELETE);
+        sql_bind_i64(q, 1, old[i].author_row);
+        sql_bind_i64(q, 2, old[i].id);
+        err = sql_write(s->sql, q);
+    }
+    return err;
+}
+
+/* Returns true for sign-ins and changes of webhooks, which a client can repeat without limit. The actions on
+ * keys are limited by the number of keys (author_keys.h). */
+static bool is_limited_per_day(enum audit_action action)
+{
+    static const bool limited[AUDIT_ACTIONS] = {
+        [AUDIT_SIGNED_IN] = true,
+        [AUDIT_WEBHOOK_CREATED] = true,
+        [AUDIT_WEBHOOK_PAUSED] = true,
+        [AUDIT_WEBHOOK_RESUMED] = true,
+        [AUDIT_WEBHOOK_SECRET_ROTATED] = true,
+        [AUDIT_WEBHOOK_URL_CHANGED] = true,
+        [AUDIT_WEBHOOK_DELETED] = true,
+    };
+    return limited[action];
+}
+
+/* Sets `*is_over` to whether the entry exceeds AUDIT_REPEATS_A_DAY. Without this limit, a client that has the
+ * author's password could fill the database. */
+static enum err is_over_limit(struct store *s, const struct audit_note *note, bool *is_over)
+{
+    int64_t count;
+    *is_over = false;
+    if (!is_limited_per_day(note->action))
+        return OK;
+    struct sql_statement *q = sql_use(s->sql, QUERY_AUDIT_COUNT_SINCE);
+    sql_bind_i64(q, 1, note->author_row);
+    sql_bind_i64(q, 2, date_start_ms(date_of(note->at)));
+    sql_bind_text(q, 3, str_from_cstr(audit_action_name(note->action)));
+    enum err err = sql_one_i64(s->sql, q, &count);
+    *is_over = !err && count >= AUDIT_REPEATS_A_DAY;
+    return err;
+}
+
+enum err store_insert_audit(struct store *s, const struct audit_note *note, const struct actor *by)
+{
+    bool is_over;
+    enum err err = is_over_limit(s, note, &is_over);
+    if (err || is_over)
+        return err;
+    struct sql_statement *q = sql_use(s->sql, QUERY_AUDIT_INSERT);
+    sql_bind_i64(q, 1, note->author_row);
+    sql_bind_i64(q, 2, note->at);
+    sql_bind_text(q, 3, str_from_cstr(audit_action_name(note->action)));
+    sql_bind_text(q, 4, str_from_cstr(actor_names[by->kind]));
+    sql_bind_text(q, 5, text_or_none(by->name));
+    sql_bind_text(q, 6, text_or_none(by->address));
+    sql_bind_text(q, 7, note->subject);
+    sql_bind_text(q, 8, note->details);
+    err = sql_write(s->sql, q);
+    return err ? err : purge(s, note->at - AUDIT_DAYS * (int64_t)DAY_MS);
+}
+
+/* --- reading --- */
+
+static enum err list(struct sql *sql, struct sql_statement *q, store_audit_fn fn, void *ctx)
+{
+    enum err err;
+    while (sql_row(sql, q, &err)) {
+        struct audit_entry entry = {
+            .id = sql_i64(q, 1),
+            .at = sql_i64(q, 2),
+            .action = sql_text(q, 3),
+            .actor = sql_text(q, 4),
+            .actor_name = sql_text(q, 5),
+            .address = sql_text(q, 6),
+            .subject = sql_text(q, 7),
+            .details = sql_text(q, 8),
+        };
+        const bool sound = sql_bytes(q, 9, entry.author.b, sizeof entry.author.b);
+        if (sound && fn(ctx, &entry))
+            continue;
+        err = sound ? OK : sql_report_damage(sql, "audit");
+        sql_reset(q);
+        break;
+    }
+    return err;
+}
+
+enum err store_list_audit(struct store *s, int64_t author_row, int64_t since, int limit, store_audit_fn fn,
+                          void *ctx)
+{
+    struct sql_statement *q = sql_use(s->sql, QUERY_AUDIT);
+    sql_bind_i64(q, 1, author_row);
+    sql_bind_i64(q, 2, since);
+    sql_bind_i64(q, 3, limit);
+    return list(s->sql, q, fn, ctx);
+}
+
+enum err store_list_all_audit(struct store *s, int64_t since, int limit, store_audit_fn fn, void *ctx)
+{
+    struct sql_statement *q = sql_use(s->sql, QUERY_AUDIT_ALL);
+    sql_bind_i64(q, 1, since);
+    sql_bind_i64(q, 2, limit);
+    return list(s->sql, q, fn, ctx);
+}
+
+enum next store_read_audit(struct store_read *read, int64_t author_row, int64_t since, int limit,
+                           store_audit_fn fn, void *ctx)
+{
+    store_read_begin(read);
+    return store_read_end(read, store_list_audit(read->store, author_row, since, limit, fn, ctx));
+}

@@ -1,0 +1,62 @@
+/* Reads all data of an author for an export, and writes rows with values of an export that write.h would set
+ * itself (the times of a key, the id of an event). The rules of write.h apply. */
+#ifndef VT_STORE_AUTHOR_ARCHIVE_H
+#define VT_STORE_AUTHOR_ARCHIVE_H
+
+#include "store/author_days.h"
+#include "store/write.h"
+
+/* The app that a key was issued to. */
+struct archived_app {
+    struct str client_id, name; /* client_id.p == NULL: the key belongs to no app */
+    struct str home_url;        /* p == NULL: none */
+};
+
+struct archived_key {
+    struct api_key key;
+    uint8_t hash[KEY_HASH_LEN];
+    struct archived_app app;
+};
+
+/* Data about a post that the connector of a platform has stored (struct platform_post). */
+struct archived_post {
+    struct str resolved_id; /* p == NULL: none */
+    int views_source;
+};
+
+struct archived_video {
+    const struct video *video;
+    const struct uuid *book_id;  /* NULL: none */
+    const struct day_gain *days; /* all days with a gain, ascending */
+    size_t day_count;
+    struct archived_post posts[PLATFORM_COUNT]; /* parallel to video->posts */
+};
+
+/* Reads an author in one snapshot. Calls on_author once, and then the other functions in this order: keys by
+ * (created_at, row), books by (created_at, id) descending, videos by row, gains of platforms by (day,
+ * platform), events by id. If a function returns an error, the read ends and returns it. The functions must
+ * not call the store. Returns ERR_NOT_FOUND if there is no such author. May be called within a transaction
+ * and without one. */
+struct archive_reader {
+    enum err (*on_author)(void *ctx, const struct author *author);
+    enum err (*on_key)(void *ctx, const struct archived_key *key);
+    enum err (*on_book)(void *ctx, const struct book *book);
+    enum err (*on_video)(void *ctx, const struct archived_video *video);
+    enum err (*on_gain)(void *ctx, const struct author_day *gain);
+    enum err (*on_event)(void *ctx, const struct event *event, const struct uuid *video_id);
+    void *ctx;
+};
+MUST_USE enum err store_read_archive(struct store *s, const struct uuid *author_id,
+                                     const struct archive_reader *reader);
+
+/* Inserts an event with the id event->id, and sets the author's last_event_id. All ids that are issued later
+ * are higher. Precondition: event->id is higher than those of the author's other events. */
+MUST_USE enum err store_restore_event(struct store *s, const struct event *event);
+
+/* Finds the lowest event id that both this author and another author have. Returns ERR_NOT_FOUND if there is
+ * none, as in a database that contains only ids that it has issued itself. Takes one query per author,
+ * because the index of the events begins with the author; each reads the other author's events within the
+ * range of this author's ids. */
+MUST_USE enum err store_find_shared_event_id(struct store *s, int64_t author_row, int64_t *id);
+
+#endif

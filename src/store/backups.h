@@ -1,0 +1,30 @@
+/* The results of scheduled backups, as stored in the database. The rules of write.h apply. */
+#ifndef VT_STORE_BACKUPS_H
+#define VT_STORE_BACKUPS_H
+
+#include "store/model.h"
+#include "store/store.h"
+
+enum { BACKUP_FILE_MAX = 128, BACKUP_ERROR_MAX = 512 };
+
+/* The newest backup and the newest failure. Times are in ms, or TIME_NONE. */
+struct backup_state {
+    int64_t started_at, finished_at; /* times of the newest completed backup of any process */
+    int64_t bytes;
+    char file[BACKUP_FILE_MAX];   /* its name without the directory */
+    int64_t failed_at;            /* the newest failure since then */
+    char error[BACKUP_ERROR_MAX]; /* "" if none */
+};
+
+/* Reads the results of scheduled backups. */
+MUST_USE enum err store_read_backup_state(struct store *s, struct backup_state *out);
+/* Stores a completed backup (started_at, finished_at, bytes and file), and clears the failure. */
+MUST_USE enum err store_put_backup_success(struct store *s, const struct backup_state *state);
+/* Stores a failed backup (failed_at and error). */
+MUST_USE enum err store_put_backup_failure(struct store *s, const struct backup_state *state);
+
+/* Returns OK if this database was restored from a backup of another database whose store_id() begins with
+ * these 32 bits, directly or through further restores. Returns ERR_NOT_FOUND if not. */
+MUST_USE enum err store_descends_from(struct store *s, uint32_t id);
+
+#endif

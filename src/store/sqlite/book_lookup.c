@@ -1,0 +1,30 @@
+/* Looks up books by row id and caches the last one. */
+#include "store/sqlite/book_lookup.h"
+
+#include "store/rows.h"
+
+static enum err look_up(struct book_lookup *lookup, struct sql *sql)
+{
+    lookup->q = sql_use(sql, QUERY_BOOK_REF);
+    sql_bind_i64(lookup->q, 1, lookup->row);
+    enum err err = sql_one(sql, lookup->q);
+    if (err)
+        return err == ERR_NOT_FOUND ? OK : err;
+    return row_to_book_ref(lookup->q, 0, &lookup->ref) ? OK : sql_report_damage(sql, "book");
+}
+
+enum err book_lookup_find(struct book_lookup *lookup, struct sql *sql, int64_t row)
+{
+    if (row == lookup->row)
+        return OK;
+    book_lookup_end(lookup);
+    lookup->row = row;
+    return row ? look_up(lookup, sql) : OK;
+}
+
+void book_lookup_end(struct book_lookup *lookup)
+{
+    if (lookup->q)
+        sql_reset(lookup->q);
+    *lookup = (struct book_lookup){.row = 0};
+}

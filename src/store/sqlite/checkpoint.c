@@ -1,0 +1,203 @@
+/* The checkpointer: one timer, at most one job.
+ *
+ *   IDLE    --on_look(): the log is long-->                     RUNNING
+ *   RUNNING --on_finished()-->                                  IDLE
+ *   any     --checkpointer_close()-->                           CLOSING
+ *   CLOSING --the job has ended, the timer is closed-->         freed
+ *
+ * SQLite restarts the log only when a writer finds that all of it is checkpointed. That never happens while
+ * one transaction follows another. So a job has two parts. First it copies most pages while writers continue.
+ * Then it holds the write lock and copies the few pages written since. A reader with an old snapshot blocks
+ * both parts; if this happens, all that the job can do is log it. */
+#include "store/checkpoint.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/ticket_lock.h"
+
+#include <stdlib.h>
+
+enum {
+    LOOK_MS = 100,
+    BUSY_TIMEOUT_MS = 250,
+    PAUSE_MS = 1000, /* pause after a job that did not shorten the log; doubled each time */
+    PAUSE_MAX_MS = 60 * 1000,
+    ROUNDS = 3, /* rounds of the first part; fewer pages are written during each round than during the one
+                   before */
+    PAGE_KIB = 4,
+};
+
+/* Numbers of pages in the log. START_PAGES: a job starts. REST_PAGES: so few pages may be left to the second
+ * part of the job. ALARM_PAGES: the log is reported as too long. */
+#ifdef VT_TEST_SEAMS
+enum { START_PAGES = 500, REST_PAGES = 500, ALARM_PAGES = 4000 };
+#else
+enum { START_PAGES = 4000, REST_PAGES = 2000, ALARM_PAGES = 32000 };
+#endif
+
+struct checkpointer {
+    struct store *store; /* the pool thread uses it while `busy` is true */
+    struct ticket_lock *write_lock;
+    uv_timer_t timer;
+    uv_work_t work;
+    bool busy;
+    enum err result;         /* of the running job */
+    int64_t took_us;         /* of the running job */
+    int64_t not_before_mono; /* earliest start of the next job, ms */
+    int64_t pause_ms;        /* last pause; 0 if the last job shortened the log */
+    struct checkpoint_counts counts;
+    void (*closed)(void *ctx); /* the callback; not NULL while the checkpointer is closing */
+    void *closed_ctx;
+};
+
+/* ---- the job, on a pool thread ---- */
+
+/* Sets `*all` to true if no reader prevented copying all pages that were in the log at the start. */
+static enum err copy_bulk(struct store *store, bool *all)
+{
+    struct store_log log = store_get_log_state(store);
+    *all = true;
+    for (int i = 0; i < ROUNDS && *all && (i == 0 || log.pending > REST_PAGES); i++) {
+        const int64_t goal = log.pages;
+        enum err err = store_checkpoint(store, CHECKPOINT_PASSIVE);
+        if (err)
+            return err;
+        log = store_get_log_state(store);
+        *all = log.pages < goal || log.pages - log.pending >= goal;
+    }
+    return OK;
+}
+
+static void on_work(uv_work_t *work)
+{
+    struct checkpointer *c = work->data;
+    const int64_t start_us = clock_work_us();
+    bool all;
+    c->result = copy_bulk(c->store, &all);
+    if (!c->result && all) {
+        ticket_lock_acquire(c->write_lock);
+        c->result = store_checkpoint(c->store, store_get_log_state(c->store).pages < ALARM_PAGES
+                                                   ? CHECKPOINT_RESTART
+                                                   : CHECKPOINT_TRUNCATE);
+        ticket_lock_release(c->write_lock);
+    }
+    c->took_us = clock_work_us() - start_us;
+}
+
+/* ---- on the loop ---- */
+
+static void close_timer(struct checkpointer *c);
+
+static void report_length(struct checkpointer *c)
+{
+    struct checkpoint_counts *n = &c->counts;
+    const bool too_long = n->log.pages >= ALARM_PAGES;
+    const long long mib = (long long)(n->log.pages * PAGE_KIB / 1024);
+    if (too_long && !n->too_long)
+        log_warn("store: the write-ahead log has %lld MiB and keeps growing: a long read (a backup, a "
+                 "hanging process) prevents its checkpoint",
+                 mib);
+    else if (n->too_long && !too_long)
+        log_info("store: the write-ahead log is short again");
+    n->too_long = too_long;
+}
+
+/* A log that is too long is truncated even if all of it is checkpointed: the next write would restart the
+ * log, but there may be no write for an hour. */
+static bool needs_checkpoint(const struct store_log *log)
+{
+    return log->pending >= START_PAGES || log->pages >= ALARM_PAGES;
+}
+
+static void pause_longer(struct checkpointer *c)
+{
+    c->pause_ms = c->pause_ms ? 2 * c->pause_ms : PAUSE_MS;
+    if (c->pause_ms > PAUSE_MAX_MS)
+        c->pause_ms = PAUSE_MAX_MS;
+    c->not_before_mono = clock_mono_ms() + c->pause_ms;
+}
+
+static void on_finished(uv_work_t *work, int status)
+{
+    struct checkpointer *c = work->data;
+    CHECK(status == 0);
+    c->busy = false;
+    metrics_observe(&c->counts.times, c->took_us);
+    c->counts.log = store_get_log_state(c->store);
+    /* ERR_BUSY means that another process is making a checkpoint, or that a reader did not finish. The other
+     * process copies the pages, or this job has copied most of them. */
+    const bool failed = c->result && c->result != ERR_BUSY;
+    c->counts.failed += failed;
+    c->counts.done += !failed;
+    if (failed || needs_checkpoint(&c->counts.log))
+        pause_longer(c);
+    else
+        c->pause_ms = 0;
+    report_length(c);
+    if (c->closed)
+        close_timer(c);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+    struct checkpointer *c = timer->data;
+    if (c->busy || c->closed)
+        return;
+    c->counts.log = store_get_log_state(c->store);
+    if (c->counts.too_long)
+        report_length(c);
+    if (!needs_checkpoint(&c->counts.log) || clock_mono_ms() < c->not_before_mono)
+        return;
+    c->busy = true;
+    CHECK(uv_queue_work(timer->loop, &c->work, on_work, on_finished) == 0);
+}
+
+/* ---- life ---- */
+
+enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path,
+                           struct ticket_lock *write_lock, struct error *error)
+{
+    const struct store_options options = {
+        .path = path, .mode = STORE_WRITE, .busy_timeout_ms = BUSY_TIMEOUT_MS, .checkpointed = true};
+    struct checkpointer *c = xcalloc(1, sizeof *c);
+    enum err err = store_open(&c->store, &options, error);
+    if (err) {
+        free(c);
+        return err;
+    }
+    c->write_lock = write_lock;
+    c->timer.data = c->work.data = c;
+    CHECK(uv_timer_init(loop, &c->timer) == 0 && uv_timer_start(&c->timer, on_look, LOOK_MS, LOOK_MS) == 0);
+    *out = c;
+    return OK;
+}
+
+const struct checkpoint_counts *checkpointer_get_counts(const struct checkpointer *c)
+{
+    return &c->counts;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct checkpointer *c = handle->data;
+    void (*closed)(void *ctx) = c->closed;
+    void *ctx = c->closed_ctx;
+    store_close(c->store);
+    free(c);
+    closed(ctx);
+}
+
+static void close_timer(struct checkpointer *c)
+{
+    uv_close((uv_handle_t *)&c->timer, on_timer_closed);
+}
+
+void checkpointer_close(struct checkpointer *c, void (*closed)(void *ctx), void *ctx)
+{
+    CHECK(!c->closed);
+    c->closed = closed;
+    c->closed_ctx = ctx;
+    if (!c->busy)
+        close_timer(c);
+}

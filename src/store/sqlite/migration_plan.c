@@ -1,0 +1,127 @@
+/* Estimates the cost of migrating a database. */
+#include "store/sqlite/migration_plan.h"
+
+#include "store/sqlite/days_fill.h"
+#include "store/sqlite/db.h"
+#include "store/sqlite/diagnosis.h"
+#include "store/replace.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#define MILLION   INT64_C(1000000)
+#define MEGABYTE  INT64_C(1000000)
+#define MARGIN_MB INT64_C(16) /* space for the log of other writers and for temporary files */
+
+enum {
+    TIMEOUT_MS = 10000,
+    CONSTANT_MS = 20,            /* the part of the duration that every migration has: two syncs */
+    BACKUP_MS_PER_100_MB = 1500, /* copying and verifying; docs/upgrading.md has measured values */
+};
+
+static int64_t size_of(const char *path, const char *ending)
+{
+    char name[DATABASE_PATH_MAX + 16];
+    struct stat st;
+    int n = snprintf(name, sizeof name, "%s%s", path, ending);
+    return n > 0 && (size_t)n < sizeof name && stat(name, &st) == 0 ? st.st_size : 0;
+}
+
+static enum err measure_disk(const char *path, struct migration_plan *plan, struct error *error)
+{
+    char resolved[DATABASE_PATH_MAX], directory[DATABASE_PATH_MAX];
+    struct statvfs disk;
+    if (!file_resolve_path(path, resolved))
+        return error_set(error, ERR_IO, "the database %s: %s", path, strerror(errno));
+    plan->database_bytes = size_of(resolved, "") + size_of(resolved, "-wal");
+    (void)snprintf(directory, sizeof directory, "%s", resolved);
+    if (statvfs(dirname(directory), &disk) != 0)
+        return error_set(error, ERR_IO, "cannot read the free space on the disk of %s: %s", path,
+                         strerror(errno));
+    plan->free_bytes = (int64_t)disk.f_bavail * (int64_t)disk.f_frsize;
+    return OK;
+}
+
+static enum err read_schema(struct db *db, const char *path, bool creates, struct migration_plan *plan,
+                            struct error *error)
+{
+    struct schema_identity is;
+    enum err err = schema_check(db, path, creates, &is, error);
+    if (err)
+        return err;
+    plan->version = is.version;
+    if (is.version == 0 || is.version > schema_migration_count)
+        return OK;
+    err = days_fill_is_pending(db, &plan->fills_days);
+    if (!err && (plan->fills_days || is.version < schema_migration_count))
+        err = db_exec_i64(db, SQL_COUNT_VIDEOS, &plan->videos);
+    return err ? diagnose_failure(err, path, error) : OK;
+}
+
+bool migration_plan_includes(const struct migration_plan *plan, const struct schema_migration *m)
+{
+    return m->version > plan->version || (m->version == DAYS_MIGRATION && plan->fills_days);
+}
+
+static void estimate(struct migration_plan *plan)
+{
+    int64_t ms = 0, mb = 0;
+    plan->is_additive = true;
+    for (int i = 0; i < schema_migration_count; i++) {
+        const struct schema_migration *m = &schema_migrations[i];
+        if (!migration_plan_includes(plan, m))
+            continue;
+        plan->pending++;
+        plan->is_additive = plan->is_additive && m->is_additive;
+        ms += m->ms_per_million_videos;
+        mb += m->mb_per_million_videos;
+    }
+    /* In double, because the count in a damaged database may be any 64-bit number. */
+    const double millions = (double)plan->videos / (double)MILLION;
+    plan->migrations_ms = plan->pending * CONSTANT_MS + (int64_t)((double)ms * millions);
+    plan->backup_ms = CONSTANT_MS + plan->database_bytes / (100 * MEGABYTE / BACKUP_MS_PER_100_MB);
+    /* What is written goes to the log first, and from there to the database. */
+    plan->migrations_bytes = MARGIN_MB * MEGABYTE + (int64_t)((double)(2 * mb * MEGABYTE) * millions);
+}
+
+static enum err inspect(const char *path, bool creates, struct migration_plan *plan, struct error *error)
+{
+    struct db db;
+    enum err err = db_open(&db, path);
+    if (err)
+        return diagnose_failure(err, path, error);
+    db_set_busy_timeout(&db, TIMEOUT_MS);
+    err = read_schema(&db, path, creates, plan, error);
+    db_close(&db);
+    return err ? err : measure_disk(path, plan, error);
+}
+
+enum err migration_plan_read(const char *path, bool creates, struct migration_plan *out, struct error *error)
+{
+    *out = (struct migration_plan){0};
+    enum err err = diagnose_path(path, error);
+    /* A path without a file may also mean an interrupted restore; store_create() checks that. */
+    const bool is_missing = err == ERR_NOT_FOUND && creates && !database_replace_was_interrupted(path) &&
+                            !diagnose_directory(path, error);
+    if (err && !is_missing)
+        return err;
+    err = is_missing ? OK : inspect(path, creates, out, error);
+    if (!err)
+        estimate(out);
+    return err;
+}
+
+int64_t migration_plan_ms(const struct migration_plan *plan, bool backs_up)
+{
+    return plan->migrations_ms + (backs_up ? plan->backup_ms : 0);
+}
+
+int64_t migration_plan_bytes(const struct migration_plan *plan, bool backs_up)
+{
+    return plan->migrations_bytes + (backs_up ? plan->database_bytes : 0);
+}

@@ -1,0 +1,37 @@
+/* What migrating a database would do, how long it would take and how much disk space it would need. The
+ * estimates come from the declarations of the migrations (migrations.h) and the number of videos. */
+#ifndef VT_STORE_MIGRATION_PLAN_H
+#define VT_STORE_MIGRATION_PLAN_H
+
+#include "store/sqlite/migrations.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct migration_plan {
+    int64_t version;  /* schema version of the database; 0: it is missing or empty */
+    int pending;      /* number of migrations to apply; 0 if the database has this binary's schema or a newer,
+                         compatible one */
+    bool is_additive; /* false: programs of the schema `version` cannot use the database afterwards */
+    bool fills_days;  /* migration 018 is committed, but not all videos have been filled (days_fill.h) */
+    int64_t videos;   /* posted videos */
+    int64_t database_bytes;           /* size with the write-ahead log; a backup is not larger */
+    int64_t migrations_ms, backup_ms; /* estimates */
+    int64_t migrations_bytes;         /* space that the migrations need, with the write-ahead log */
+    int64_t free_bytes;               /* space on the disk of the database that this process may use */
+};
+
+/* Inspects the database and changes nothing. Errors as of store_migrate() or, with `creates`, store_create().
+ */
+MUST_USE enum err migration_plan_read(const char *path, bool creates, struct migration_plan *out,
+                                      struct error *error);
+
+/* Returns true if the migration has to be applied, or completed (migration 018). */
+bool migration_plan_includes(const struct migration_plan *plan, const struct schema_migration *m);
+
+/* Each of these returns an estimate for the whole migration, with or without a backup: its duration, or the
+ * disk space that it needs. */
+int64_t migration_plan_ms(const struct migration_plan *plan, bool backs_up);
+int64_t migration_plan_bytes(const struct migration_plan *plan, bool backs_up);
+
+#endif

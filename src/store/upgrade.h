@@ -1,0 +1,74 @@
+/* Migrates an existing database with the care that an upgrade of a service needs: one process at a time, not
+ * while programs run that cannot use the new schema, not without enough disk space, and after a backup. A
+ * process that is killed at any step leaves a database that can be used, and the upgrade can be repeated.
+ *
+ *   plan -> turn (lock file <database>-migrate) -> plan again -> exclusive lock, unless all is additive
+ *        -> disk space -> backup <database>.schema-N -> migrations, one transaction each
+ *
+ * `viewtally migrate` uses UPGRADE_COMMAND. The server and all other commands use UPGRADE_AUTOMATIC: they
+ * apply what is short, and otherwise fail with a message to run `viewtally migrate`. */
+#ifndef VT_STORE_UPGRADE_H
+#define VT_STORE_UPGRADE_H
+
+#include "store/database_lock.h"
+#include "store/sqlite/migration_plan.h"
+#include "store/sqlite/migrations.h"
+#include "store/replace.h"
+
+enum { UPGRADE_AUTOMATIC_MAX_MS = 10000 };
+
+enum upgrade_mode {
+    UPGRADE_AUTOMATIC,      /* fails if the estimate exceeds UPGRADE_AUTOMATIC_MAX_MS. Makes a backup only if
+                               a migration is not additive */
+    UPGRADE_COMMAND,        /* always makes a backup */
+    UPGRADE_WITHOUT_BACKUP, /* never makes a backup */
+};
+
+enum upgrade_stage {
+    UPGRADE_WAITING,    /* another process migrates the database, and this one waits for it */
+    UPGRADE_PLANNED,    /* the plan is known and can be carried out */
+    UPGRADE_BACKING_UP, /* the backup is being made; reported every few milliseconds */
+    UPGRADE_BACKED_UP,  /* the backup is complete */
+    UPGRADE_STARTING,   /* a migration starts */
+    UPGRADE_RUNNING,    /* a migration is running; reported every few milliseconds */
+    UPGRADE_APPLIED,    /* a migration is committed */
+};
+
+struct upgrade_event {
+    enum upgrade_stage stage;
+    const struct migration_plan *plan;        /* NULL while waiting */
+    const struct schema_migration *migration; /* NULL before UPGRADE_STARTING */
+    const char *backup;                       /* its path; UPGRADE_BACKED_UP */
+    int64_t elapsed_ms;                       /* duration of the backup or the migration so far */
+};
+typedef void upgrade_observer(void *ctx, const struct upgrade_event *event);
+
+struct upgrade_options {
+    enum upgrade_mode mode;
+    bool creates;               /* a missing or empty database is created, as by store_create() */
+    upgrade_observer *observer; /* may be NULL */
+    void *ctx;
+};
+
+struct upgrade_result {
+    int64_t version; /* schema version of the database before; 0: it was missing or empty */
+    int applied;     /* number of migrations */
+    char backup[DATABASE_PATH_MAX + 32]; /* "": none was made */
+};
+
+/* Migrates or creates the database `path`, on which this process holds `lock` shared. The lock is held shared
+ * again afterwards; in between it may be released or exclusive. If nothing is pending, does not wait for
+ * anything. Blocks. Returns ERR_VERSION if `viewtally migrate` has to be run; ERR_BUSY if other processes use
+ * a database that they could not use afterwards; ERR_FULL if the disk has too little space; and the errors of
+ * store_migrate(). `result` is valid in any case. */
+MUST_USE enum err upgrade_database(struct database_lock *lock, const char *path,
+                                   const struct upgrade_options *options, struct upgrade_result *result,
+                                   struct error *error);
+
+/* Writes a duration such as "0.3 s", "12 s" or "5 min". */
+enum { UPGRADE_TEXT_MAX = 32 };
+const char *upgrade_format_ms(int64_t ms, char text[UPGRADE_TEXT_MAX]);
+/* Writes a size such as "0.3 MB" or "1.6 GB". */
+const char *upgrade_format_bytes(int64_t bytes, char text[UPGRADE_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,72 @@
+/* Finds the credential; the lock is the file `<database>-key-lock`, which exists only if credentials were
+ * used. */
+#include "vault/key_credential.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *directory(void)
+{
+    const char *path = getenv("CREDENTIALS_DIRECTORY");
+    return path && *path ? path : NULL;
+}
+
+bool key_credential_find(const char *key_file, char *out, size_t size)
+{
+    const char *slash = strrchr(key_file, '/'), *name = slash ? slash + 1 : key_file;
+    if (!directory() || !*name || snprintf(out, size, "%s/%s", directory(), name) >= (int)size)
+        return false;
+    return access(out, F_OK) == 0;
+}
+
+bool key_credential_contains(const char *path)
+{
+    const size_t len = directory() ? strlen(directory()) : 0;
+    return len && strncmp(path, directory(), len) == 0 && path[len] == '/';
+}
+
+static enum err lock_error(const char *path, struct error *error)
+{
+    return error_set(error, ERR_IO, "cannot lock %s: %s", path, strerror(errno));
+}
+
+enum err key_credential_lock_shared(struct file_lock *lock, const struct config *config, struct error *error)
+{
+    char path[PATH_MAX];
+    lock->fd = -1;
+    if (!key_credential_find(config->secrets.key_file, path, sizeof path))
+        return OK;
+    (void)snprintf(path, sizeof path, "%s-key-lock", config->store.path);
+    if (!file_lock_open(lock, path, config->store.path))
+        return lock_error(path, error);
+    if (file_lock_set(lock, FILE_LOCK_SHARED, false))
+        return OK;
+    return errno == EWOULDBLOCK
+               ? error_set(error, ERR_BUSY, "the keys are being rotated (viewtally secrets rotate)")
+               : lock_error(path, error);
+}
+
+enum err key_credential_lock_exclusive(struct file_lock *lock, const struct config *config,
+                                       struct error *error)
+{
+    char path[PATH_MAX];
+    lock->fd = -1;
+    (void)snprintf(path, sizeof path, "%s-key-lock", config->store.path);
+    if (access(path, F_OK) != 0)
+        return OK;
+    if (!file_lock_open(lock, path, config->store.path))
+        return lock_error(path, error);
+    if (file_lock_set(lock, FILE_LOCK_EXCLUSIVE, false))
+        return OK;
+    if (errno != EWOULDBLOCK)
+        return lock_error(path, error);
+    return error_set(
+        error, ERR_BUSY,
+        "a running server has its key from a systemd credential (LoadCredential=), a copy that a "
+        "rotation does not change. Stop the servers, rotate, and start them: systemctl stop "
+        "'viewtally*.service'");
+}

@@ -1,0 +1,251 @@
+/* Encrypts, decrypts, reseals and checks the secrets of webhooks. */
+#include "vault/webhook_secrets.h"
+
+#include "base/check.h"
+#include "store/write.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+enum {
+    SEAL_WEBHOOK_API =
+        0xFE, /* not the number of a platform, so that a sealed token cannot be opened as a secret */
+    PAGE_ROWS = 200,
+    SEALED_LEN = WEBHOOK_SECRET_LEN + SEAL_OVERHEAD,
+    NAME_MAX_BYTES = 100,
+};
+
+struct webhook_secret_place webhook_secret_place_of(const struct webhook_endpoint *e)
+{
+    if (e->app_row)
+        return (struct webhook_secret_place){.author_row = 0, .name = e->app_client_id};
+    return (struct webhook_secret_place){.author_row = e->author_row,
+                                         .name = str_make((const char *)e->id.b, sizeof e->id.b)};
+}
+
+static struct seal_place seal_place_of(const struct webhook_secret_place *place)
+{
+    return (struct seal_place){.author_row = place->author_row,
+                               .api = SEAL_WEBHOOK_API,
+                               .account_id = place->name,
+                               .column = SEAL_ACCESS};
+}
+
+enum err webhook_secret_seal(struct seal_keys *keys, const struct webhook_secret_place *place,
+                             const uint8_t secret[WEBHOOK_SECRET_LEN], struct buf *out)
+{
+    const struct seal_place at = seal_place_of(place);
+    return seal_encrypt(keys, &at, str_make((const char *)secret, WEBHOOK_SECRET_LEN), out);
+}
+
+enum err webhook_secret_open(struct seal_keys *keys, const struct webhook_secret_place *place,
+                             struct str sealed, uint8_t secret[WEBHOOK_SECRET_LEN])
+{
+    const struct seal_place at = seal_place_of(place);
+    char plain[SEALED_LEN];
+    size_t len = 0;
+    if (sealed.len != SEALED_LEN)
+        return ERR_CORRUPT;
+    const enum err err = seal_decrypt(keys, &at, sealed, plain, &len);
+    if (!err)
+        memcpy(secret, plain, WEBHOOK_SECRET_LEN);
+    sodium_memzero(plain, sizeof plain);
+    return err;
+}
+
+/* ---- pages of secrets ---- */
+
+/* A copy of struct webhook_secrets. Rows are copied first, because they cannot be written while they are
+ * listed. */
+struct secrets_copy {
+    struct webhook_secrets row;
+    char name[NAME_MAX_BYTES], secret[SEALED_LEN], old_secret[SEALED_LEN];
+};
+
+struct secrets_page {
+    struct secrets_copy rows[PAGE_ROWS];
+    int count;
+    bool is_damaged; /* a row has a value of an impossible length */
+};
+
+static bool copy_bytes_to(char *out, size_t size, struct str *s)
+{
+    if (s->len > size)
+        return false;
+    if (s->p) {
+        memcpy(out, s->p, s->len);
+        s->p = out;
+    }
+    return true;
+}
+
+static bool on_row(void *ctx, const struct webhook_secrets *secrets)
+{
+    struct secrets_page *page = ctx;
+    struct secrets_copy *copy = &page->rows[page->count++];
+    copy->row = *secrets;
+    page->is_damaged |= !copy_bytes_to(copy->name, sizeof copy->name, &copy->row.name) ||
+                        !copy_bytes_to(copy->secret, sizeof copy->secret, &copy->row.secret) ||
+                        !copy_bytes_to(copy->old_secret, sizeof copy->old_secret, &copy->row.old_secret);
+    return !page->is_damaged;
+}
+
+typedef enum err secrets_row_fn(void *ctx, struct webhook_secrets *row);
+
+static enum err read_page(struct store *s, bool of_apps, int64_t *after, struct secrets_page *page,
+                          secrets_row_fn *fn, void *ctx)
+{
+    page->count = 0;
+    enum err err = store_list_webhook_secrets(s, of_apps, *after, PAGE_ROWS, on_row, page);
+    if (!err && page->is_damaged)
+        err = ERR_CORRUPT;
+    for (int i = 0; i < page->count && !err; i++) {
+        *after = page->rows[i].row.row;
+        err = fn(ctx, &page->rows[i].row);
+    }
+    return err;
+}
+
+/* Calls `fn` for each app and endpoint that has a secret. If `writes` is true, runs each page of rows in a
+ * write transaction. */
+static enum err each_row(struct store *s, bool writes, secrets_row_fn *fn, void *ctx)
+{
+    struct secrets_page *page = xcalloc(1, sizeof *page);
+    enum err err = OK;
+    for (int of_apps = 0; of_apps < 2 && !err; of_apps++) {
+        int64_t after = 0;
+        do {
+            err = writes ? store_begin(s) : OK;
+            if (!err)
+                err = read_page(s, of_apps, &after, page, fn, ctx);
+            if (!err && writes)
+                err = store_commit(s);
+            else if (writes)
+                store_rollback(s);
+        } while (page->count == PAGE_ROWS && !err);
+    }
+    free(page);
+    return err;
+}
+
+/* ---- key rotation ---- */
+
+struct resealing {
+    struct store *store;
+    struct seal_keys *keys;
+    uint32_t key_id;
+    int64_t *count; /* resealed, or old */
+};
+
+static bool is_under(const struct webhook_secrets *row, uint32_t key_id)
+{
+    return seal_key_id(row->secret) == key_id &&
+           (!row->old_secret.p || seal_key_id(row->old_secret) == key_id);
+}
+
+static enum err reseal_one(struct resealing *r, const struct webhook_secret_place *place, struct str *sealed,
+                           struct buf *out)
+{
+    uint8_t secret[WEBHOOK_SECRET_LEN];
+    if (!sealed->p)
+        return OK;
+    enum err err = webhook_secret_open(r->keys, place, *sealed, secret);
+    if (!err)
+        err = webhook_secret_seal(r->keys, place, secret, out);
+    sodium_memzero(secret, sizeof secret);
+    *sealed = buf_str(out);
+    return err;
+}
+
+static enum err reseal_row(void *ctx, struct webhook_secrets *row)
+{
+    struct resealing *r = ctx;
+    const struct webhook_secret_place place = {row->author_row, row->name};
+    char room[2][SEALED_LEN];
+    struct buf secret = buf_on(room[0], sizeof room[0]), old_secret = buf_on(room[1], sizeof room[1]);
+    if (is_under(row, r->key_id))
+        return OK;
+    enum err err = reseal_one(r, &place, &row->secret, &secret);
+    if (!err)
+        err = reseal_one(r, &place, &row->old_secret, &old_secret);
+    if (!err)
+        err = store_reseal_webhook(r->store, row);
+    *r->count += !err;
+    return err;
+}
+
+enum err webhook_secrets_reseal(struct store *s, struct seal_keys *keys, uint32_t key_id, int64_t *resealed,
+                                struct error *error)
+{
+    struct resealing r = {s, keys, key_id, resealed};
+    const enum err err = each_row(s, true, reseal_row, &r);
+    if (err)
+        return error_set(error, err, "cannot seal the secret of a webhook with the new key: %s",
+                         err_name(err));
+    return OK;
+}
+
+static enum err count_row(void *ctx, struct webhook_secrets *row)
+{
+    struct resealing *r = ctx;
+    *r->count += !is_under(row, r->key_id);
+    return OK;
+}
+
+enum err webhook_secrets_count_old(struct store *s, uint32_t key_id, int64_t *count)
+{
+    struct resealing r = {s, NULL, key_id, count};
+    return each_row(s, false, count_row, &r);
+}
+
+/* ---- check ---- */
+
+struct secrets_inspection {
+    struct seal_keys *keys;
+    bool all;
+    int64_t *rows;
+    uint32_t missing; /* id of a key that is not in the key file */
+};
+
+static enum err inspect_one(struct secrets_inspection *i, const struct webhook_secret_place *place,
+                            struct str sealed)
+{
+    uint8_t secret[WEBHOOK_SECRET_LEN];
+    const uint32_t id = seal_key_id(sealed);
+    if (!sealed.p)
+        return OK;
+    if (id && !seal_has_key(i->keys, id)) {
+        i->missing = id;
+        return ERR_NOT_FOUND;
+    }
+    const enum err err = i->all ? webhook_secret_open(i->keys, place, sealed, secret) : OK;
+    sodium_memzero(secret, sizeof secret);
+    return err;
+}
+
+static enum err inspect_row(void *ctx, struct webhook_secrets *row)
+{
+    struct secrets_inspection *i = ctx;
+    const struct webhook_secret_place place = {row->author_row, row->name};
+    ++*i->rows;
+    const enum err err = inspect_one(i, &place, row->secret);
+    return err ? err : inspect_one(i, &place, row->old_secret);
+}
+
+enum err webhook_secrets_inspect(struct store *s, struct seal_keys *keys, bool all, const char *path,
+                                 int64_t *rows, struct error *error)
+{
+    struct secrets_inspection i = {.keys = keys, .all = all, .rows = rows};
+    const enum err err = each_row(s, false, inspect_row, &i);
+    if (!err)
+        return OK;
+    if (!*path)
+        return error_set(error, err,
+                         "the database contains secrets of webhooks, but [secrets] key_file is not set");
+    if (i.missing)
+        return error_set(error, err,
+                         "secrets of webhooks are sealed with key %08x, which is not in the key file %s",
+                         i.missing, path);
+    return error_set(error, err,
+                     "cannot decrypt the secret of a webhook with the keys of %s: the row is damaged", path);
+}

@@ -1,0 +1,40 @@
+/* Sealed secrets of webhooks. The secret of an author's endpoint can only be decrypted for this author and
+ * endpoint id; the secret of an app only for its client id. */
+#ifndef VT_VAULT_WEBHOOK_SECRETS_H
+#define VT_VAULT_WEBHOOK_SECRETS_H
+
+#include "store/webhooks.h"
+#include "vault/seal.h"
+
+enum { WEBHOOK_SECRET_LEN = 32 };
+
+/* The endpoint or app to which a sealed secret is bound. */
+struct webhook_secret_place {
+    int64_t author_row; /* 0 for an app */
+    struct str name;    /* UUID of the endpoint (16 bytes), or client id of the app */
+};
+
+/* Returns the place of the endpoint's secrets. The result points into `endpoint`. */
+struct webhook_secret_place webhook_secret_place_of(const struct webhook_endpoint *endpoint);
+
+/* Seals a secret and appends the sealed bytes to `out`. Returns the errors of seal_encrypt(). */
+MUST_USE enum err webhook_secret_seal(struct seal_keys *keys, const struct webhook_secret_place *place,
+                                      const uint8_t secret[WEBHOOK_SECRET_LEN], struct buf *out);
+/* Decrypts a sealed secret. The caller must wipe `secret` after use. Returns the errors of seal_decrypt(). */
+MUST_USE enum err webhook_secret_open(struct seal_keys *keys, const struct webhook_secret_place *place,
+                                      struct str sealed, uint8_t secret[WEBHOOK_SECRET_LEN]);
+
+/* For the key rotation: seals all secrets again with the first key, in one transaction per page of rows. Adds
+ * the number of resealed secrets to `*resealed`. */
+MUST_USE enum err webhook_secrets_reseal(struct store *s, struct seal_keys *keys, uint32_t key_id,
+                                         int64_t *resealed, struct error *error);
+/* Counts the secrets that are sealed with a key other than `key_id`. */
+MUST_USE enum err webhook_secrets_count_old(struct store *s, uint32_t key_id, int64_t *count);
+
+/* Checks that the key file contains the key of each secret. If `all` is true, also checks that each secret
+ * can be decrypted. Adds the number of secrets to `*rows`. `path` is the path of the key file, for the error
+ * text. */
+MUST_USE enum err webhook_secrets_inspect(struct store *s, struct seal_keys *keys, bool all, const char *path,
+                                          int64_t *rows, struct error *error);
+
+#endif

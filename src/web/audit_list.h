@@ -1,0 +1,13 @@
+/* The list of recent activity on the account page: the author's part of the audit log. */
+#ifndef VT_WEB_AUDIT_LIST_H
+#define VT_WEB_AUDIT_LIST_H
+
+#include "base/next.h"
+
+struct request;
+
+/* Reads the author's newest entries, writes them as a section, and ends the page. Return the value of this
+ * function from the step that has written the rest of the page. */
+enum next audit_list_end_page(struct request *r);
+
+#endif

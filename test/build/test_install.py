@@ -1,0 +1,95 @@
+"""`make install` and `make uninstall`, by scripts/install; and the Debian packaging files that no build is needed for."""
+import os
+import re
+import subprocess
+
+import pytest
+
+from lib.viewtally import ROOT
+
+
+@pytest.fixture
+def run(tmp_path):
+    binary = tmp_path / "viewtally"
+    binary.write_text("#!/bin/sh\n")
+
+    def install(*arguments, **variables):
+        environment = {**os.environ, "DESTDIR": str(tmp_path / "root"), "PREFIX": "/opt/vt", "sysconfdir": "/opt/etc", "unitdir": "", **variables}
+        return subprocess.run([ROOT / "scripts/install", *arguments, binary], cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    install.root = tmp_path / "root"
+    return install
+
+
+def files_below(root):
+    return {"/" + path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+
+
+def test_install_puts_every_kind_of_file_in_its_place(run):
+    run()
+    installed = files_below(run.root)
+    assert installed >= {"/opt/vt/bin/viewtally", "/opt/vt/share/man/man1/viewtally.1", "/opt/vt/share/man/man5/viewtally.ini.5",
+                         "/opt/vt/share/bash-completion/completions/viewtally", "/opt/vt/share/zsh/site-functions/_viewtally",
+                         "/opt/vt/share/fish/vendor_completions.d/viewtally.fish", "/opt/vt/lib/sysusers.d/viewtally.conf",
+                         "/opt/vt/lib/tmpfiles.d/viewtally.conf", "/opt/etc/logrotate.d/viewtally", "/opt/etc/viewtally/config.ini",
+                         "/opt/vt/share/doc/viewtally/THIRD-PARTY-NOTICES", "/opt/vt/share/doc/viewtally/packaging/nginx/viewtally.conf"}
+    units = {path.name for path in (ROOT / "packaging/systemd").glob("viewtally*.*") if path.suffix in (".service", ".socket")}
+    assert {path.name for path in (run.root / "opt/vt/lib/systemd/system").iterdir()} == units
+    assert (run.root / "opt/vt/bin/viewtally").stat().st_mode & 0o777 == 0o755
+    assert (run.root / "opt/etc/viewtally/config.ini").stat().st_mode & 0o777 == 0o640
+
+
+def test_install_adapts_paths_to_prefix_and_sysconfdir(run):
+    run()
+    unit = (run.root / "opt/vt/lib/systemd/system/viewtally.service").read_text()
+    assert "ExecStart=/opt/vt/bin/viewtally serve --config /opt/etc/viewtally/config.ini" in unit
+    assert not re.search(r"(?<!/opt)/(usr/bin|etc)/viewtally", unit)
+    run(PREFIX="/usr", sysconfdir="/etc", unitdir="/units")
+    assert (run.root / "units/viewtally.service").read_text() == (ROOT / "packaging/systemd/viewtally.service").read_text()
+
+
+def test_install_keeps_an_existing_configuration(run):
+    run()
+    config = run.root / "opt/etc/viewtally/config.ini"
+    config.write_text("; mine\n")
+    assert f"kept {config}" in run().stderr
+    assert config.read_text() == "; mine\n"
+
+
+def test_uninstall_removes_everything_but_the_configuration(run):
+    run()
+    assert "kept" in run("--remove").stderr
+    assert files_below(run.root) == {"/opt/etc/viewtally/config.ini"}
+    assert not (run.root / "opt/vt/share/doc/viewtally").exists()
+    run("--remove")
+
+
+def test_shipped_configuration_is_valid_and_has_absolute_paths(viewtally):
+    text = (ROOT / "packaging/config.ini").read_text(encoding="utf-8")
+    config = viewtally.directory / "shipped.ini"
+    config.write_text(re.sub(r"(?m)^;(?=\w+ =)", "", text), encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("VIEWTALLY_")}
+    done = subprocess.run([viewtally.binary, "check-config", "--config", config], env=environment, capture_output=True, text=True, check=True)
+    assert "path = /var/lib/viewtally/viewtally.db" in done.stdout and "access = /var/log/viewtally/access.log" in done.stdout
+
+
+def test_debian_scripts_are_valid_shell():
+    for script in (ROOT / "packaging/debian").glob("viewtally.p*"):
+        text = script.read_text(encoding="utf-8").replace("#DEBHELPER#", ":")
+        subprocess.run(["shellcheck", "-S", "warning", "-s", "sh", "-e", "SC1091", "-"], input=text, text=True, check=True)
+
+
+def test_completions_are_valid_shell():
+    subprocess.run(["shellcheck", "-S", "warning", ROOT / "packaging/completion/viewtally.bash"], check=True)
+
+
+def test_directory_of_the_static_binary_installs_the_same_files(run, tmp_path):
+    """It must contain every file that scripts/install reads; a release packs it as viewtally-VERSION-linux-ARCH.tar.gz."""
+    run()
+    binary, tree, root = tmp_path / "viewtally", tmp_path / "tree", tmp_path / "second"
+    subprocess.run([ROOT / "scripts/binary-tree", binary, tree], check=True)
+    subprocess.run(["scripts/install", "viewtally"], cwd=tree, check=True, capture_output=True,
+                   env={**os.environ, "DESTDIR": str(root), "PREFIX": "/opt/vt", "sysconfdir": "/opt/etc", "unitdir": ""})
+    assert files_below(root) == files_below(run.root)
+    for name in files_below(root):
+        first, second = run.root / name[1:], root / name[1:]
+        assert first.read_bytes() == second.read_bytes() and first.stat().st_mode == second.stat().st_mode, name

@@ -1,0 +1,114 @@
+"""Runs build/MODE/pg_driver, which drives the PostgreSQL link (test/pg/pg_driver.c)."""
+import os
+import pathlib
+import queue
+import subprocess
+import threading
+
+from . import wait
+from .postgres import SCHEMA
+
+SECONDS = 20
+# What the statements of the driver need.
+TABLES = SCHEMA + """
+CREATE TABLE notes (id bigint PRIMARY KEY);
+CREATE TABLE deferred_notes (id bigint UNIQUE DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE heads (author_id bigint PRIMARY KEY, rev bigint NOT NULL DEFAULT 1, feed_rev bigint NOT NULL DEFAULT 1, keys_rev bigint NOT NULL DEFAULT 1,
+                    last_event_id bigint NOT NULL DEFAULT 0, views_refreshed_at bigint, plan_active boolean NOT NULL DEFAULT true) WITH (fillfactor = 50);
+"""
+
+
+def path():
+    """The driver beside the program with test seams."""
+    return pathlib.Path(os.environ["VIEWTALLY_SEAMS_BIN"]).parent / "pg_driver"
+
+
+class Driver:
+    def __init__(self, url, hold_ms=25_000, clock=None, password="", env=None):
+        environment = {**os.environ, "PG_DRIVER_PASSWORD": password, "PGPASSFILE": "/nonexistent", **(env or {})}
+        if clock:
+            environment["VIEWTALLY_TEST_CLOCK"] = clock.path
+        self.process = subprocess.Popen([path(), url, str(hold_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, env=environment)
+        self.states, self.replies, self.order = [], {}, []
+        self.log = []
+        self._others = queue.Queue()
+        self._threads = [threading.Thread(target=self._read), threading.Thread(target=self._read_log)]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            words = line.split()
+            if words[0] == "state":
+                self.states.append(words[1])
+            elif words[0] == "r":
+                self.order.append(int(words[1]))
+                self.replies[int(words[1])] = words[2:]
+            else:
+                self._others.put(line.strip())
+
+    def _read_log(self):
+        self.log.extend(line.replace('\\"', '"') for line in self.process.stderr)
+
+    @property
+    def logged(self):
+        return "".join(self.log)
+
+    def send(self, *lines):
+        """All lines run in one loop iteration."""
+        self.process.stdin.write("".join(line + "\n" for line in lines))
+        self.process.stdin.flush()
+
+    def until_state(self, state, times=1):
+        wait.until(lambda: self.states.count(state) >= times, f"{times} × state {state}, not {self.states}\n{self.logged}", SECONDS)
+        return self
+
+    def until_logged(self, part, seconds=SECONDS):
+        return wait.until(lambda: next((line for line in list(self.log) if part in line), None), f"log line with {part!r}", seconds)
+
+    def reply(self, number):
+        """Returns [error, SQLSTATE, sum, timeline] of a query."""
+        state, value, timeline, *error = wait.until(lambda: self.replies.get(number), f"reply {number}\n{self.logged}", SECONDS)
+        return [" ".join(error), state, value, timeline]
+
+    def outcome(self, number):
+        return self.reply(number)[0]
+
+    def value(self, number):
+        error, _, value, *_ = self.reply(number)
+        assert error == "ok", self.reply(number)
+        return int(value)
+
+    def line(self):
+        return self._others.get(timeout=SECONDS)
+
+    def status(self):
+        self.send("s")
+        line = self.line()
+        head, _, reason = line.partition(" reason=")
+        return {**dict(word.split("=", 1) for word in head.split()[1:]), "reason": reason}
+
+    def tick(self):
+        """Returns when the link has checked its deadlines."""
+        self.send("t")
+        assert self.line() == "ticked"
+
+    def stop(self):
+        """Closes the link; fails if the driver leaks, crashes, or leaves a handle open."""
+        if self.process.poll() is None:
+            self.send("x")
+        status = self.process.wait(SECONDS)
+        for thread in self._threads:
+            thread.join(SECONDS)
+        assert status == 0, f"exit status {status}\n{self.logged}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind:
+            self.process.kill()
+            self.process.wait()
+        else:
+            self.stop()

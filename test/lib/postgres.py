@@ -1,0 +1,155 @@
+"""Starts the distribution's PostgreSQL for tests: in its own directory, as an unprivileged user, with fsync, and gives each test a database.
+
+The server listens on a Unix socket, and with `tls` or `tcp` also on a loopback port. The tests run SQL with psql.
+"""
+import contextlib
+import itertools
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from . import wait
+from .services import free_port
+
+SUPERUSER = "tester"
+UNPRIVILEGED = ("postgres", "nobody")
+FAST = signal.SIGINT            # "fast shutdown": ends the sessions
+SCHEMA = """
+CREATE TABLE barriers (process text PRIMARY KEY, n bigint NOT NULL, at timestamptz NOT NULL);
+"""
+
+
+def programs():
+    """The directory of the newest server of this machine; None if no server is installed."""
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[4]))
+    return found[-1].parent if found else None
+
+
+def account():
+    """PostgreSQL refuses to run as root. Returns the name of the user that runs it, None if that is the caller."""
+    if os.getuid() != 0:
+        return None
+    for name in UNPRIVILEGED:
+        with contextlib.suppress(KeyError):
+            pwd.getpwnam(name)
+            return name
+    raise AssertionError("no unprivileged user to run PostgreSQL")
+
+
+class SqlError(Exception):
+    pass
+
+
+class Postgres:
+    """A cluster. `settings` are lines of postgresql.conf, `hba` replaces the rules of authentication."""
+
+    def __init__(self, settings=(), hba=("local all all trust", "host all all 127.0.0.1/32 scram-sha-256"), tcp=False, schema=SCHEMA):
+        # The path of a Unix socket is at most 107 bytes long, so pytest's directories are too deep.
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="vt-pg-"))
+        self.data = self.directory / "data"
+        self.port = free_port() if tcp else 5432
+        self.tcp = tcp
+        self._user = account()
+        self._process = None
+        self._numbers = itertools.count(1)
+        self._log = self.directory / "log"
+        os.chmod(self.directory, 0o755)
+        if self._user:
+            shutil.chown(self.directory, self._user)
+        self._run("initdb", "-D", self.data, "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions", "--no-sync")
+        (self.data / "pg_hba.conf").write_text("\n".join(hba) + "\n")
+        self.configure(f"listen_addresses = '{'127.0.0.1' if tcp else ''}'", f"port = {self.port}", f"unix_socket_directories = '{self.directory}'",
+                       "fsync = on", "max_connections = 100", "shared_buffers = 32MB", "log_line_prefix = '%m '", *settings)
+        self.start()
+        self.sql("CREATE DATABASE template", database="postgres")
+        self.sql(schema, database="template")
+
+    def configure(self, *lines):
+        """Appends to postgresql.conf; valid after reload() or a restart."""
+        with open(self.data / "postgresql.conf", "a", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+    def install(self, path, name):
+        """Copies a file into the data directory, readable only by the server."""
+        target = self.data / name
+        shutil.copy(path, target)
+        target.chmod(0o600)
+        if self._user:
+            shutil.chown(target, self._user)
+
+    def _command(self, program, *words):
+        as_user = ["setpriv", f"--reuid={self._user}", f"--regid={pwd.getpwnam(self._user).pw_gid}", "--clear-groups"] if self._user else []
+        return [*as_user, str(programs() / program), *map(str, words)]
+
+    def _run(self, program, *words):
+        done = subprocess.run(self._command(program, *words), capture_output=True, text=True, cwd=self.directory, check=False)
+        if done.returncode:
+            raise AssertionError(f"{program} failed:\n{done.stdout}{done.stderr}")
+
+    def start(self):
+        with open(self._log, "ab") as log:
+            self._process = subprocess.Popen(self._command("postgres", "-D", self.data), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                             cwd=self.directory)
+        wait.until(lambda: self._process.poll() is not None or self._is_ready(), "PostgreSQL to accept connections")
+        assert self._process.poll() is None, f"PostgreSQL did not start:\n{self._log.read_text()}"
+        return self
+
+    def _is_ready(self):
+        return subprocess.run([programs() / "pg_isready", "-q", "-h", self.directory, "-p", str(self.port)], check=False).returncode == 0
+
+    def stop(self, sig=FAST):
+        """SIGQUIT is an immediate shutdown, after which the server recovers at the next start, as after a crash."""
+        process, self._process = self._process, None
+        if process:
+            process.send_signal(sig)
+            process.wait(60)
+
+    def reload(self):
+        self._process.send_signal(signal.SIGHUP)
+
+    def pid(self):
+        return self._process.pid
+
+    def sql(self, text, database="template", user=SUPERUSER):
+        """Runs statements and returns the rows of the last one as lists of strings."""
+        done = subprocess.run([programs() / "psql", "-X", "-q", "-At", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", self.directory, "-p", str(self.port),
+                               "-U", user, "-d", database, "-f", "-"], input=text, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SqlError(done.stderr.strip())
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+    def database(self, template="template"):
+        """Creates a database from a template and returns its name."""
+        name = f"test_{next(self._numbers)}"
+        self.sql(f"CREATE DATABASE {name} TEMPLATE {template}", database="postgres")
+        return name
+
+    def url(self, database, user=SUPERUSER, **parameters):
+        """The URL of a database on the Unix socket."""
+        extra = "".join(f"&{name}={value}" for name, value in parameters.items())
+        return f"postgresql://{user}@/{database}?host={self.directory}&port={self.port}{extra}"
+
+    def tcp_url(self, database, user=SUPERUSER, host="127.0.0.1", **parameters):
+        query = "&".join(f"{name}={value}" for name, value in parameters.items())
+        return f"postgresql://{user}@{host}:{self.port}/{database}" + (f"?{query}" if query else "")
+
+    def log(self):
+        return self._log.read_text()
+
+    def version(self):
+        return int(re.match(r"\d+", self.sql("SHOW server_version")[0][0]).group())
+
+    def remove(self):
+        self.stop(signal.SIGQUIT)
+        shutil.rmtree(self.directory)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()

@@ -1,0 +1,19 @@
+"""Fixtures with a real PostgreSQL, which starts once for all tests."""
+import pytest
+
+from lib import postgres
+from lib.pgdriver import TABLES
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    if not postgres.programs():
+        pytest.skip("postgresql is not installed")
+    with postgres.Postgres(tcp=True, schema=TABLES) as made:
+        made.sql("CREATE ROLE secured LOGIN SUPERUSER PASSWORD 'open sesame'; CREATE ROLE weak LOGIN PASSWORD 'weak'", database="postgres")
+        yield made
+
+
+@pytest.fixture
+def database(cluster):
+    return cluster.database()

@@ -1,0 +1,159 @@
+"""The PostgreSQL link against a real server: results, transactions, authentication, TLS, restarts."""
+import signal
+
+import pytest
+
+from lib import wait
+from lib.certificates import Authority
+from lib.clock import FakeClock
+from lib.pgdriver import Driver
+from lib.postgres import Postgres
+
+PASSWORD = "open sesame"
+
+
+def test_queries_and_writes(cluster, database):
+    with Driver(cluster.url(database)) as driver:
+        driver.send("q 1 echo -5", "q 2 series 1000", "q 3 note 7", "q 4 count 7", "q 5 note 7", "q 6 heads 64")
+        assert driver.value(1) == -5 and driver.value(2) == 500_500
+        assert driver.outcome(3) == "ok" and driver.value(4) == 1
+        assert driver.reply(5)[:2] == ["already exists", "23505"] and driver.value(6) == 0
+        assert driver.reply(1)[3] == "timeline=1"
+    assert cluster.sql("SELECT count(*) FROM notes", database) == [["1"]]
+
+
+def test_error_skips_the_rest_of_a_batch_which_runs_again(cluster, database):
+    with Driver(cluster.url(database)) as driver:
+        driver.until_state("up")
+        driver.send("q 1 echo 1", "q 2 divide 0", *(f"q {i} echo {i}" for i in range(3, 20)))
+        assert driver.reply(2)[:2] == ["invalid", "22012"]
+        assert [driver.value(i) for i in range(3, 20)] == list(range(3, 20))
+        assert driver.status()["resent"] == "17"
+
+
+def test_failed_commit_fails_the_write(cluster, database):
+    with Driver(cluster.url(database)) as driver:
+        driver.until_state("up")
+        driver.send("q 1 deferred 1")
+        assert driver.outcome(1) == "ok"
+        driver.send("q 2 deferred 1", "q 3 note 3")     # the constraint is checked at the end of the transaction
+        assert driver.reply(2)[:2] == ["already exists", "23505"] and driver.outcome(3) == "ok"
+
+
+def test_barriers_are_written(cluster, database):
+    with Driver(cluster.url(database)) as driver:
+        driver.until_state("up")
+        count = int(cluster.sql("SELECT n FROM barriers", database)[0][0])
+        wait.until(lambda: int(cluster.sql("SELECT n FROM barriers", database)[0][0]) > count, "the next barrier")
+        assert driver.states == ["opening", "up"]
+
+
+def test_killed_backend_loses_no_read(cluster, database):
+    with Driver(cluster.url(database)) as driver:
+        driver.until_state("up")
+        driver.send("q 1 nap 20000", "q 2 echo 2")
+        wait.until(lambda: int(driver.status()["in_flight"]) == 2, "queries in flight")
+        wait.until(lambda: cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' "
+                                       f"AND state = 'active' AND datname = '{database}' AND pid <> pg_backend_pid()"), "the backend to be terminated")
+        driver.send("c 1")
+        assert driver.value(2) == 2
+        assert "terminating connection due to administrator command" in driver.until_logged("unavailable")
+
+
+def test_wrong_password(cluster, database):
+    with Driver(cluster.tcp_url(database, "secured"), password="wrong guess") as driver:
+        line = driver.until_logged("unavailable")
+        assert 'password authentication failed for user "secured"); check the user, the database and the password file' in line
+        assert driver.status()["failure"] == "auth" and "wrong guess" not in driver.logged
+
+
+def test_missing_password(cluster, database):
+    with Driver(cluster.tcp_url(database, "secured")) as driver:
+        assert f"127.0.0.1:{cluster.port} requires a password, but none is configured" in driver.until_logged("unavailable")
+
+
+def test_password_by_scram(cluster, database):
+    with Driver(cluster.tcp_url(database, "secured", require_auth="scram-sha-256"), password=PASSWORD) as driver:
+        driver.send("q 1 echo 1")
+        assert driver.value(1) == 1
+
+
+def test_password_from_passfile(cluster, database, tmp_path):
+    """Named by the host name, although the connection is made to its address."""
+    passfile = tmp_path / "pgpass"
+    passfile.write_text(f"localhost:{cluster.port}:*:secured:{PASSWORD}\n")
+    passfile.chmod(0o600)
+    with Driver(cluster.tcp_url(database, "secured", host="localhost"), env={"PGPASSFILE": str(passfile)}) as driver:
+        driver.send("q 1 echo 1")
+        assert driver.value(1) == 1
+
+
+def test_unknown_database(cluster):
+    with Driver(cluster.url("nothing")) as driver:
+        assert 'database "nothing" does not exist); check the user, the database' in driver.until_logged("unavailable")
+
+
+def test_database_of_another_application(cluster):
+    cluster.sql("CREATE DATABASE other", database="postgres")
+    with Driver(cluster.url("other")) as driver:
+        assert 'relation "barriers" does not exist); run `viewtally migrate`' in driver.until_logged("unavailable")
+
+
+def test_role_without_rights(cluster, database):
+    with Driver(cluster.tcp_url(database, "weak"), password="weak") as driver:
+        assert "permission denied for table barriers); run `viewtally migrate`" in driver.until_logged("unavailable")
+
+
+@pytest.fixture
+def tls(tmp_path):
+    """A server that accepts TLS only, with a certificate for `localhost`."""
+    authority = Authority(tmp_path / "ca")
+    certificate, key = authority.issue("server", "DNS:localhost")
+    with Postgres(tcp=True, hba=("local all all trust", "hostssl all all 127.0.0.1/32 scram-sha-256")) as cluster:
+        cluster.install(certificate, "server.crt")
+        cluster.install(key, "server.key")
+        cluster.configure("ssl = on")
+        cluster.stop()
+        cluster.start()
+        cluster.sql(f"CREATE ROLE secured LOGIN SUPERUSER PASSWORD '{PASSWORD}'", database="postgres")
+        cluster.authority = authority
+        yield cluster
+
+
+def test_tls_verifies_the_certificate(tls, tmp_path):
+    database = tls.database()
+    trusted = {"sslmode": "verify-full", "sslrootcert": tls.authority.ca}
+    env = {"PG_DRIVER_BARE": "1"}
+    with Driver(tls.tcp_url(database, "secured", host="localhost", **trusted), password=PASSWORD, env=env) as driver:
+        driver.until_state("up")
+        assert tls.sql("SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'viewtally'", database) == [["t"]]
+    with Driver(tls.tcp_url(database, "secured", host="127.0.0.1", **trusted), password=PASSWORD, env=env) as driver:
+        line = driver.until_logged("unavailable")
+        assert 'server certificate for "localhost"' in line and 'does not match host name "127.0.0.1"' in line
+        assert "check sslmode and sslrootcert, and that the certificate names the host" in line
+    other = Authority(tmp_path / "other", "Other CA")
+    with Driver(tls.tcp_url(database, "secured", host="localhost", sslmode="verify-full", sslrootcert=other.ca), password=PASSWORD, env=env) as driver:
+        assert "certificate verify failed" in driver.until_logged("unavailable")
+        assert driver.status()["failure"] == "tls"
+    with Driver(tls.tcp_url(database, "secured", host="localhost", sslmode="disable"), password=PASSWORD, env=env) as driver:
+        assert "no encryption" in driver.until_logged("unavailable")
+
+
+def test_restart_is_a_new_incarnation(tmp_path):
+    clock = FakeClock(tmp_path / "clock", monotonic_ms=1_000_000)
+    with Postgres() as cluster:
+        database = cluster.database()
+        with Driver(cluster.url(database), clock=clock, env={"PG_DRIVER_BARE": "1"}) as driver:
+            driver.until_state("up")
+            started = cluster.sql("SELECT pg_postmaster_start_time()")
+            cluster.stop(signal.SIGQUIT)
+            driver.until_state("down")
+            cluster.start()
+
+            def up_again():
+                if driver.states[-1] == "down":
+                    clock.advance(5_000)        # skips the pause
+                return driver.states.count("up") == 2
+            wait.until(up_again, "the link to be up again")
+            assert cluster.sql("SELECT pg_postmaster_start_time()") != started
+            assert cluster.sql("SELECT count(*) FROM barriers", database) == [["1"]]

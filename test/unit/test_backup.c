@@ -1,0 +1,301 @@
+/* Scheduled backups without a server: names, retention, the snapshot of a copy, the lease. */
+#include "backup/backup_dir.h"
+#include "backup/backup_run.h"
+#include "base/clock.h"
+#include "lib/temp_db.h"
+#include "jobs/lease.h"
+#include "store/backups.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define DAY INT64_C(1782864000000) /* 2026-07-01T00:00:00Z, a Wednesday */
+
+enum { FILLING_AUTHORS = 20000, STEPS_MAX = 100 };
+
+static struct temp_db t;
+static struct config config;
+static char directory[80];
+
+static int set_up(void **state)
+{
+    (void)state;
+    temp_db_init(&t);
+    config_init(&config);
+    (void)snprintf(directory, sizeof directory, "%s/backups", t.dir);
+    assert_int_equal(mkdir(directory, 0700), 0);
+    free(config.backup.directory);
+    config.backup.directory = strdup(directory);
+    free(config.store.path);
+    config.store.path = strdup(t.path);
+    return 0;
+}
+
+static int count_files(void)
+{
+    int count = 0;
+    DIR *dir = opendir(directory);
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_type == DT_REG;
+    closedir(dir);
+    return count;
+}
+
+static int tear_down(void **state)
+{
+    char command[512];
+    struct backup_list list;
+    struct error error;
+    (void)state;
+    assert_int_equal(backup_dir_list(directory, &list, &error), OK);
+    for (size_t i = 0; i < list.entries.count; i++) {
+        (void)snprintf(command, sizeof command, "%s/%s", directory, list.entries.items[i].name);
+        assert_int_equal(unlink(command), 0);
+    }
+    VEC_FREE(&list.entries);
+    assert_int_equal(rmdir(directory), 0);
+    config_fini(&config);
+    temp_db_fini(&t);
+    return 0;
+}
+
+/* --- names --- */
+
+static void names_sort_by_time_and_can_be_parsed(void **state)
+{
+    char first[BACKUP_NAME_MAX], second[BACKUP_NAME_MAX];
+    int64_t at;
+    uint32_t id;
+    (void)state;
+    backup_name_format(DAY + 999, 0x00c0ffee, first);
+    assert_string_equal(first, "viewtally-20260701T000000Z-00c0ffee.db");
+    backup_name_format(DAY + SECOND_MS, 0, second);
+    assert_true(strcmp(first, second) < 0);
+    assert_true(backup_name_parse(str_from_cstr(first), &at, &id));
+    assert_int_equal(at, DAY);
+    assert_int_equal(id, 0x00c0ffee);
+}
+
+static void names_of_other_files_are_rejected(void **state)
+{
+    static const char *const names[] = {
+        "",
+        "viewtally.db",
+        "viewtally-20260701T000000Z-00c0ffee.db.",
+        "viewtally-20260701T000000Z-00c0ffee.dbx",
+        "viewtally-20260701T000000Z-00C0FFEE.db",
+        "viewtally-20260701T000000Z-00c0ffe.db",
+        "viewtally-20260701T000000Z 00c0ffee.db",
+        "viewtally-20261301T000000Z-00c0ffee.db",
+        "viewtally-20260701T240000Z-00c0ffee.db",
+        "Viewtally-20260701T000000Z-00c0ffee.db",
+        ".viewtally-20260701T000000Z-00c0ffee.d",
+        "viewtally-2026070aT000000Z-00c0ffee.db",
+    };
+    int64_t at;
+    uint32_t id;
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (backup_name_parse(str_from_cstr(names[i]), &at, &id))
+            fail_msg("%s", names[i]);
+}
+
+/* --- retention --- */
+
+/* Asserts which backups the rule keeps. Each element of `minutes` is a backup that started so many minutes
+ * after DAY; `expected` has a 'k' for each that is kept, and a '-' for each that is deleted. */
+static void assert_kept(const struct retention *rule, const int *minutes, const char *expected)
+{
+    int64_t times[16] = {0};
+    bool keep[16];
+    const size_t count = strlen(expected);
+    for (size_t i = 0; i < count; i++)
+        times[i] = DAY + minutes[i] * MINUTE_MS;
+    retention_select(rule, times, count, keep);
+    for (size_t i = 0; i < count; i++)
+        if (keep[i] != (expected[i] == 'k'))
+            fail_msg("backup %zu: kept %d", i, keep[i]);
+}
+
+static void newest_of_each_period_is_kept(void **state)
+{
+    enum { HOUR = 60, A_DAY = 24 * HOUR };
+    const int hours[] = {0, 30, 59, HOUR, HOUR + 59, 5 * HOUR};
+    const int days[] = {0, A_DAY - 1, A_DAY, 3 * A_DAY, 3 * A_DAY + 1};
+    /* Sunday and Monday. */
+    const int weeks[] = {0, 5 * A_DAY - 1, 5 * A_DAY, 12 * A_DAY - 1, 12 * A_DAY};
+    (void)state;
+    assert_kept(&(struct retention){.hourly = 2}, hours, "----kk");
+    /* Hours without a backup do not use up the number of hours to keep. */
+    assert_kept(&(struct retention){.hourly = 3}, hours, "--k-kk");
+    assert_kept(&(struct retention){.hourly = 99}, hours, "--k-kk");
+    assert_kept(&(struct retention){.daily = 2}, days, "--k-k");
+    assert_kept(&(struct retention){.daily = 3}, days, "-kk-k");
+    assert_kept(&(struct retention){.weekly = 2}, weeks, "---kk");
+    assert_kept(&(struct retention){.weekly = 9}, weeks, "-k-kk");
+    assert_kept(&(struct retention){.hourly = 1, .daily = 2, .weekly = 0}, days, "--k-k");
+    assert_kept(&(struct retention){0}, days, "----k");
+}
+
+/* --- the copy --- */
+
+struct disturbance {
+    int steps, limit;
+};
+
+/* Commits from another connection between two steps of the copy. */
+static bool disturb(void *ctx)
+{
+    struct disturbance *d = ctx;
+    if (++d->steps > d->limit)
+        return false;
+    test_begin(&t);
+    (void)add_author(&t, FILLING_AUTHORS + d->steps);
+    test_commit(&t);
+    return true;
+}
+
+static void fill(void)
+{
+    test_begin(&t);
+    for (int i = 1; i <= FILLING_AUTHORS; i++)
+        (void)add_author(&t, i);
+    test_commit(&t);
+}
+
+static bool on_author(void *ctx, const struct author *author)
+{
+    (void)author;
+    ++*(int *)ctx;
+    return true;
+}
+
+static void commits_during_a_copy_neither_restart_nor_enter_it(void **state)
+{
+    struct temp_db copy = {0};
+    struct error error;
+    struct disturbance d = {.limit = STEPS_MAX};
+    const struct store_progress progress = {.step = disturb, .ctx = &d};
+    int authors = 0;
+    (void)state;
+    fill();
+    (void)snprintf(copy.path, sizeof copy.path, "%s/copy.db", directory);
+    assert_int_equal(close(open(copy.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+    if (store_back_up(t.path, copy.path, &progress, &error))
+        fail_msg("%s after %d steps", error.text, d.steps);
+    assert_true(d.steps > 1);
+    copy.r = temp_db_open(&copy, STORE_READ);
+    assert_int_equal(store_list_authors(copy.r, on_author, &authors), OK);
+    assert_int_equal(authors, FILLING_AUTHORS);
+    store_close(copy.r);
+    assert_int_equal(unlink(copy.path), 0);
+}
+
+static void copy_can_be_canceled(void **state)
+{
+    char path[300];
+    struct error error;
+    struct disturbance d = {.limit = 1};
+    const struct store_progress progress = {.step = disturb, .ctx = &d};
+    (void)state;
+    fill();
+    (void)snprintf(path, sizeof path, "%s/copy.db", directory);
+    assert_int_equal(close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+    assert_int_equal(store_back_up(t.path, path, &progress, &error), ERR_CANCELED);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* --- the lease --- */
+
+static void backup_is_made_only_with_the_lease(void **state)
+{
+    struct lease lease;
+    struct lease_row row;
+    struct backup_report report;
+    const struct backup_options options = {.config = &config};
+    (void)state;
+    lease_init(&lease, LEASE_BACKUP);
+    test_begin(&t);
+    assert_int_equal(lease_acquire(&lease, t.w, clock_wall_ms(), &row), OK);
+    test_commit(&t);
+    assert_int_equal(backup_run(&options, &report), ERR_BUSY);
+    assert_non_null(strstr(report.why, lease.holder));
+    assert_int_equal(count_files(), 0);
+    test_begin(&t);
+    assert_int_equal(lease_release(&lease, t.w), OK);
+    test_commit(&t);
+    assert_int_equal(backup_run(&options, &report), OK);
+    assert_true(report.done && report.bytes > 0);
+    assert_int_equal(count_files(), 1);
+}
+
+static void backup_and_refresh_have_separate_leases(void **state)
+{
+    struct lease lease;
+    struct lease_row row;
+    struct backup_report report;
+    const struct backup_options options = {.config = &config};
+    (void)state;
+    lease_init(&lease, LEASE_REFRESH);
+    test_begin(&t);
+    assert_int_equal(lease_acquire(&lease, t.w, clock_wall_ms(), &row), OK);
+    test_commit(&t);
+    assert_int_equal(backup_run(&options, &report), OK);
+    assert_true(report.done);
+}
+
+static void stopped_backup_leaves_nothing_and_releases_the_lease(void **state)
+{
+    struct backup_report report;
+    atomic_bool stop = true;
+    const struct backup_options stopping = {.config = &config, .stop = &stop}, options = {.config = &config};
+    struct backup_state stored;
+    (void)state;
+    assert_int_equal(backup_run(&stopping, &report), ERR_CANCELED);
+    assert_int_equal(count_files(), 0);
+    assert_int_equal(store_read_backup_state(t.w, &stored), OK);
+    assert_int_equal(stored.failed_at, TIME_NONE);
+    assert_int_equal(backup_run(&options, &report), OK);
+    assert_int_equal(count_files(), 1);
+}
+
+static void backup_that_is_not_due_is_not_made(void **state)
+{
+    struct backup_report report;
+    const struct slot_rule rule = backup_rule(&config);
+    const struct backup_options options = {.config = &config, .rule = &rule};
+    (void)state;
+    assert_int_equal(backup_run(&options, &report), OK);
+    assert_true(report.done);
+    assert_int_equal(backup_run(&options, &report), OK);
+    assert_false(report.done);
+    assert_int_equal(count_files(), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_sort_by_time_and_can_be_parsed),
+        cmocka_unit_test(names_of_other_files_are_rejected),
+        cmocka_unit_test(newest_of_each_period_is_kept),
+        cmocka_unit_test_setup_teardown(commits_during_a_copy_neither_restart_nor_enter_it, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(copy_can_be_canceled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(backup_is_made_only_with_the_lease, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(backup_and_refresh_have_separate_leases, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stopped_backup_leaves_nothing_and_releases_the_lease, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(backup_that_is_not_due_is_not_made, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
