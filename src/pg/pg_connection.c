@@ -36,7 +36,8 @@ struct pg_connection {
     int syncs;               /* synchronization points in flight; each command is followed by one */
     size_t unfinished_bytes; /* received since the last complete result */
     bool is_open, has_failed, is_closed;
-    bool is_busy; /* a libuv callback is on the stack: pg_connection_close() leaves the release to it */
+    bool keeps_result; /* the result of the running callback belongs to its receiver */
+    bool is_busy;      /* a libuv callback is on the stack: pg_connection_close() leaves the release to it */
 };
 
 /* ---- watching the socket ---- */
@@ -247,8 +248,10 @@ static void read_results(struct pg_connection *c)
 {
     while (!c->is_closed && !c->has_failed && c->syncs > 0 && !PQisBusy(c->conn)) {
         PGresult *result = PQgetResult(c->conn);
+        c->keeps_result = false;
         deliver(c, result);
-        PQclear(result);
+        if (!c->keeps_result)
+            PQclear(result);
     }
     if (!c->is_closed && !c->has_failed && PQstatus(c->conn) == CONNECTION_BAD)
         fail_open(c);
@@ -406,6 +409,32 @@ void pg_connection_flush(struct pg_connection *c)
 }
 
 /* ---- results and URLs ---- */
+
+void pg_connection_keep_result(struct pg_connection *c)
+{
+    c->keeps_result = true;
+}
+
+/* libpq declares its functions without const, but none of these changes the result. */
+static PGresult *without_const(const struct pg_result *result)
+{
+    return (PGresult *)(uintptr_t)result;
+}
+
+void pg_result_free(const struct pg_result *result)
+{
+    PQclear(without_const(result));
+}
+
+int64_t pg_result_changes(const struct pg_result *result)
+{
+    return strtoll(PQcmdTuples(without_const(result)), NULL, 10);
+}
+
+bool pg_result_is_command(const struct pg_result *result, const char *command)
+{
+    return strcmp(PQcmdStatus(without_const(result)), command) == 0;
+}
 
 int pg_result_rows(const struct pg_result *result)
 {

@@ -53,6 +53,10 @@ struct pg_connection_events {
 /* A connection fails if a result is larger than this. */
 enum { PG_RESULT_BYTES_MAX = 64 << 20 };
 
+/* Call in `got` with PG_GOT_RESULT: the result stays valid until the caller frees it with pg_result_free().
+ */
+void pg_connection_keep_result(struct pg_connection *c);
+
 /* Starts to connect to options->hosts[host]. `address` is a numeric address, or NULL for a Unix socket. There
  * is no timeout: call pg_connection_close() if it takes too long. `options` must stay valid until then.
  * Returns NULL if out of memory. Never calls `lost` before it returns. */

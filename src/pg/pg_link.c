@@ -69,25 +69,14 @@ static void pg_link_enter(struct pg_link *l, enum pg_link_state state)
     l->state = state;
 }
 
-static const char *fix_for(enum pg_failure failure)
-{
-    switch (failure) {
-    case PG_FAILED_AUTH: return "; check the user, the database and the password file";
-    case PG_FAILED_TLS: return "; check sslmode and sslrootcert, and that the certificate names the host";
-    case PG_FAILED_SCHEMA: return "; run `viewtally migrate`";
-    case PG_FAILED_NOT_PRIMARY: return "; name all servers of the cluster in the URL";
-    default: return "";
-    }
-}
-
 static void report_failure(struct pg_link *l)
 {
     if (l->has_reported_failure && l->reported == l->failure)
         return;
     l->has_reported_failure = true;
     l->reported = l->failure;
-    if (*fix_for(l->failure) || l->failure == PG_FAILED_POOLER)
-        log_error("postgresql: unavailable (%s)%s", l->reason, fix_for(l->failure));
+    if (*pg_failure_fix(l->failure) || l->failure == PG_FAILED_POOLER)
+        log_error("postgresql: unavailable (%s)%s", l->reason, pg_failure_fix(l->failure));
     else
         log_warn("postgresql: unavailable (%s)", l->reason);
 }
@@ -501,6 +490,17 @@ const char *pg_failure_name(enum pg_failure failure)
     static const char *const names[PG_FAILURES] = {"connection",  "auth",   "tls",
                                                    "not_primary", "schema", "pooler"};
     return names[failure];
+}
+
+const char *pg_failure_fix(enum pg_failure failure)
+{
+    switch (failure) {
+    case PG_FAILED_AUTH: return "; check the user, the database and the password file";
+    case PG_FAILED_TLS: return "; check sslmode and sslrootcert, and that the certificate names the host";
+    case PG_FAILED_SCHEMA: return "; run `viewtally migrate`";
+    case PG_FAILED_NOT_PRIMARY: return "; name all servers of the cluster in the URL";
+    default: return "";
+    }
 }
 
 const char *pg_link_state_name(enum pg_link_state state)

@@ -1,5 +1,5 @@
-/* Results of PostgreSQL, in the binary format. A result is valid until the callback that receives it returns.
- * The strings point into the result.
+/* Results of PostgreSQL, in the binary format. A result is valid until the callback that receives it returns,
+ * unless the callback keeps it (pg_connection_keep_result()). The strings point into the result.
  *
  * The functions of struct pg_row never fail. If a value is NULL, or its size is not that of the type, they
  * set `bad` and return 0. So read a whole row, then test `bad` once. The sizes are checked because the server
@@ -15,6 +15,13 @@ struct pg_result; /* libpq's PGresult */
 
 int pg_result_rows(const struct pg_result *result);
 int pg_result_columns(const struct pg_result *result);
+/* Returns the number of rows that the statement has inserted, changed, deleted or returned. */
+int64_t pg_result_changes(const struct pg_result *result);
+/* Returns true if the statement was this command, for example "COMMIT". The COMMIT of a failed transaction is
+ * reported as "ROLLBACK". */
+bool pg_result_is_command(const struct pg_result *result, const char *command);
+/* Frees a result that a callback has kept. `result` may be NULL. */
+void pg_result_free(const struct pg_result *result);
 
 struct pg_row {
     const struct pg_result *result;

@@ -12,7 +12,7 @@ def lint(tmp_path, path, text):
     file = tmp_path / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
-    for header in ("base/str.h", "config/config.h", "store/read.h", "store/sqlite/db.h", "http/request.h", "api/api.h", "limit/limiter.h"):
+    for header in ("base/str.h", "config/config.h", "store/read.h", "store/sqlite/db.h", "store/pg/pg_sql.h", "http/request.h", "api/api.h", "limit/limiter.h"):
         existing = tmp_path / "src" / header
         existing.parent.mkdir(parents=True, exist_ok=True)
         if not existing.exists():
@@ -30,6 +30,7 @@ BAD = {
     "include of a neighbour": ("src/store/x.c", HEAD + '#include "limit/limiter.h"\n', "store must not include"),
     "include of a storage engine": ("src/api/x.c", HEAD + '#include "store/sqlite/db.h"\n', "is private to the storage engine"),
     "include of an engine in the store": ("src/store/x.c", HEAD + '#include "store/sqlite/db.h"\n', "is private to the storage engine"),
+    "include of another engine": ("src/store/sqlite/x.c", HEAD + '#include "store/pg/pg_sql.h"\n', "is private to the storage engine"),
     "sqlite outside the engine": ("src/store/x.c", HEAD + "int x = sqlite3_changes(db);\n", "stays inside src/store/sqlite"),
     "upward from base": ("src/base/x.h", HEAD + '#include "store/read.h"\n', "base must not include"),
     "include beside itself": ("src/store/x.c", HEAD + '#include "read.h"\n', "is not a path below src"),

@@ -1,0 +1,239 @@
+/* Opens the connection, and runs the private loop until a batch is complete. The callbacks only set members:
+ * the functions that run the loop close the connection. */
+#include "store/pg/pg_session.h"
+
+#include "base/check.h"
+#include "pg/pg_barrier.h"
+#include "pg/pg_queue.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ADDRESS_MAX = 64 };
+
+/* ---- callbacks ---- */
+
+static void on_ready(void *ctx)
+{
+    struct pg_session *s = ctx;
+    s->is_ready = true;
+}
+
+static void on_lost(void *ctx, enum pg_failure failure, const char *reason)
+{
+    struct pg_session *s = ctx;
+    s->is_lost = true;
+    s->failure = failure;
+    (void)snprintf(s->reason, sizeof s->reason, "%s", reason);
+}
+
+static void on_got(void *ctx, enum pg_got got, const struct pg_result *result, const struct pg_error *error)
+{
+    struct pg_session *s = ctx;
+    if (got == PG_GOT_RESULT) {
+        pg_result_free(s->result);
+        s->result = result;
+        pg_connection_keep_result(s->connection);
+    } else if (got == PG_GOT_ERROR && !s->has_error) {
+        s->has_error = true;
+        s->error = *error;
+    }
+    s->is_synced = s->is_synced || got == PG_GOT_SYNC;
+}
+
+static void on_late(uv_timer_t *timer)
+{
+    struct pg_session *s = timer->data;
+    s->is_late = true;
+}
+
+/* ---- life cycle ---- */
+
+enum err pg_session_init(struct pg_session *s, struct pg_options *where)
+{
+    *s = (struct pg_session){.where = *where};
+    if (uv_loop_init(&s->loop) != 0) {
+        pg_options_fini(&s->where);
+        return ERR_IO;
+    }
+    CHECK(uv_timer_init(&s->loop, &s->timer) == 0); /* cannot fail */
+    s->timer.data = s;
+    return OK;
+}
+
+void pg_session_close(struct pg_session *s)
+{
+    pg_connection_close(s->connection);
+    s->connection = NULL;
+    pg_result_free(s->result);
+    s->result = NULL;
+    /* Frees the handles of the connection. */
+    (void)uv_run(&s->loop, UV_RUN_NOWAIT);
+}
+
+void pg_session_fini(struct pg_session *s)
+{
+    pg_session_close(s);
+    uv_close((uv_handle_t *)&s->timer, NULL);
+    (void)uv_run(&s->loop, UV_RUN_DEFAULT);
+    CHECK(uv_loop_close(&s->loop) == 0);
+    pg_options_fini(&s->where);
+}
+
+/* ---- running the loop ---- */
+
+/* Runs the loop until `*done`, the connection is lost, or the time is over; 0 is no limit. */
+static void run_until(struct pg_session *s, const bool *done, int64_t deadline_ms)
+{
+    s->is_late = false;
+    uv_update_time(&s->loop);
+    if (deadline_ms)
+        CHECK(uv_timer_start(&s->timer, on_late, (uint64_t)deadline_ms, 0) == 0);
+    while (!*done && !s->is_lost && !s->is_late)
+        (void)uv_run(&s->loop, UV_RUN_ONCE);
+    (void)uv_timer_stop(&s->timer);
+}
+
+/* Closes the connection after the loop has run. */
+static enum err drop(struct pg_session *s, int64_t deadline_ms)
+{
+    const struct pg_host *host = &s->where.hosts[s->host];
+    if (!s->is_lost && !s->is_out_of_memory) {
+        s->failure = PG_FAILED_CONNECTION;
+        (void)snprintf(s->reason, sizeof s->reason, "%s:%s: no reply within %lld ms", host->name, host->port,
+                       (long long)deadline_ms);
+    } else if (s->is_out_of_memory) {
+        s->failure = PG_FAILED_CONNECTION;
+        (void)snprintf(s->reason, sizeof s->reason, "out of memory");
+    }
+    pg_session_close(s);
+    return s->is_out_of_memory ? ERR_NOMEM : ERR_IO;
+}
+
+void pg_session_add(struct pg_session *s, const char *name, const char *sql, const struct pg_params *params)
+{
+    if (s->is_out_of_memory || s->is_lost)
+        return;
+    s->is_out_of_memory = params->bytes.failed || (sql && !pg_connection_prepare(s->connection, name, sql)) ||
+                          !pg_connection_query(s->connection, name, params);
+}
+
+enum err pg_session_run(struct pg_session *s, int64_t deadline_ms)
+{
+    pg_result_free(s->result);
+    s->result = NULL;
+    s->has_error = s->is_synced = false;
+    if (s->is_out_of_memory || !pg_connection_sync(s->connection)) {
+        s->is_out_of_memory = true;
+        return drop(s, deadline_ms);
+    }
+    pg_connection_flush(s->connection);
+    run_until(s, &s->is_synced, deadline_ms);
+    if (!s->is_synced)
+        return drop(s, deadline_ms);
+    return s->has_error ? pg_error_of(s->error.sqlstate) : OK;
+}
+
+const struct pg_result *pg_session_take_result(struct pg_session *s)
+{
+    const struct pg_result *result = s->result;
+    s->result = NULL;
+    return result;
+}
+
+/* ---- opening ---- */
+
+static bool fail_identity(struct pg_session *s, enum pg_failure failure, const char *reason)
+{
+    const struct pg_host *host = &s->where.hosts[s->host];
+    s->failure = failure;
+    (void)snprintf(s->reason, sizeof s->reason, "%s:%s: %s", host->name, host->port, reason);
+    pg_session_close(s);
+    return false;
+}
+
+/* Reads the identity twice, each time in a batch of its own: a pooler in transaction mode may run the second
+ * batch on another backend, on which the statement is not prepared. */
+static bool check_identity(struct pg_session *s)
+{
+    struct pg_barrier identity = {0};
+    struct pg_params none;
+    enum pg_failure failure;
+    const char *reason;
+    int64_t backend = 0;
+    pg_params_init(&none);
+    for (int i = 0; i < 2; i++) {
+        const struct pg_statement *q = &pg_identity_statement;
+        pg_session_add(s, q->name, i == 0 ? q->sql : NULL, &none);
+        enum err err = pg_session_run(s, PG_ANSWER_MS);
+        if (!pg_session_is_open(s))
+            return false;
+        if (err) {
+            const bool is_missing = strcmp(s->error.sqlstate, "26000") == 0;
+            return fail_identity(s, is_missing ? PG_FAILED_POOLER : PG_FAILED_CONNECTION,
+                                 is_missing ? pg_pooler_reason : s->error.text);
+        }
+        if (!pg_barrier_read_identity(&identity, s->result, &failure, &reason))
+            return fail_identity(s, failure, reason);
+        if (i > 0 && identity.backend_pid != backend)
+            return fail_identity(s, PG_FAILED_POOLER, pg_pooler_reason);
+        backend = identity.backend_pid;
+    }
+    return true;
+}
+
+static bool open_address(struct pg_session *s, const char *address)
+{
+    const struct pg_connection_events events = {.ready = on_ready, .got = on_got, .lost = on_lost, .ctx = s};
+    s->is_ready = s->is_lost = s->is_out_of_memory = false;
+    s->connection = pg_connection_open(&s->loop, &s->where, s->host, address, &events);
+    s->is_out_of_memory = !s->connection;
+    if (s->connection)
+        run_until(s, &s->is_ready, s->where.connect_ms);
+    if (s->is_ready)
+        return check_identity(s);
+    (void)drop(s, s->where.connect_ms);
+    return false;
+}
+
+/* Tries the addresses of the host one after the other. */
+static bool open_name(struct pg_session *s, const char *name)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    uv_getaddrinfo_t request;
+    const int code = uv_getaddrinfo(&s->loop, &request, NULL, name, NULL, &hints);
+    bool opened = false;
+    if (code) {
+        s->failure = PG_FAILED_CONNECTION;
+        (void)snprintf(s->reason, sizeof s->reason, "cannot resolve %s: %s", name, uv_strerror(code));
+        return false;
+    }
+    for (const struct addrinfo *a = request.addrinfo; a && !opened; a = a->ai_next) {
+        char address[ADDRESS_MAX];
+        if (uv_ip_name(a->ai_addr, address, sizeof address) == 0)
+            opened = open_address(s, address);
+    }
+    uv_freeaddrinfo(request.addrinfo);
+    return opened;
+}
+
+enum err pg_session_open(struct pg_session *s)
+{
+    char reasons[sizeof s->reason] = "";
+    enum pg_failure worst = PG_FAILED_CONNECTION;
+    CHECK(!s->connection);
+    for (int i = 0; i < s->where.host_count; i++) {
+        const char *name = s->where.hosts[s->host].name;
+        if (name[0] == '/' ? open_address(s, NULL) : open_name(s, name))
+            return OK;
+        const size_t len = strlen(reasons);
+        (void)snprintf(reasons + len, sizeof reasons - len, "%s%s", len ? "; " : "", s->reason);
+        if (s->failure > worst)
+            worst = s->failure;
+        s->host = (s->host + 1) % s->where.host_count;
+    }
+    s->failure = worst;
+    memcpy(s->reason, reasons, sizeof s->reason);
+    return worst == PG_FAILED_NOT_PRIMARY ? ERR_READONLY : ERR_IO;
+}

@@ -1,0 +1,62 @@
+/* A blocking connection to PostgreSQL: drives pg_connection on an event loop of its own until the reply is
+ * there. One thread uses a session at a time.
+ *
+ * A batch is a list of commands that are sent together and end with a synchronization point. If one command
+ * fails, PostgreSQL skips the rest of the batch. A reply that does not arrive in time closes the connection;
+ * the query is never canceled, because canceling a commit that waits for a standby would make it visible
+ * although it exists on only one machine. */
+#ifndef VT_STORE_PG_PG_SESSION_H
+#define VT_STORE_PG_PG_SESSION_H
+
+#include "pg/pg_connection.h"
+
+enum { PG_SESSION_REASON_MAX = 600 };
+
+struct pg_session {
+    uv_loop_t loop;
+    uv_timer_t timer;
+    struct pg_options where;
+    int host;                         /* index of the host of the connection, or of the first one to try */
+    struct pg_connection *connection; /* NULL: not connected */
+    bool is_ready, is_synced, is_lost, is_late, is_out_of_memory;
+
+    const struct pg_result *result; /* of the last command of the batch that has one */
+    bool has_error;
+    struct pg_error error;                  /* of the command that failed */
+    enum pg_failure failure;                /* why the connection was lost or could not be opened … */
+    char reason[PG_SESSION_REASON_MAX + 1]; /* … in words, without a password */
+};
+
+/* Initializes a session that is not connected. Takes ownership of `where`, even if it fails. Returns ERR_IO
+ * if the system has no resources for an event loop; then pg_session_fini() must not be called. */
+MUST_USE enum err pg_session_init(struct pg_session *s, struct pg_options *where);
+void pg_session_fini(struct pg_session *s);
+
+/* Connects to one of the hosts, beginning with the last one that was used, each with its own deadline. Checks
+ * that the server is the primary and that there is no connection pooler in transaction mode in between.
+ * Returns ERR_READONLY if no host is the primary, otherwise ERR_IO. Sets `failure` and `reason`.
+ * Precondition: not connected. */
+MUST_USE enum err pg_session_open(struct pg_session *s);
+
+/* Closes the connection, if there is one. The session can be opened again. */
+void pg_session_close(struct pg_session *s);
+
+static inline bool pg_session_is_open(const struct pg_session *s)
+{
+    return s->connection != NULL;
+}
+
+/* Append a command to the batch. `sql` is prepared as `name` first, unless it is NULL. A statement whose name
+ * is empty is not kept. */
+void pg_session_add(struct pg_session *s, const char *name, const char *sql, const struct pg_params *params);
+
+/* Sends the batch and waits at most `deadline_ms`; 0 waits without a limit. Frees `result` of the batch
+ * before. Returns ERR_IO if the connection was lost or is now closed because the reply is late, ERR_NOMEM if
+ * out of memory (the connection is then closed, too), or the error of the first command that failed; `error`
+ * is its text. */
+MUST_USE enum err pg_session_run(struct pg_session *s, int64_t deadline_ms);
+
+/* Returns the result and leaves it to the caller, who frees it with pg_result_free(). */
+const struct pg_result *pg_session_take_result(struct pg_session *s);
+
+#endif
