@@ -13,7 +13,10 @@ enum {
     PACKED_MAX_BYTES = 64 * 1024, /* per packed column; five posts with the longest texts take 12 KiB */
 };
 
+struct store_engine;
+
 struct store {
+    const struct store_engine *engine;
     struct sql *sql;
     uint8_t id[STORE_ID_LEN];
 

@@ -19,14 +19,20 @@
 #include <stdint.h>
 
 struct store;
+struct uv_loop_s;
 
 enum store_mode {
     STORE_READ,  /* read-only; does not wait for locks once it is open */
     STORE_WRITE, /* waits up to busy_timeout_ms for another writer */
 };
 
+/* The strings must stay valid only until store_open() returns. */
 struct store_options {
-    const char *path;
+    const char *path; /* the database file */
+    const char *url;  /* of a PostgreSQL database (pg/pg_options.h). NULL or empty: SQLite at `path` */
+    const char *password_file; /* contains the password for `url`; NULL or empty: none */
+    struct uv_loop_s *loop; /* for `url`: the connection serves the reads of read.h on this event loop. NULL:
+                               it is used for everything else, and its calls block */
     enum store_mode mode;
     int busy_timeout_ms; /* maximum wait for a lock: in either mode while opening (0: ten seconds), afterwards
                             only in STORE_WRITE mode (0: does not wait) */

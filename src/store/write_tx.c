@@ -1,16 +1,14 @@
 /* Write transactions, and the event ids that they issue. */
 #include "base/check.h"
 #include "store/author_archive.h"
-#include "store/handle.h"
+#include "store/engine.h"
 #include "store/write.h"
 
 enum err store_begin(struct store *s)
 {
     CHECK(!sql_in_transaction(s->sql));
     s->last_event_id = 0;
-    /* BEGIN IMMEDIATE, because a transaction that begins with a read fails instead of waiting for another
-     * writer. */
-    return sql_run(s->sql, sql_use(s->sql, QUERY_BEGIN_WRITE));
+    return s->engine->begin(s);
 }
 
 enum err store_commit(struct store *s)
@@ -23,7 +21,7 @@ enum err store_commit(struct store *s)
         err = sql_write(s->sql, q);
     }
     if (!err)
-        err = sql_run(s->sql, sql_use(s->sql, QUERY_COMMIT));
+        err = s->engine->commit(s);
     if (err)
         store_rollback(s);
     return err;
@@ -31,9 +29,8 @@ enum err store_commit(struct store *s)
 
 void store_rollback(struct store *s)
 {
-    /* After some errors, such as a full disk, SQLite itself has rolled back the transaction. */
-    if (sql_in_transaction(s->sql) && sql_run(s->sql, sql_use(s->sql, QUERY_ROLLBACK)))
-        CHECK(!sql_in_transaction(s->sql));
+    if (sql_in_transaction(s->sql))
+        s->engine->rollback(s);
 }
 
 static enum err insert_event(struct store *s, const struct event *event)

@@ -5,8 +5,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "store/slow_query.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -125,41 +125,13 @@ static enum err fail(struct db *db, const char *what)
     return err ? err : ERR_INTERNAL;
 }
 
-/* ---- slow statements ---- */
-
-/* Atomic: a reload changes it while other threads run statements. */
-static _Atomic int64_t slow_query_ms;
-
-void db_set_slow_query_ms(int64_t ms)
-{
-    slow_query_ms = ms;
-}
-
-/* Copies a statement's text without line breaks and repeated spaces, shortened to `size`. */
-static void copy_on_one_line(char *out, size_t size, const char *sql)
-{
-    size_t n = 0;
-    for (; *sql && n + 1 < size; sql++)
-        if (!isspace((unsigned char)*sql))
-            out[n++] = *sql;
-        else if (n && out[n - 1] != ' ')
-            out[n++] = ' ';
-    out[n] = '\0';
-}
-
-/* Called by SQLite when a statement has ended. The text has placeholders instead of values. The time is that
- * from the first step to the reset, in steps of a millisecond. */
+/* Called by SQLite when a statement has ended. The time is that from the first step to the reset, in steps of
+ * a millisecond. */
 static int on_statement_end(unsigned event, void *ctx, void *statement, void *nanoseconds)
 {
-    enum { TEXT_BYTES = 1024 };
-    const int64_t limit_ms = slow_query_ms, took_ms = *(const sqlite3_int64 *)nanoseconds / 1000000;
     (void)event;
     (void)ctx;
-    if (limit_ms && took_ms >= limit_ms) {
-        char text[TEXT_BYTES];
-        copy_on_one_line(text, sizeof text, sqlite3_sql(statement));
-        log_warn("slow query: %lld ms: %s", (long long)took_ms, text);
-    }
+    slow_query_report(sqlite3_sql(statement), *(const sqlite3_int64 *)nanoseconds / 1000000);
     return 0;
 }
 

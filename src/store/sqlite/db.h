@@ -47,10 +47,6 @@ void db_close(
  * expects. */
 MUST_USE enum err db_prepare(struct db *db);
 
-/* Logs statements that take at least `ms`, on every connection of this process, also on open ones. Initially
- * 0, which means none. The texts in the log contain no values. */
-void db_set_slow_query_ms(int64_t ms);
-
 /* Sets the maximum wait for a lock. 0 means not to wait. */
 void db_set_busy_timeout(struct db *db, int timeout_ms);
 

@@ -38,8 +38,8 @@ static enum err read_owner(struct sql *sql, const uint8_t hash[KEY_HASH_LEN], st
 enum { INCARNATION = 1 };
 
 /* A previous result is valid until any process commits, which changes the version. */
-enum next store_resolve_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
-                            struct key_owner *owner)
+enum next sqlite_resolve_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
+                             struct key_owner *owner)
 {
     /* Get the version before the read, so that a commit during the read makes the result invalid. */
     const uint64_t version = db_get_version(sqlite_db_of(read->store));
@@ -55,7 +55,7 @@ enum next store_resolve_key(struct store_read *read, const uint8_t hash[KEY_HASH
 }
 
 /* The version does not tell which author a commit has changed, so every commit wakes all. */
-enum next store_find_changes(struct store_read *read, struct list *waiting, struct list *changed)
+enum next sqlite_find_changes(struct store_read *read, struct list *waiting, struct list *changed)
 {
     const uint64_t version = db_get_version(sqlite_db_of(read->store));
     for (struct list *link = waiting->next, *next; link != waiting; link = next) {

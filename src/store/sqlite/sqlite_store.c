@@ -1,13 +1,10 @@
-/* Opens and closes an SQLite store, and runs work in a snapshot. */
+/* The engine SQLite: opens and closes a store, and runs its transactions. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/check.h"
-#include "base/clock.h"
-#include "store/erase.h"
+#include "store/engine.h"
 #include "store/sqlite/diagnosis.h"
 #include "store/sqlite/migrations.h"
-#include "store/stored_floor.h"
-#include "store/write.h"
 
 #include <stdlib.h>
 
@@ -50,29 +47,6 @@ static enum err set_up(struct db *db)
     return db_exec(db, SQL_SETUP);
 }
 
-static enum err load_id(struct store *s)
-{
-    struct sql_statement *q = sql_use(s->sql, QUERY_STORE_ID);
-    enum err err = sql_one(s->sql, q);
-    if (err)
-        return err == ERR_NOT_FOUND ? ERR_CORRUPT : err;
-    if (!sql_bytes(q, 0, s->id, sizeof s->id))
-        err = sql_report_damage(s->sql, "store_id");
-    sql_reset(q);
-    return err;
-}
-
-static enum err load_expiry_floor(struct store *s)
-{
-    struct expiry_state state;
-    enum err err = store_get_expiry_floor(s, &state);
-    if (err)
-        return err;
-    if (state.floor_ms)
-        expiry_raise_floor(state.floor_ms, clock_mono_ms());
-    return OK;
-}
-
 static enum err make_ready(struct store *s, const struct store_options *o)
 {
     if (db_is_readonly(sqlite_db_of(s)))
@@ -86,10 +60,7 @@ static enum err make_ready(struct store *s, const struct store_options *o)
     err = db_prepare(sqlite_db_of(s));
     if (err)
         return err;
-    err = load_id(s);
-    if (err)
-        return err;
-    err = load_expiry_floor(s);
+    err = store_load(s);
     if (err)
         return err;
     db_map_wal_index(sqlite_db_of(s));
@@ -112,18 +83,14 @@ static enum err open_database(struct store *s, const struct store_options *o, st
     return err ? diagnose_failure(err, o->path, error) : OK;
 }
 
-enum err store_open(struct store **out, const struct store_options *options, struct error *error)
+static enum err sqlite_open(struct store **out, const struct store_options *options, struct error *error)
 {
     enum err err = diagnose_path(options->path, error);
     if (err)
         return err;
     struct sqlite_store *opened = xcalloc(1, sizeof *opened);
     struct store *s = &opened->store;
-    s->sql = &opened->db.sql;
-    buf_init(&s->packed_posts, PACKED_MAX_BYTES);
-    buf_init(&s->packed_milestones, PACKED_MAX_BYTES);
-    buf_init(&s->packed_days, PACKED_MAX_BYTES);
-    buf_init(&s->packed_recent, PACKED_MAX_BYTES);
+    store_init(s, &store_sqlite_engine, &opened->db.sql);
     err = open_database(s, options, error);
     if (err) {
         store_close(s);
@@ -133,82 +100,69 @@ enum err store_open(struct store **out, const struct store_options *options, str
     return OK;
 }
 
-void store_close(struct store *s)
+static void sqlite_close(struct store *s)
 {
     db_close(sqlite_db_of(s));
-    buf_fini(&s->packed_posts);
-    buf_fini(&s->packed_milestones);
-    buf_fini(&s->packed_days);
-    buf_fini(&s->packed_recent);
-    VEC_FREE(&s->days);
-    free(s);
 }
 
-const uint8_t *store_id(const struct store *s)
+/* BEGIN IMMEDIATE, because a transaction that begins with a read fails instead of waiting for another writer.
+ */
+static enum err begin(struct store *s)
 {
-    return s->id;
+    return sql_run(s->sql, sql_use(s->sql, QUERY_BEGIN_WRITE));
 }
 
-void store_set_slow_query_ms(int64_t ms)
+static enum err begin_snapshot(struct store *s)
 {
-    db_set_slow_query_ms(ms);
+    return sql_run(s->sql, sql_use(s->sql, QUERY_BEGIN_READ));
 }
 
-bool store_has_changed(struct store *s, uint64_t *seen)
+static enum err commit(struct store *s)
+{
+    return sql_run(s->sql, sql_use(s->sql, QUERY_COMMIT));
+}
+
+/* After some errors, such as a full disk, SQLite itself has rolled back the transaction. */
+static void rollback(struct store *s)
+{
+    if (sql_run(s->sql, sql_use(s->sql, QUERY_ROLLBACK)))
+        CHECK(!sql_in_transaction(s->sql));
+}
+
+static bool has_changed(struct store *s, uint64_t *seen)
 {
     const uint64_t version = db_get_version(sqlite_db_of(s)), before = *seen;
     *seen = version;
     return version != before;
 }
 
-void store_read_begin(struct store_read *read)
-{
-    read->start_us = clock_work_us();
-}
-
-enum next store_read_end(struct store_read *read, enum err err)
-{
-    const int64_t us = clock_work_us() - read->start_us;
-    metrics_observe(&read->store->reads, us);
-    read->total_us += us;
-    read->err = err;
-    return NEXT_MORE;
-}
-
-const struct metrics_duration_histogram *store_get_read_times(const struct store *s)
-{
-    return &s->reads;
-}
-
-struct store_log store_get_log_state(struct store *s)
+static struct store_log get_log_state(struct store *s)
 {
     const struct db_log log = db_get_log_state(sqlite_db_of(s));
     return (struct store_log){.pages = log.pages, .pending = log.pending};
 }
 
-uint64_t store_get_failure_count(const struct store *s)
-{
-    return s->sql->failures;
-}
-
-enum err store_checkpoint(struct store *s, enum checkpoint_mode mode)
+static enum err checkpoint(struct store *s, enum checkpoint_mode mode)
 {
     return db_checkpoint(sqlite_db_of(s), mode);
 }
 
-enum err store_run_in_snapshot(struct store *s, snapshot_work *work, void *ctx)
-{
-    if (sql_in_transaction(s->sql))
-        return work(s, ctx);
-    enum err err = sql_run(s->sql, sql_use(s->sql, QUERY_BEGIN_READ));
-    if (err)
-        return err;
-    err = work(s, ctx);
-    store_rollback(s);
-    return err;
-}
-
-enum err store_prepare_erasure(struct store *s)
+static enum err prepare_erasure(struct store *s)
 {
     return db_exec(sqlite_db_of(s), SQL_PREPARE_ERASURE);
 }
+
+const struct store_engine store_sqlite_engine = {
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .begin = begin,
+    .begin_snapshot = begin_snapshot,
+    .commit = commit,
+    .rollback = rollback,
+    .has_changed = has_changed,
+    .resolve_key = sqlite_resolve_key,
+    .find_changes = sqlite_find_changes,
+    .prepare_erasure = prepare_erasure,
+    .checkpoint = checkpoint,
+    .get_log_state = get_log_state,
+};

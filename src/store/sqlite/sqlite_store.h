@@ -16,4 +16,9 @@ static inline struct db *sqlite_db_of(struct store *s)
     return &((struct sqlite_store *)s)->db;
 }
 
+/* The functions of the engine (store/engine.h) that are not in sqlite_store.c. */
+enum next sqlite_resolve_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
+                             struct key_owner *owner);
+enum next sqlite_find_changes(struct store_read *read, struct list *waiting, struct list *changed);
+
 #endif

@@ -1,0 +1,47 @@
+/* The functions that differ by storage engine. Only for the files of src/store.
+ *
+ * An engine has a directory of its own, a struct that begins with `struct store`, an SQL interface (sql.h),
+ * and a `struct store_engine`. store.c and write_tx.c call these functions; everything else in src/store is
+ * common to all engines. */
+#ifndef VT_STORE_ENGINE_H
+#define VT_STORE_ENGINE_H
+
+#include "base/list.h"
+#include "store/handle.h"
+
+/* Unless a comment says otherwise, the contract of a function is that of store_NAME(). */
+struct store_engine {
+    /* Allocates the engine's struct and calls store_init(). After a failure it calls store_close(). */
+    enum err (*open)(struct store **out, const struct store_options *options, struct error *error);
+    /* Closes the connection, which may not be open if open() has failed. store_close() frees the struct. */
+    void (*close)(struct store *s);
+
+    /* Transactions of store->sql. On error, begin functions leave no transaction open. If commit() fails, the
+     * caller calls rollback(), which is only called while sql_in_transaction() returns true. */
+    enum err (*begin)(struct store *s);
+    enum err (*begin_snapshot)(struct store *s); /* begins a transaction that reads one snapshot */
+    enum err (*commit)(struct store *s);
+    void (*rollback)(struct store *s);
+
+    bool (*has_changed)(struct store *s, uint64_t *seen);
+    enum next (*resolve_key)(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
+                             struct key_owner *owner);
+    enum next (*find_changes)(struct store_read *read, struct list *waiting, struct list *changed);
+
+    enum err (*prepare_erasure)(struct store *s);
+
+    /* NULL if the store has no log that this process must checkpoint: store_checkpoint() then does nothing,
+     * and store_get_log_state() returns zeros. */
+    enum err (*checkpoint)(struct store *s, enum checkpoint_mode mode);
+    struct store_log (*get_log_state)(struct store *s);
+};
+
+extern const struct store_engine store_sqlite_engine;
+
+/* Initializes the common members of a zeroed struct. `sql` is the engine's connection. */
+void store_init(struct store *s, const struct store_engine *engine, struct sql *sql);
+
+/* Reads what store_open() loads on every engine: the store's id and the expiry floor. */
+MUST_USE enum err store_load(struct store *s);
+
+#endif

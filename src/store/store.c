@@ -1,0 +1,144 @@
+/* The functions of store.h and read.h that depend on the engine, and what all engines have in common. */
+#include "store/store.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "store/engine.h"
+#include "store/erase.h"
+#include "store/stored_floor.h"
+#include "store/write.h"
+
+#include <stdlib.h>
+
+/* ---- opening and closing ---- */
+
+void store_init(struct store *s, const struct store_engine *engine, struct sql *sql)
+{
+    s->engine = engine;
+    s->sql = sql;
+    buf_init(&s->packed_posts, PACKED_MAX_BYTES);
+    buf_init(&s->packed_milestones, PACKED_MAX_BYTES);
+    buf_init(&s->packed_days, PACKED_MAX_BYTES);
+    buf_init(&s->packed_recent, PACKED_MAX_BYTES);
+}
+
+static enum err load_id(struct store *s)
+{
+    struct sql_statement *q = sql_use(s->sql, QUERY_STORE_ID);
+    enum err err = sql_one(s->sql, q);
+    if (err)
+        return err == ERR_NOT_FOUND ? ERR_CORRUPT : err;
+    if (!sql_bytes(q, 0, s->id, sizeof s->id))
+        err = sql_report_damage(s->sql, "store_id");
+    sql_reset(q);
+    return err;
+}
+
+static enum err load_expiry_floor(struct store *s)
+{
+    struct expiry_state state;
+    enum err err = store_get_expiry_floor(s, &state);
+    if (err)
+        return err;
+    if (state.floor_ms)
+        expiry_raise_floor(state.floor_ms, clock_mono_ms());
+    return OK;
+}
+
+enum err store_load(struct store *s)
+{
+    enum err err = load_id(s);
+    return err ? err : load_expiry_floor(s);
+}
+
+enum err store_open(struct store **out, const struct store_options *options, struct error *error)
+{
+    return store_sqlite_engine.open(out, options, error);
+}
+
+void store_close(struct store *s)
+{
+    s->engine->close(s);
+    buf_fini(&s->packed_posts);
+    buf_fini(&s->packed_milestones);
+    buf_fini(&s->packed_days);
+    buf_fini(&s->packed_recent);
+    VEC_FREE(&s->days);
+    free(s);
+}
+
+/* ---- state ---- */
+
+const uint8_t *store_id(const struct store *s)
+{
+    return s->id;
+}
+
+bool store_has_changed(struct store *s, uint64_t *seen)
+{
+    return s->engine->has_changed(s, seen);
+}
+
+const struct metrics_duration_histogram *store_get_read_times(const struct store *s)
+{
+    return &s->reads;
+}
+
+uint64_t store_get_failure_count(const struct store *s)
+{
+    return s->sql->failures;
+}
+
+struct store_log store_get_log_state(struct store *s)
+{
+    return s->engine->get_log_state ? s->engine->get_log_state(s) : (struct store_log){0};
+}
+
+enum err store_checkpoint(struct store *s, enum checkpoint_mode mode)
+{
+    return s->engine->checkpoint ? s->engine->checkpoint(s, mode) : OK;
+}
+
+enum err store_prepare_erasure(struct store *s)
+{
+    return s->engine->prepare_erasure(s);
+}
+
+/* ---- reads ---- */
+
+void store_read_begin(struct store_read *read)
+{
+    read->start_us = clock_work_us();
+}
+
+enum next store_read_end(struct store_read *read, enum err err)
+{
+    const int64_t us = clock_work_us() - read->start_us;
+    metrics_observe(&read->store->reads, us);
+    read->total_us += us;
+    read->err = err;
+    return NEXT_MORE;
+}
+
+enum next store_resolve_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
+                            struct key_owner *owner)
+{
+    return read->store->engine->resolve_key(read, hash, owner);
+}
+
+enum next store_find_changes(struct store_read *read, struct list *waiting, struct list *changed)
+{
+    return read->store->engine->find_changes(read, waiting, changed);
+}
+
+enum err store_run_in_snapshot(struct store *s, snapshot_work *work, void *ctx)
+{
+    if (sql_in_transaction(s->sql))
+        return work(s, ctx);
+    enum err err = s->engine->begin_snapshot(s);
+    if (err)
+        return err;
+    err = work(s, ctx);
+    store_rollback(s);
+    return err;
+}
