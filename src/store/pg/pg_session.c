@@ -227,8 +227,8 @@ enum err pg_session_open(struct pg_session *s)
         const char *name = s->where.hosts[s->host].name;
         if (name[0] == '/' ? open_address(s, NULL) : open_name(s, name))
             return OK;
-        const size_t len = strlen(reasons);
-        (void)snprintf(reasons + len, sizeof reasons - len, "%s%s", len ? "; " : "", s->reason);
+        const size_t len = strlen(reasons), room = sizeof reasons - len;
+        (void)snprintf(reasons + len, room, "%s%.*s", len ? "; " : "", (int)room, s->reason);
         if (s->failure > worst)
             worst = s->failure;
         s->host = (s->host + 1) % s->where.host_count;
