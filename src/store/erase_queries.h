@@ -3,8 +3,6 @@
 #ifndef VT_STORE_ERASE_QUERIES_H
 #define VT_STORE_ERASE_QUERIES_H
 
-#define SQL_PREPARE_ERASURE "PRAGMA foreign_keys = OFF; PRAGMA secure_delete = ON"
-
 #define STORE_ERASE_QUERIES(X)                                                                               \
     X(ERASE_WEBHOOK_REQUESTS, "DELETE FROM webhook_requests WHERE endpoint_id IN (SELECT id FROM "           \
                               "webhook_endpoints WHERE author_id = ?1)")                                     \

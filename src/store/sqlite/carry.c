@@ -6,6 +6,7 @@
 #include "base/plural.h"
 #include "store/sqlite/db.h"
 #include "store/sqlite/migrations.h"
+#include "store/sqlite/sqlite_queries.h"
 
 #include <stdio.h>
 #include <string.h>

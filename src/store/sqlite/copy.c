@@ -2,6 +2,7 @@
 #include "base/file_sync.h"
 #include "store/sqlite/db.h"
 #include "store/sqlite/diagnosis.h"
+#include "store/sqlite/sqlite_queries.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "store/day_pack.h"
 #include "store/sqlite/db.h"
 #include "store/sqlite/diagnosis.h"
+#include "store/sqlite/sqlite_queries.h"
 #include "store/stored_days.h"
 #include "store/write.h"
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "store/slow_query.h"
+#include "store/sqlite/sqlite_queries.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -7,6 +7,7 @@
 #include "store/erase.h"
 #include "store/sqlite/diagnosis.h"
 #include "store/handle.h"
+#include "store/sqlite/sqlite_queries.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/write.h"
 

@@ -5,6 +5,7 @@
 #include "store/sqlite/db.h"
 #include "store/sqlite/diagnosis.h"
 #include "store/replace.h"
+#include "store/sqlite/sqlite_queries.h"
 
 #include <errno.h>
 #include <libgen.h>

@@ -14,6 +14,7 @@
 #include "store/sqlite/db.h"
 #include "store/sqlite/diagnosis.h"
 #include "store/replace.h"
+#include "store/sqlite/sqlite_queries.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 #include "store/engine.h"
 #include "store/sqlite/diagnosis.h"
 #include "store/sqlite/migrations.h"
+#include "store/sqlite/sqlite_queries.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,131 @@
+/* The part of queries.h with the statements about books, videos, their days and their events. */
+#ifndef VT_STORE_VIDEO_QUERIES_H
+#define VT_STORE_VIDEO_QUERIES_H
+
+#define SQL_BOOK "b.id, b.author_id, b.uuid, b.title, b.subtitle, b.created_at, b.videos_posted"
+#define SQL_VIDEO                                                                                            \
+    "v.id, v.author_id, v.book_id, v.uuid, v.title, v.thumbnail_url, v.posted_at, v.views, v.baseline, "     \
+    "v.first_reading_at, v.views_updated_at, v.went_viral_at, v.views_when_viral, v.threshold, "             \
+    "v.author_median_views, v.compared_videos, v.baseline_pending, v.posts, v.milestones, v.days"
+#define SQL_VIDEO_REF "v.uuid, v.title, v.thumbnail_url, v.posted_at"
+#define SQL_BOOK_REF  "b.uuid, b.title"
+#define SQL_EVENT     "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.video_id"
+
+#define SQL_VIDEOS_PAGE(index, where)                                                                        \
+    "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v INDEXED BY " index                                 \
+    " LEFT JOIN books b ON b.id = v.book_id WHERE " where                                                    \
+    " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4)"                                            \
+    " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
+
+#define SQL_STATS_SCAN(index, where)                                                                         \
+    "SELECT v.posted_at, v.uuid, v.id, v.first_reading_at, v.days, v.baseline, "                             \
+    "v.went_viral_at, v.title, v.book_id, v.views FROM videos v INDEXED BY " index " WHERE " where           \
+    " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"                                      \
+    " ORDER BY v.posted_at DESC, v.uuid DESC"
+
+/* LEFT JOIN also fixes the order of the loops. An event whose video is missing has NULLs, which
+ * row_to_video_ref() rejects. */
+#define SQL_EVENTS_PAGE(compare, order)                                                                      \
+    "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", v.book_id, v.posts FROM events e "                             \
+    "LEFT JOIN videos v ON v.id = e.video_id "                                                               \
+    "WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id " order
+
+/* The videos of an author have consecutive ids, no matter when they were inserted, so that a list of them
+ * reads few pages of the database. Each author has room for 16 million videos. */
+#define SQL_NEXT_VIDEO                                                                                       \
+    "1 + ifnull((SELECT id FROM videos WHERE id BETWEEN ?2 << 24 AND (?2 << 24) + 16777214 "                 \
+    "ORDER BY id DESC LIMIT 1), ?2 << 24)"
+
+/* Writes no indexed column, so that a reading changes one row and no index. */
+#define SQL_SAVE_COUNTS(more)                                                                                \
+    "UPDATE videos SET views = ?2, baseline = ?3, views_updated_at = ?4, threshold = ?5, "                   \
+    "author_median_views = ?6, compared_videos = ?7, posts = ?8, milestones = ?9, recent = ?10, days = "     \
+    "?11" more " WHERE id = ?1"
+
+#define STORE_VIDEO_QUERIES(X)                                                                               \
+    /* books */                                                                                              \
+    X(BOOK_BY_UUID, "SELECT " SQL_BOOK " FROM books b WHERE b.uuid = ?1")                                    \
+    X(BOOK_REF, "SELECT " SQL_BOOK_REF " FROM books b WHERE b.id = ?1")                                      \
+    X(BOOK_OF_AUTHOR, "SELECT id FROM books WHERE uuid = ?1 AND author_id = ?2")                             \
+    X(BOOKS_PAGE, "SELECT " SQL_BOOK ", a.name FROM books b INDEXED BY books_by_author "                     \
+                  "CROSS JOIN authors a ON a.id = b.author_id "                                              \
+                  "WHERE b.author_id = ?1 AND (b.created_at, b.uuid) < (?2, ?3) "                            \
+                  "ORDER BY b.created_at DESC, b.uuid DESC LIMIT ?4")                                        \
+    X(BOOK_INSERT, "INSERT INTO books (uuid, author_id, title, subtitle, created_at) "                       \
+                   "VALUES (?1, ?2, ?3, ?4, ?5)")                                                            \
+    X(BOOK_UPDATE, "UPDATE books SET title = ?2, subtitle = ?3, created_at = ?4 WHERE id = ?1")              \
+                                                                                                             \
+    /* videos */                                                                                             \
+    X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO " FROM videos v WHERE v.uuid = ?1")                                 \
+    X(VIDEO_BY_ROW, "SELECT " SQL_VIDEO " FROM videos v WHERE v.id = ?1")                                    \
+    X(VIDEO_OF_AUTHOR,                                                                                       \
+      "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v LEFT JOIN books b ON b.id = v.book_id "          \
+      "WHERE v.uuid = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                  \
+    X(VIDEOS_PAGE, SQL_VIDEOS_PAGE("videos_by_author", "v.author_id = ?1"))                                  \
+    X(VIDEOS_PAGE_VIRAL, SQL_VIDEOS_PAGE("videos_by_viral", "v.author_id = ?1 AND v.is_viral = ?6"))         \
+    X(VIDEOS_PAGE_BOOK, SQL_VIDEOS_PAGE("videos_by_book", "v.book_id = ?1"))                                 \
+    X(VIDEOS_PAGE_BOOK_VIRAL, SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = ?1 AND v.is_viral = ?6")) \
+    X(VIDEOS_SEARCH,                                                                                         \
+      "SELECT v.id, v.uuid, v.posted_at, v.book_id, v.went_viral_at, v.views, v.views_updated_at, v.posts, " \
+      "v.days, v.baseline, v.title FROM videos v INDEXED BY videos_in_events WHERE v.author_id = ?1 "        \
+      "AND v.id > ?2 ORDER BY v.id")                                                                         \
+    X(VIDEO_FOUND,                                                                                           \
+      "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v LEFT JOIN books b ON b.id = v.book_id "          \
+      "WHERE v.id = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                    \
+    X(VIDEO_INSERT, "INSERT INTO videos (id, uuid, author_id, book_id, posted_at, threshold, "               \
+                    "author_median_views, compared_videos, title, thumbnail_url, posts, recent) "            \
+                    "VALUES (" SQL_NEXT_VIDEO ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, x'')")             \
+    X(VIDEO_UPDATE, "UPDATE videos SET book_id = ?2, posted_at = ?3, title = ?4, thumbnail_url = ?5, "       \
+                    "posts = ?6 WHERE id = ?1")                                                              \
+    X(SAVE_COUNTS, SQL_SAVE_COUNTS(""))                                                                      \
+    X(SAVE_COUNTS_VIRAL, SQL_SAVE_COUNTS(", went_viral_at = ?12, views_when_viral = ?13"))                   \
+    X(SAVE_FIRST_READING, "UPDATE videos SET first_reading_at = ?2, baseline_pending = ?3 "                  \
+                          "WHERE id = ?1 AND (first_reading_at IS NOT ?2 OR baseline_pending <> ?3)")        \
+    X(COMPARABLES, "SELECT id, views FROM videos INDEXED BY videos_comparable "                              \
+                   "WHERE author_id = ?1 AND posted_at <= ?2 AND first_reading_at IS NOT NULL "              \
+                   "ORDER BY posted_at DESC, uuid DESC LIMIT ?3")                                            \
+    X(PENDING, "SELECT author_id, id FROM videos INDEXED BY videos_pending WHERE baseline_pending = 1 "      \
+               "ORDER BY author_id LIMIT ?1")                                                                \
+                                                                                                             \
+    /* posts */                                                                                              \
+    X(POST_OWNER,                                                                                            \
+      "SELECT p.video_id, v.author_id FROM post_keys p CROSS JOIN videos v ON v.id = p.video_id "            \
+      "WHERE p.platform = ?1 AND p.post_id = ?2")                                                            \
+    X(POST_KEY_PUT, "INSERT INTO post_keys (platform, post_id, video_id) VALUES (?1, ?2, ?3) "               \
+                    "ON CONFLICT (platform, post_id) DO UPDATE SET video_id = excluded.video_id "            \
+                    "WHERE video_id = excluded.video_id")                                                    \
+    X(POST_KEY_DELETE, "DELETE FROM post_keys WHERE platform = ?1 AND post_id = ?2")                         \
+                                                                                                             \
+    /* days */                                                                                               \
+    X(GAIN_ADD, "INSERT INTO daily (video_id, day, gained, gained_total) VALUES (?1, ?2, ?3, "               \
+                "?3 + ifnull((SELECT gained_total FROM daily WHERE video_id = ?1 "                           \
+                "ORDER BY day DESC LIMIT 1), 0)) ON CONFLICT (video_id, day) DO UPDATE "                     \
+                "SET gained = gained + excluded.gained, gained_total = excluded.gained_total")               \
+    X(DAYS_OF_VIDEOS, "SELECT id, views, baseline, days FROM videos WHERE id > ?1 ORDER BY id LIMIT ?2")     \
+    X(VIDEO_SET_DAYS, "UPDATE videos SET days = ?2 WHERE id = ?1")                                           \
+    X(AUTHOR_DAY, "SELECT gained FROM author_daily WHERE author_id = ?1 AND day = ?2 AND platform = ?3")     \
+    X(AUTHOR_DAY_ADD, /* the sum is bounded by AUTHOR_GAINED_MAX = 2^60 */                                   \
+      "INSERT INTO author_daily (author_id, day, platform, gained) VALUES (?1, ?2, ?3, ?4) "                 \
+      "ON CONFLICT (author_id, day, platform) DO UPDATE SET gained = "                                       \
+      "CASE WHEN author_daily.gained < 1152921504606846976 - excluded.gained "                               \
+      "THEN author_daily.gained + excluded.gained ELSE 1152921504606846976 END")                             \
+    X(AUTHOR_DAY_SET,                                                                                        \
+      "UPDATE author_daily SET gained = ?4 WHERE author_id = ?1 AND day = ?2 AND platform = ?3")             \
+    X(AUTHOR_DAYS, "SELECT day, platform, gained FROM author_daily WHERE author_id = ?1 "                    \
+                   "AND (day, platform) > (?2, ?3) AND day <= ?4 ORDER BY day, platform")                    \
+    X(STATS_SCAN, SQL_STATS_SCAN("videos_by_author", "v.author_id = ?1"))                                    \
+    X(STATS_SCAN_BOOK, SQL_STATS_SCAN("videos_by_book", "v.book_id = ?1"))                                   \
+    X(DAYS, "SELECT day, gained, gained_total FROM daily WHERE video_id = ?1 AND day BETWEEN ?2 AND ?3 "     \
+            "ORDER BY day")                                                                                  \
+                                                                                                             \
+    /* events */                                                                                             \
+    X(EVENT_INSERT, "INSERT INTO events (author_id, id, video_id, type, occurred_at, value, threshold, "     \
+                    "author_median_views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                          \
+    X(EVENTS_ASCENDING, SQL_EVENTS_PAGE(">", "ASC"))                                                         \
+    X(EVENTS_DESCENDING, SQL_EVENTS_PAGE("<", "DESC"))                                                       \
+    X(EVENTS_OF_AUTHOR, "SELECT " SQL_EVENT " FROM events e WHERE e.author_id = ?1 ORDER BY e.id")           \
+    X(VIDEOS_OF_AUTHOR, "SELECT " SQL_VIDEO " FROM videos v INDEXED BY videos_in_events "                    \
+                        "WHERE v.author_id = ?1 ORDER BY v.id")                                              \
+    X(EVENT_COUNT, "SELECT count(*) FROM (SELECT id FROM events WHERE author_id = ?1 AND id > ?2 LIMIT ?3)")
+
+#endif
