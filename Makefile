@@ -186,6 +186,11 @@ $(B)/gen/schema.c: scripts/gen-embed $(wildcard $(SCHEMA)/*.sql) $(SCHEMA)
 	@mkdir -p $(@D)
 	$(Q)scripts/gen-embed schema $(sort $(filter %.sql,$^)) >$@.new && mv $@.new $@
 
+GEN += $(B)/gen/pg_schema.c
+$(B)/gen/pg_schema.c: scripts/gen-embed $(wildcard $(SCHEMA)/pg/*.sql) $(wildcard $(SCHEMA)/pg)
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-embed pg-schema $(sort $(filter %.sql,$^)) >$@.new && mv $@.new $@
+
 $(B)/gen/style.c: scripts/gen-embed src/web/style.css
 	@mkdir -p $(@D)
 	$(Q)scripts/gen-embed text style_css src/web/style.css >$@.new && mv $@.new $@
