@@ -3,6 +3,8 @@
 
 #include "base/number.h"
 
+const struct uuid uuid_nil;
+
 static bool is_dash_at(size_t i)
 {
     return i == 8 || i == 13 || i == 18 || i == 23;

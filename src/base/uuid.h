@@ -13,6 +13,9 @@ struct uuid {
 
 enum { UUID_TEXT_LEN = 36 };
 
+/* All bits are zero. No UUID is smaller. */
+extern const struct uuid uuid_nil;
+
 /* Parses 8-4-4-4-12 hexadecimal digits in either case. Accepts any version. Returns false for other text. */
 bool uuid_parse(struct str s, struct uuid *out);
 

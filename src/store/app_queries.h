@@ -18,9 +18,10 @@
     X(APP_INSERT, "INSERT INTO apps (client_id, name, home_url, secret_hash, created_at) "                   \
                   "VALUES (?1, ?2, ?3, ?4, ?5)")                                                             \
     X(APP_SET_SECRET, "UPDATE apps SET secret_hash = ?2 WHERE id = ?1")                                      \
-    X(APP_REMOVE, "UPDATE apps SET removed_at = ifnull(removed_at, ?2) WHERE id = ?1")                       \
+    X(APP_REMOVE, "UPDATE apps SET removed_at = coalesce(removed_at, ?2) WHERE id = ?1")                     \
     X(APP_REDIRECTS, "SELECT uri FROM app_redirects WHERE app_id = ?1 ORDER BY uri")                         \
-    X(APP_REDIRECT_INSERT, "INSERT OR IGNORE INTO app_redirects (app_id, uri) VALUES (?1, ?2)")              \
+    X(APP_REDIRECT_INSERT,                                                                                   \
+      "INSERT INTO app_redirects (app_id, uri) VALUES (?1, ?2) ON CONFLICT (app_id, uri) DO NOTHING")        \
     X(APP_KEYS_LIVE, "SELECT count(*) FROM api_keys WHERE app_id = ?1 AND revoked_at IS NULL")               \
     X(APP_KEY_NEXT_LIVE,                                                                                     \
       "SELECT id, author_id FROM api_keys INDEXED BY api_keys_by_app WHERE app_id = ?1 "                     \

@@ -8,7 +8,7 @@
 #define STORE_AUDIT_QUERIES(X)                                                                               \
     X(AUDIT_INSERT,                                                                                          \
       "INSERT INTO audit (author_id, id, at, action, actor, actor_name, address, subject, details) "         \
-      "VALUES (?1, 1 + ifnull((SELECT max(id) FROM audit WHERE author_id = ?1), 0), ?2, ?3, ?4, ?5, "        \
+      "VALUES (?1, 1 + coalesce((SELECT max(id) FROM audit WHERE author_id = ?1), 0), ?2, ?3, ?4, ?5, "      \
       "?6, ?7, ?8)")                                                                                         \
     X(AUDIT, "SELECT " SQL_AUDIT                                                                             \
              " FROM audit u INDEXED BY audit_by_author CROSS JOIN authors a ON a.id = u.author_id "          \

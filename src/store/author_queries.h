@@ -12,8 +12,8 @@
 
 /* A row id that neither an existing row nor an erased one has (erase.h). */
 #define SQL_UNUSED_ROW(table, erased)                                                                        \
-    "1 + max(ifnull((SELECT max(id) FROM " table "), 0), "                                                   \
-    "ifnull((SELECT value FROM meta WHERE key = '" erased "'), 0))"
+    "1 + max(coalesce((SELECT max(id) FROM " table "), 0), "                                                 \
+    "coalesce((SELECT value FROM meta WHERE key = '" erased "'), 0))"
 
 #define STORE_AUTHOR_QUERIES(X)                                                                              \
     /* authors */                                                                                            \
@@ -27,7 +27,7 @@
     X(AUTHOR_UPDATE, "UPDATE authors SET name = ?2, plan_active = ?3, rev = rev + 1 WHERE id = ?1")          \
     X(AUTHOR_PLAN, "SELECT plan_active FROM authors WHERE id = ?1")                                          \
     X(AUTHOR_TOUCH, "UPDATE authors SET rev = rev + 1, views_refreshed_at = "                                \
-                    "CASE WHEN ?2 > ifnull(views_refreshed_at, -1) THEN ?2 ELSE views_refreshed_at END "     \
+                    "CASE WHEN ?2 > coalesce(views_refreshed_at, -1) THEN ?2 ELSE views_refreshed_at END "   \
                     "WHERE id = ?1")                                                                         \
     X(AUTHOR_SET_LAST_EVENT_ID,                                                                              \
       "UPDATE authors SET last_event_id = ?2, feed_rev = feed_rev + 1 WHERE id = ?1")                        \
@@ -47,9 +47,10 @@
       "revoked_at) VALUES (" SQL_UNUSED_ROW("api_keys",                                                      \
                                             "last_erased_key") ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")      \
     X(KEY_BY_ROW, "SELECT " SQL_KEY " FROM api_keys k WHERE k.id = ?1")                                      \
-    X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?2) WHERE id = ?1")                   \
+    X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1")                 \
     X(KEY_SET_FIRST_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND last_used_at IS NULL")    \
-    X(KEY_SET_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND ifnull(last_used_at, -1) < ?2") \
+    X(KEY_SET_USED,                                                                                          \
+      "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at, -1) < ?2")             \
                                                                                                              \
     /* an author's own keys: live, revoked */                                                                \
     X(KEYS_LIVE, "SELECT " SQL_KEY_AND_APP " FROM api_keys k INDEXED BY api_keys_live "                      \
@@ -61,7 +62,7 @@
     X(KEY_OF_AUTHOR, "SELECT " SQL_KEY_AND_APP " FROM api_keys k LEFT JOIN apps p ON p.id = k.app_id "       \
                      "WHERE k.uuid = ?1 AND k.author_id = ?2")                                               \
     X(KEYS_COUNT, "SELECT count(*) FROM api_keys INDEXED BY api_keys_live "                                  \
-                  "WHERE author_id = ?1 AND revoked_at IS NULL AND (?2 = 0 OR app_id IS NOT ?2)")            \
+                  "WHERE author_id = ?1 AND revoked_at IS NULL AND (app_id IS DISTINCT FROM ?2 OR ?2 = 0)")  \
     X(KEYS_COUNT_CREATED, "SELECT count(*) FROM api_keys INDEXED BY api_keys_by_author "                     \
                           "WHERE author_id = ?1 AND created_at >= ?2 AND created_at < ?3")                   \
                                                                                                              \
@@ -75,8 +76,9 @@
     X(LOGIN_PUT, "INSERT INTO logins (author_id, name, password, password_set_at) VALUES (?1, ?2, ?3, ?4) "  \
                  "ON CONFLICT (author_id) DO UPDATE SET name = excluded.name, "                              \
                  "password = excluded.password, password_set_at = excluded.password_set_at")                 \
-    X(LOGIN_SET_PASSWORD, "UPDATE logins SET password = ?2, password_set_at = ifnull(?3, password_set_at) "  \
-                          "WHERE author_id = ?1")                                                            \
+    X(LOGIN_SET_PASSWORD,                                                                                    \
+      "UPDATE logins SET password = ?2, password_set_at = coalesce(?3, password_set_at) "                    \
+      "WHERE author_id = ?1")                                                                                \
     X(LOGIN_SET_NAME, "INSERT INTO logins (author_id, name) VALUES (?1, ?2) "                                \
                       "ON CONFLICT (author_id) DO UPDATE SET name = excluded.name")                          \
     X(SESSION, "SELECT " SQL_VIEWER ", s.created_at, s.seen_at, s.expires_at FROM sessions s "               \
@@ -104,7 +106,7 @@
                          "VALUES (?1, ?2, ?3, ?4, ?5)")                                                      \
     X(INVITATION_USE, "UPDATE invitations SET used_at = ?2 WHERE hash = ?1 AND used_at IS NULL "             \
                       "AND expires_at > ?2")                                                                 \
-    X(INVITATION_PENDING, "SELECT 1 FROM invitations WHERE author_id = ?1 AND used_at IS NULL "              \
+    X(INVITATION_PENDING, "SELECT author_id FROM invitations WHERE author_id = ?1 AND used_at IS NULL "      \
                           "AND expires_at > ?2 LIMIT 1")                                                     \
     X(INVITATIONS_DELETE_AUTHOR, "DELETE FROM invitations WHERE author_id = ?1")
 

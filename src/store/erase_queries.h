@@ -3,6 +3,8 @@
 #ifndef VT_STORE_ERASE_QUERIES_H
 #define VT_STORE_ERASE_QUERIES_H
 
+#define SQL_LARGER_VALUE "CASE WHEN excluded.value > meta.value THEN excluded.value ELSE meta.value END"
+
 #define STORE_ERASE_QUERIES(X)                                                                               \
     X(ERASE_WEBHOOK_REQUESTS, "DELETE FROM webhook_requests WHERE endpoint_id IN (SELECT id FROM "           \
                               "webhook_endpoints WHERE author_id = ?1)")                                     \
@@ -29,7 +31,7 @@
     X(EVENTS_DELETE_VIDEO, "DELETE FROM events WHERE author_id = ?1 AND video_id = ?2")                      \
     X(AUTHOR_RESET_LAST_EVENT_ID,                                                                            \
       "UPDATE authors SET feed_rev = feed_rev + 1, last_event_id = "                                         \
-      "ifnull((SELECT max(id) FROM events WHERE author_id = ?1), 0) WHERE id = ?1")                          \
+      "coalesce((SELECT max(id) FROM events WHERE author_id = ?1), 0) WHERE id = ?1")                        \
     X(BOOK_COUNT_VIDEOS,                                                                                     \
       "SELECT count(*) FROM videos INDEXED BY videos_in_events WHERE author_id = ?1 AND book_id = ?2")       \
     X(BOOK_DETACH_VIDEOS,                                                                                    \
@@ -37,11 +39,11 @@
     X(BOOK_DELETE, "DELETE FROM books WHERE id = ?1")                                                        \
     X(AUTHOR_LOST_BOOK, "UPDATE authors SET books_count = books_count - 1 WHERE id = ?1")                    \
     X(RESERVE_AUTHOR_ROW, "INSERT INTO meta (key, value) VALUES ('last_erased_author', ?1) "                 \
-                          "ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)")              \
+                          "ON CONFLICT (key) DO UPDATE SET value = " SQL_LARGER_VALUE "")                    \
     X(RESERVE_KEY_ROWS, "INSERT INTO meta (key, value) SELECT 'last_erased_key', max(id) FROM api_keys "     \
                         "WHERE author_id = ?1 HAVING max(id) IS NOT NULL ON CONFLICT (key) DO UPDATE SET "   \
-                        "value = max(value, excluded.value)")                                                \
-    X(TOMBSTONE, "SELECT 1 FROM erased_authors WHERE hash = ?1")                                             \
+                        "value = " SQL_LARGER_VALUE)                                                         \
+    X(TOMBSTONE, "SELECT erased_at FROM erased_authors WHERE hash = ?1")                                     \
     X(TOMBSTONE_INSERT,                                                                                      \
       "INSERT INTO erased_authors (hash, erased_at) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING")          \
     X(TOMBSTONE_DELETE, "DELETE FROM erased_authors WHERE hash = ?1")                                        \

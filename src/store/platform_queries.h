@@ -31,9 +31,11 @@
       "excluded.access_sealed, "                                                                             \
       "refresh_sealed = excluded.refresh_sealed, access_expires_at = excluded.access_expires_at, "           \
       "refresh_expires_at = excluded.refresh_expires_at, obtained_at = excluded.obtained_at, state = 0, "    \
-      "version = version + 1, refresh_sent_at = NULL, failures = 0, last_error = NULL, last_error_at = "     \
+      "version = platform_credentials.version + 1, refresh_sent_at = NULL, failures = 0, last_error = "      \
+      "NULL, last_error_at = "                                                                               \
       "NULL, is_personal = excluded.is_personal, "                                                           \
-      "tier = 0, dropped = '', tier_until = NULL WHERE author_id = excluded.author_id RETURNING id, "        \
+      "tier = 0, dropped = '', tier_until = NULL WHERE platform_credentials.author_id = excluded.author_id " \
+      "RETURNING id, "                                                                                       \
       "version")                                                                                             \
     X(CREDENTIAL_SWAP,                                                                                       \
       "UPDATE platform_credentials SET access_sealed = ?3, refresh_sealed = ?4, access_expires_at = ?5, "    \
@@ -64,11 +66,16 @@
     X(LINKS_PURGE, "DELETE FROM platform_links INDEXED BY platform_links_by_age WHERE created_at < ?1")      \
     X(PLATFORM_POST,                                                                                         \
       "SELECT " SQL_PLATFORM_POST " FROM platform_posts WHERE platform = ?1 AND post_id = ?2")               \
-    X(PLATFORM_POST_PUT, "INSERT OR REPLACE INTO platform_posts (" SQL_PLATFORM_POST ") "                    \
-                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")                                      \
+    X(PLATFORM_POST_PUT,                                                                                     \
+      "INSERT INTO platform_posts (" SQL_PLATFORM_POST ") "                                                  \
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (platform, post_id) DO UPDATE SET "           \
+      "resolved_id = excluded.resolved_id, credential_id = excluded.credential_id, views_source = "          \
+      "excluded.views_source, misses = excluded.misses, missed_since = excluded.missed_since, is_permanent " \
+      "= excluded.is_permanent, requested_at = excluded.requested_at")                                       \
     X(PLATFORM_POST_DELETE, "DELETE FROM platform_posts WHERE platform = ?1 AND post_id = ?2")               \
     X(LIMIT_GET, "SELECT value, until FROM platform_limits WHERE api = ?1 AND name = ?2")                    \
-    X(LIMIT_PUT, "INSERT OR REPLACE INTO platform_limits (api, name, value, until) VALUES (?1, ?2, ?3, ?4)") \
+    X(LIMIT_PUT, "INSERT INTO platform_limits (api, name, value, until) VALUES (?1, ?2, ?3, ?4) ON "         \
+                 "CONFLICT (api, name) DO UPDATE SET value = excluded.value, until = excluded.until")        \
     X(LIMIT_DELETE, "DELETE FROM platform_limits WHERE api = ?1 AND name = ?2")                              \
     X(LIMITS, "SELECT name, value, until FROM platform_limits WHERE api = ?1 ORDER BY name")
 

@@ -21,7 +21,7 @@
     X(BACKUP_SUCCEEDED, "UPDATE backup_state SET started_at = ?1, finished_at = ?2, bytes = ?3, file = ?4, " \
                         "failed_at = NULL, error = NULL WHERE id = 1")                                       \
     X(BACKUP_FAILED, "UPDATE backup_state SET failed_at = ?1, error = ?2 WHERE id = 1")                      \
-    X(ANCESTOR, "SELECT 1 FROM meta WHERE key >= 'ancestor:' || ?1 AND key < 'ancestor:' || ?1 || 'G' "      \
+    X(ANCESTOR, "SELECT value FROM meta WHERE key >= 'ancestor:' || ?1 AND key < 'ancestor:' || ?1 || 'G' "  \
                 "LIMIT 1")                                                                                   \
     X(RUN_INSERT, "INSERT INTO refresh_runs (cause, holder, started_at) VALUES (?1, ?2, ?3)")                \
     X(RUN_FINISH, "UPDATE refresh_runs SET finished_at = ?2, outcome = ?3, error = ?4 WHERE id = ?1")        \
@@ -29,7 +29,7 @@
       "INSERT INTO refresh_counts (run_id, source, platform, name, value) VALUES (?1, ?2, ?3, ?4, ?5)")      \
     X(RUNS_ABANDON,                                                                                          \
       "UPDATE refresh_runs INDEXED BY refresh_runs_unfinished SET outcome = 4 WHERE outcome IS NULL")        \
-    X(RUNS_PRUNE, "DELETE FROM refresh_runs WHERE id <= ?1 AND id <> ifnull((SELECT max(id) FROM "           \
+    X(RUNS_PRUNE, "DELETE FROM refresh_runs WHERE id <= ?1 AND id <> coalesce((SELECT max(id) FROM "         \
                   "refresh_runs INDEXED BY refresh_runs_complete WHERE is_complete = 1), 0)")                \
     X(RUN_LAST_COMPLETE,                                                                                     \
       "SELECT started_at, finished_at FROM refresh_runs INDEXED BY refresh_runs_complete "                   \
@@ -43,9 +43,9 @@
     X(VIDEOS_LIVE,                                                                                           \
       "SELECT " SQL_VIDEO " FROM videos v INDEXED BY videos_by_author WHERE v.author_id = ?1 AND "           \
       "v.posted_at >= ?2 AND v.posted_at <= ?3 ORDER BY v.posted_at DESC, v.uuid DESC")                      \
-    X(VIDEOS_COUNT_LIVE,                                                                                     \
-      "SELECT count(*), ifnull(sum(ifnull(views_updated_at, posted_at) < ?4), 0) FROM videos INDEXED BY "    \
-      "videos_by_author WHERE author_id = ?1 AND posted_at >= ?2 AND posted_at <= ?3")                       \
+    X(VIDEOS_COUNT_LIVE, "SELECT count(*), count(*) FILTER (WHERE coalesce(views_updated_at, posted_at) < "  \
+                         "?4) FROM videos INDEXED BY "                                                       \
+                         "videos_by_author WHERE author_id = ?1 AND posted_at >= ?2 AND posted_at <= ?3")    \
                                                                                                              \
     /* files of the spool */                                                                                 \
     X(SPOOL_FIND, "SELECT " SQL_SPOOL_FILE " FROM spool_files WHERE name = ?1")                              \

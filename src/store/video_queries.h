@@ -33,8 +33,9 @@
 /* The videos of an author have consecutive ids, no matter when they were inserted, so that a list of them
  * reads few pages of the database. Each author has room for 16 million videos. */
 #define SQL_NEXT_VIDEO                                                                                       \
-    "1 + ifnull((SELECT id FROM videos WHERE id BETWEEN ?2 << 24 AND (?2 << 24) + 16777214 "                 \
-    "ORDER BY id DESC LIMIT 1), ?2 << 24)"
+    "1 + coalesce((SELECT id FROM videos WHERE id BETWEEN CAST(?2 AS bigint) << 24 AND (CAST(?2 AS bigint) " \
+    "<< 24) + 16777214 "                                                                                     \
+    "ORDER BY id DESC LIMIT 1), CAST(?2 AS bigint) << 24)"
 
 /* Writes no indexed column, so that a reading changes one row and no index. */
 #define SQL_SAVE_COUNTS(more)                                                                                \
@@ -79,8 +80,9 @@
                     "posts = ?6 WHERE id = ?1")                                                              \
     X(SAVE_COUNTS, SQL_SAVE_COUNTS(""))                                                                      \
     X(SAVE_COUNTS_VIRAL, SQL_SAVE_COUNTS(", went_viral_at = ?12, views_when_viral = ?13"))                   \
-    X(SAVE_FIRST_READING, "UPDATE videos SET first_reading_at = ?2, baseline_pending = ?3 "                  \
-                          "WHERE id = ?1 AND (first_reading_at IS NOT ?2 OR baseline_pending <> ?3)")        \
+    X(SAVE_FIRST_READING,                                                                                    \
+      "UPDATE videos SET first_reading_at = ?2, baseline_pending = ?3 "                                      \
+      "WHERE id = ?1 AND (first_reading_at IS DISTINCT FROM ?2 OR baseline_pending <> ?3)")                  \
     X(COMPARABLES, "SELECT id, views FROM videos INDEXED BY videos_comparable "                              \
                    "WHERE author_id = ?1 AND posted_at <= ?2 AND first_reading_at IS NOT NULL "              \
                    "ORDER BY posted_at DESC, uuid DESC LIMIT ?3")                                            \
@@ -93,12 +95,12 @@
       "WHERE p.platform = ?1 AND p.post_id = ?2")                                                            \
     X(POST_KEY_PUT, "INSERT INTO post_keys (platform, post_id, video_id) VALUES (?1, ?2, ?3) "               \
                     "ON CONFLICT (platform, post_id) DO UPDATE SET video_id = excluded.video_id "            \
-                    "WHERE video_id = excluded.video_id")                                                    \
+                    "WHERE post_keys.video_id = excluded.video_id")                                          \
     X(POST_KEY_DELETE, "DELETE FROM post_keys WHERE platform = ?1 AND post_id = ?2")                         \
                                                                                                              \
     /* days */                                                                                               \
     X(GAIN_ADD, "INSERT INTO daily (video_id, day, gained, gained_total) VALUES (?1, ?2, ?3, "               \
-                "?3 + ifnull((SELECT gained_total FROM daily WHERE video_id = ?1 "                           \
+                "?3 + coalesce((SELECT gained_total FROM daily WHERE video_id = ?1 "                         \
                 "ORDER BY day DESC LIMIT 1), 0)) ON CONFLICT (video_id, day) DO UPDATE "                     \
                 "SET gained = gained + excluded.gained, gained_total = excluded.gained_total")               \
     X(DAYS_OF_VIDEOS, "SELECT id, views, baseline, days FROM videos WHERE id > ?1 ORDER BY id LIMIT ?2")     \
@@ -126,6 +128,7 @@
     X(EVENTS_OF_AUTHOR, "SELECT " SQL_EVENT " FROM events e WHERE e.author_id = ?1 ORDER BY e.id")           \
     X(VIDEOS_OF_AUTHOR, "SELECT " SQL_VIDEO " FROM videos v INDEXED BY videos_in_events "                    \
                         "WHERE v.author_id = ?1 ORDER BY v.id")                                              \
-    X(EVENT_COUNT, "SELECT count(*) FROM (SELECT id FROM events WHERE author_id = ?1 AND id > ?2 LIMIT ?3)")
+    X(EVENT_COUNT, "SELECT count(*) FROM (SELECT id FROM events WHERE author_id = ?1 AND id > ?2 LIMIT ?3) " \
+                   "e")
 
 #endif

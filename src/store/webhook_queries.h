@@ -5,10 +5,12 @@
 /* An endpoint of an app has the secret of the app, and is active only while the app has a live key of the
  * author and its URL is the one to which the author has consented. */
 #define SQL_WEBHOOK                                                                                          \
-    "e.id, e.uuid, e.author_id, e.app_id, e.url, e.types, ifnull(e.secret, p.webhook_secret), "              \
-    "ifnull(e.old_secret, p.webhook_old_secret), ifnull(e.old_secret_until, p.webhook_old_secret_until), "   \
+    "e.id, e.uuid, e.author_id, e.app_id, e.url, e.types, coalesce(e.secret, p.webhook_secret), "            \
+    "coalesce(e.old_secret, p.webhook_old_secret), coalesce(e.old_secret_until, "                            \
+    "p.webhook_old_secret_until), "                                                                          \
     "e.created_at, e.state, e.state_at, e.position, e.failures, e.next_attempt_at, e.attempts, a.uuid, "     \
-    "a.plan_active, a.last_event_id, p.name, p.client_id, e.app_id IS NULL OR (p.webhook_url IS e.url AND "  \
+    "a.plan_active, a.last_event_id, p.name, p.client_id, e.app_id IS NULL OR (p.webhook_url IS NOT "        \
+    "DISTINCT FROM e.url AND "                                                                               \
     "EXISTS (SELECT 1 FROM api_keys k WHERE k.app_id = e.app_id AND k.author_id = e.author_id "              \
     "AND k.revoked_at IS NULL))"
 
@@ -18,7 +20,7 @@
 
 /* A stored time that is further ahead than any pause is left over from before the clock was set back. */
 #define SQL_WEBHOOK_IS_DUE                                                                                   \
-    "(e.next_attempt_at IS NULL OR e.next_attempt_at <= ?2 OR e.next_attempt_at > ?2 + 172800000)"
+    "(e.next_attempt_at IS NULL OR e.next_attempt_at <= ?2 OR e.next_attempt_at - 172800000 > ?2)"
 
 #define STORE_WEBHOOK_QUERIES(X)                                                                             \
     X(WEBHOOK_INSERT, "INSERT INTO webhook_endpoints (uuid, author_id, app_id, url, types, secret, "         \
@@ -63,8 +65,9 @@
                    "apps WHERE id = ?1")                                                                     \
     X(APP_SET_WEBHOOK, "UPDATE apps SET webhook_secret = ?2, webhook_old_secret = ?3, "                      \
                        "webhook_old_secret_until = ?4, webhook_url = ?5 WHERE id = ?1")                      \
-    X(APP_SECRETS, "SELECT id, 0, client_id, webhook_secret, webhook_old_secret FROM apps WHERE id > ?1 "    \
-                   "AND webhook_secret IS NOT NULL ORDER BY id LIMIT ?2")                                    \
+    X(APP_SECRETS,                                                                                           \
+      "SELECT id, CAST(0 AS bigint), client_id, webhook_secret, webhook_old_secret FROM apps WHERE id > ?1 " \
+      "AND webhook_secret IS NOT NULL ORDER BY id LIMIT ?2")                                                 \
     X(APP_RESEAL, "UPDATE apps SET webhook_secret = ?2, webhook_old_secret = ?3 WHERE id = ?1")
 
 #endif

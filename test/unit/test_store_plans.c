@@ -41,7 +41,7 @@ static const struct {
     {QUERY_ERASE_PLATFORM_LINKS, "SCAN platform_links"},  /* purged tables, in `author erase` */
     {QUERY_ERASE_OAUTH_CODES, "SCAN oauth_codes"},
     {QUERY_APPS, "SCAN p"},                                             /* the CLI's list of all apps */
-    {QUERY_EVENT_COUNT, "SCAN (subquery-1)"},                           /* bounded by its LIMIT */
+    {QUERY_EVENT_COUNT, "SCAN e"},                                      /* bounded by its LIMIT */
     {QUERY_PENDING, "SCAN videos USING COVERING INDEX videos_pending"}, /* all of a partial index */
     {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR GROUP BY"}, /* `platform status`, an operator's command */
     {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR ORDER BY"},

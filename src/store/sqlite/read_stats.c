@@ -62,8 +62,7 @@ static struct sql_statement *bind_scan(struct sql *sql, const struct stats_query
     struct sql_statement *q = sql_use(sql, query->book_row ? QUERY_STATS_SCAN_BOOK : QUERY_STATS_SCAN);
     sql_bind_i64(q, 1, query->book_row ? query->book_row : query->author_row);
     sql_bind_i64(q, 2, query->has_after ? query->after.value : INT64_MAX);
-    sql_bind_blob(q, 3, query->has_after ? query->after.id.b : NULL,
-                  query->has_after ? sizeof query->after.id.b : 0);
+    sql_bind_uuid(q, 3, query->has_after ? &query->after.id : &uuid_nil);
     return q;
 }
 

@@ -21,7 +21,7 @@ static enum err list_page_of_books(struct sql *sql, const struct books_read *r)
     enum err err;
     sql_bind_i64(q, 1, r->author_row);
     sql_bind_i64(q, 2, r->after ? r->after->created_at : INT64_MAX);
-    sql_bind_blob(q, 3, r->after ? r->after->id.b : NULL, r->after ? sizeof r->after->id.b : 0);
+    sql_bind_uuid(q, 3, r->after ? &r->after->id : &uuid_nil);
     sql_bind_i64(q, 4, r->limit);
     while (sql_row(sql, q, &err)) {
         struct book book;
@@ -74,9 +74,9 @@ static void bind_start(struct sql_statement *q, const struct videos_query *query
         sql_bind_i64(q, 3, query->after.value);
         sql_bind_uuid(q, 4, &query->after.id);
     } else {
-        /* An empty blob is smaller than every id, so this excludes all videos of that millisecond. */
+        /* No id is smaller than uuid_nil, so this excludes all videos of that millisecond. */
         sql_bind_i64(q, 3, bounded ? query->posted_to + 1 : INT64_MAX);
-        sql_bind_blob(q, 4, NULL, 0);
+        sql_bind_uuid(q, 4, &uuid_nil);
     }
 }
 
