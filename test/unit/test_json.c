@@ -130,30 +130,6 @@ static struct buf json_of(struct str s)
     return b;
 }
 
-/* json_str() tests several characters at once if the string is long enough. */
-static void escapes_each_character_at_each_position(void **state)
-{
-    enum { LENGTH = 40 };
-    (void)state;
-    for (int c = 0; c < 256; c++)
-        for (size_t at = 0; at < LENGTH; at++) {
-            char in[LENGTH], expected[LENGTH + 8] = "\"";
-            const char special = (char)c;
-            struct buf alone = json_of(str_make(&special, 1));
-            memset(in, 'x', sizeof in);
-            in[at] = special;
-            memset(expected + 1, 'x', at);
-            memcpy(expected + 1 + at, alone.p + 1, alone.len - 2);
-            memset(expected + at + alone.len - 1, 'x', LENGTH - 1 - at);
-            expected[LENGTH + alone.len - 2] = '"';
-            struct buf b = json_of(str_make(in, sizeof in));
-            assert_int_equal(b.len, LENGTH + alone.len - 1);
-            assert_memory_equal(b.p, expected, b.len);
-            buf_fini(&alone);
-            buf_fini(&b);
-        }
-}
-
 static void escapes_controls_quotes_and_line_separators(void **state)
 {
     static const struct {
@@ -237,7 +213,6 @@ int main(void)
         cmocka_unit_test(values_and_keys_are_separated_by_commas),
         cmocka_unit_test(commas_continue_after_a_flush),
         cmocka_unit_test(escapes_strings),
-        cmocka_unit_test(escapes_each_character_at_each_position),
         cmocka_unit_test(escapes_controls_quotes_and_line_separators),
         cmocka_unit_test(buffer_that_is_too_small_fails),
         cmocka_unit_test(every_appender_checks_its_room),
