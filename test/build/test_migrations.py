@@ -8,7 +8,9 @@ from lib import additive
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MIGRATIONS = sorted((ROOT / "schema").glob("*.sql"))
 SOURCES = {path: path.read_text() for path in sorted((ROOT / "src/store").rglob("*.[ch]"))}
-PROGRAM = additive.Program(re.sub(r'"\s*\\?\n\s*"', "", "".join(SOURCES.values())))
+# The previous release replaces the rows of these tables; this one updates them.
+PREVIOUS_RELEASE = "INSERT OR REPLACE INTO platform_posts; INSERT OR REPLACE INTO platform_limits;"
+PROGRAM = additive.Program(PREVIOUS_RELEASE + re.sub(r'"\s*\\?\n\s*"', "", "".join(SOURCES.values())))
 
 # Releases before `author erase` delete no authors, videos or books. These migrations are released together with it.
 LAST_BEFORE_ERASE = 18
