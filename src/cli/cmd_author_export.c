@@ -42,15 +42,17 @@ static enum err write_part(void *ctx, struct str bytes)
     return OK;
 }
 
-static enum err export(struct store *store, struct arena *arena, void *ctx) {
-    struct author_file_export *e = ctx; enum err err = named_author_find(store, arena, e->named, &e->author);
+static enum err run_export(struct store *store, struct arena *arena, void *ctx)
+{
+    struct author_file_export *e = ctx;
+    enum err err = named_author_find(store, arena, e->named, &e->author);
     return err ? err : export_author(store, &e->author.id, write_part, e, &e->summary);
 }
 
 /* Writes the export to the open file `e->fd` and closes it. `path` is only for messages. */
 static enum cli_exit write_file(struct cli *cli, struct author_file_export *e, const char *path)
 {
-    enum err err = cli_read(cli, export, e);
+    enum err err = cli_read(cli, run_export, e);
     if (!err && fsync(e->fd) != 0)
         e->write_errno = errno;
     if (close(e->fd) != 0 && !e->write_errno)

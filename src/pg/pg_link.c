@@ -143,8 +143,8 @@ static void on_ready(void *ctx);
 static void on_got(void *ctx, enum pg_got got, const struct pg_result *result, const struct pg_error *error)
 {
     struct pg_link *l = ctx;
-    const bool is_believed = l->state == PG_UP && pg_barrier_is_valid(&l->barrier);
-    if (!pg_queue_got(&l->queue, got, result, error, is_believed, &l->barrier.incarnation))
+    const bool is_trusted = l->state == PG_UP && pg_barrier_is_valid(&l->barrier);
+    if (!pg_queue_got(&l->queue, got, result, error, is_trusted, &l->barrier.incarnation))
         connection_failed(l, PG_FAILED_CONNECTION, "unexpected message from the server");
 }
 
@@ -475,7 +475,7 @@ struct pg_status pg_link_get_status(const struct pg_link *l)
         .failure = l->failure,
         .reason = l->reason,
         .held = l->queue.held_count,
-        .in_flight = l->queue.flying_count,
+        .in_flight = l->queue.in_flight_count,
         .barrier_age_ms = l->barrier.acknowledged_ms < 0 ? -1 : clock_mono_ms() - l->barrier.acknowledged_ms,
     };
 }

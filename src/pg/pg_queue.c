@@ -20,7 +20,7 @@ struct pg_query {
     bool is_read;
     bool is_alone;      /* sent again in a batch of its own */
     bool was_skipped;   /* the server has not executed it (PG_GOT_ABORTED) */
-    bool was_discarded; /* its result was not believed */
+    bool was_discarded; /* its result was not trusted */
     int statement;      /* index of the statement; of an internal command its id */
     struct pg_queue *queue;
     struct waiter *waiter; /* NULL if canceled */
@@ -134,7 +134,7 @@ static struct pg_query *query_new(struct pg_queue *q, enum item_kind kind)
 
 static enum err reason_to_refuse(const struct pg_queue *q, const struct pg_params *params)
 {
-    if (q->held_count + q->flying_count >= PG_QUEUE_MAX)
+    if (q->held_count + q->in_flight_count >= PG_QUEUE_MAX)
         return ERR_BUSY;
     if (params->bytes.failed)
         return params->bytes.lacks_memory ? ERR_NOMEM : ERR_FULL;
@@ -183,7 +183,7 @@ static bool send_one(struct pg_queue *q, struct pg_connection *connection, struc
     list_remove(&query->link);
     list_add_last(&q->in_flight, &query->link);
     q->held_count--;
-    q->flying_count++;
+    q->in_flight_count++;
     return true;
 }
 
@@ -255,13 +255,13 @@ bool pg_queue_note_sync(struct pg_queue *q)
 
 /* ---- results ---- */
 
-/* Holds a query in flight again, because it was not executed or its result was not believed. In `held`, it
+/* Holds a query in flight again, because it was not executed or its result was not trusted. In `held`, it
  * comes before the other queries. */
 static void hold_again(struct pg_query *query, struct list *list)
 {
     struct pg_queue *q = query->queue;
     list_remove(&query->link);
-    q->flying_count--;
+    q->in_flight_count--;
     if (!query->waiter) {
         query_free(query);
         return;
@@ -274,11 +274,11 @@ static void hold_again(struct pg_query *query, struct list *list)
         list_add_last(list->next, &query->link); /* inserts before the first link of the list */
 }
 
-static void decode(struct pg_query *query, const struct pg_result *result, bool is_believed,
+static void decode(struct pg_query *query, const struct pg_result *result, bool is_trusted,
                    const struct pg_incarnation *incarnation)
 {
     metrics_observe(&query->queue->counts.times, (int64_t)((uv_hrtime() - query->sent_ns) / 1000));
-    query->was_discarded = query->is_read && !is_believed;
+    query->was_discarded = query->is_read && !is_trusted;
     if (!query->waiter || query->was_discarded)
         return;
     query->reply->incarnation = *incarnation;
@@ -314,7 +314,7 @@ static void end_query(struct pg_query *query)
         list_remove(&query->link);
         q->unsynced = query;
     } else {
-        q->flying_count--;
+        q->in_flight_count--;
         complete(query, query->was_skipped ? ERR_INTERNAL : query->err);
     }
 }
@@ -340,7 +340,7 @@ static void end_sync(struct pg_queue *q, struct pg_query *sync)
     if (!write)
         return;
     if (write->kind == ITEM_QUERY) {
-        q->flying_count--;
+        q->in_flight_count--;
         complete(write, write->err); /* the error of the commit, if there was one */
     } else {
         report_internal(write, NULL, NULL);
@@ -361,7 +361,7 @@ static void got_error(struct pg_queue *q, struct pg_query *item, const struct pg
 }
 
 bool pg_queue_got(struct pg_queue *q, enum pg_got got, const struct pg_result *result,
-                  const struct pg_error *error, bool is_believed, const struct pg_incarnation *incarnation)
+                  const struct pg_error *error, bool is_trusted, const struct pg_incarnation *incarnation)
 {
     struct pg_query *item = first(&q->in_flight);
     /* Only a synchronization point gets PG_GOT_SYNC. Its other results are PG_GOT_ERROR and PG_GOT_END. */
@@ -371,7 +371,7 @@ bool pg_queue_got(struct pg_queue *q, enum pg_got got, const struct pg_result *r
     switch (got) {
     case PG_GOT_RESULT:
         if (item->kind == ITEM_QUERY)
-            decode(item, result, is_believed, incarnation);
+            decode(item, result, is_trusted, incarnation);
         else
             report_internal(item, result, NULL);
         break;
@@ -409,7 +409,7 @@ void pg_queue_lost(struct pg_queue *q)
             query_free(write);
             continue;
         }
-        q->flying_count--;
+        q->in_flight_count--;
         complete(write, ERR_IO);
     }
 }

@@ -3,7 +3,7 @@
  *   held ----pg_queue_send()--> in_flight --result--> completed
  *   alone ---pg_queue_send()--> in_flight          (each in a batch of its own)
  *   in_flight --skipped, because another query of its batch failed--> alone
- *   in_flight --connection lost, or result not believed; only reads--> held
+ *   in_flight --connection lost, or result not trusted; only reads--> held
  *
  * A write completes at its synchronization point, because that is where it is committed. */
 #ifndef VT_PG_PG_QUEUE_H
@@ -18,7 +18,7 @@ struct pg_queue {
     struct list held, alone, in_flight; /* in_flight also contains the synchronization points */
     struct pg_query *unsynced; /* the write that has its result, but is not committed yet; in no list */
     const struct pg_statement *statements;
-    int held_count, flying_count; /* queries, without synchronization points and internal commands */
+    int held_count, in_flight_count; /* queries, without synchronization points and internal commands */
     struct pg_counts counts;
 };
 
@@ -46,10 +46,10 @@ MUST_USE bool pg_queue_note_internal(struct pg_queue *q, bool is_read, int id, p
                                      void *ctx);
 MUST_USE bool pg_queue_note_sync(struct pg_queue *q);
 
-/* Handles a call of pg_connection_events.got. If `is_believed` is false, discards results of reads and holds
+/* Handles a call of pg_connection_events.got. If `is_trusted` is false, discards results of reads and holds
  * these reads again. Returns false if the server has sent an unexpected message. */
 MUST_USE bool pg_queue_got(struct pg_queue *q, enum pg_got got, const struct pg_result *result,
-                           const struct pg_error *error, bool is_believed,
+                           const struct pg_error *error, bool is_trusted,
                            const struct pg_incarnation *incarnation);
 
 /* Call when the connection is lost: holds the reads in flight again and completes the writes with ERR_IO. */

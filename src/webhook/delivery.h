@@ -14,7 +14,7 @@ struct delivery {
     struct webhook_endpoint endpoint; /* as stored when the delivery was prepared; its texts are in `arena` */
     struct delivery_result result;
     char *origin;           /* of the endpoint's URL */
-    uint64_t place;         /* send_queue_origin() of `origin`, whose place it has; set by the dispatcher */
+    uint64_t origin_hash;   /* send_queue_origin() of `origin`; set by the dispatcher */
     struct http_call *call; /* NULL if the delivery is not in flight */
     void (*done)(struct delivery *d);
     void *ctx;

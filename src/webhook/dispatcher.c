@@ -59,7 +59,7 @@ struct dispatcher {
     struct lease lease;
     bool has_lease;
     struct list in_flight, finished;
-    struct send_queue queue; /* each delivery in both lists has a place */
+    struct send_queue queue; /* each delivery in both lists has a slot */
     VEC(struct send_item) page;
     int64_t last_row;     /* the endpoint whose delivery started last; the next scan begins after it */
     uint64_t seen_commit; /* for store_has_changed() */
@@ -146,7 +146,7 @@ static bool ensure_lease(struct dispatcher *d)
 
 static void drop(struct dispatcher *d, struct delivery *delivery)
 {
-    send_queue_leave(&d->queue, delivery->place);
+    send_queue_leave(&d->queue, delivery->origin_hash);
     delivery_free(delivery);
 }
 
@@ -241,7 +241,7 @@ static void send_next(struct dispatcher *d, int64_t row, uint64_t origin);
 static void send_waiting(struct dispatcher *d, int in_flight);
 
 /* Commits the results of finished deliveries. Then starts the next deliveries of their endpoints, and
- * deliveries that wait for a place. If the commit fails, keeps the results and commits them later, so that no
+ * deliveries that wait for a slot. If the commit fails, keeps the results and commits them later, so that no
  * event is sent twice. */
 static void flush(struct dispatcher *d)
 {
@@ -266,7 +266,7 @@ static void flush(struct dispatcher *d)
     while (!list_is_empty(&done)) {
         struct delivery *delivery = LIST_ENTRY(done.next, struct delivery, link);
         const int64_t row = delivery->endpoint.row;
-        const uint64_t origin = delivery->place;
+        const uint64_t origin = delivery->origin_hash;
         count_result(d, &delivery->result);
         drop(d, delivery);
         send_next(d, row, origin);
@@ -298,7 +298,7 @@ static void start(struct dispatcher *d, struct delivery *delivery)
 {
     delivery->ctx = d;
     list_add_last(&d->in_flight, &delivery->link);
-    send_queue_enter(&d->queue, delivery->place);
+    send_queue_enter(&d->queue, delivery->origin_hash);
     if (delivery->result.kind != DELIVERY_MANUAL)
         d->last_row = delivery->endpoint.row;
     if (delivery->result.kind == DELIVERY_SKIP || *delivery->result.error) {
@@ -315,12 +315,12 @@ static void start(struct dispatcher *d, struct delivery *delivery)
     pause_for(d, BUSY_PAUSE_MS);
 }
 
-/* Prepares and starts a delivery, unless nothing has to be sent any more. Returns false if there is no place
+/* Prepares and starts a delivery, unless nothing has to be sent any more. Returns false if there is no slot
  * for it, which the caller must wait for; item->origin is then set. */
 static bool try_send(struct dispatcher *d, struct send_item *item)
 {
     enum err err;
-    if (item->origin && !send_queue_has_place(&d->queue, item->origin))
+    if (item->origin && !send_queue_has_slot(&d->queue, item->origin))
         return false;
     for (;;) {
         const int64_t now = clock_wall_ms();
@@ -331,14 +331,14 @@ static bool try_send(struct dispatcher *d, struct send_item *item)
             pause_for(d, FAILED_PAUSE_MS);
         if (!delivery)
             return true;
-        item->origin = delivery->place = send_queue_origin(&d->queue, str_from_cstr(delivery->origin));
-        const bool has_place = send_queue_has_place(&d->queue, item->origin);
-        if (d->has_lease && has_place) {
+        item->origin = delivery->origin_hash = send_queue_origin(&d->queue, str_from_cstr(delivery->origin));
+        const bool has_slot = send_queue_has_slot(&d->queue, item->origin);
+        if (d->has_lease && has_slot) {
             start(d, delivery);
             return true;
         }
         delivery_free(delivery);
-        if (!has_place)
+        if (!has_slot)
             return false;
         /* After acquiring the lease, prepare again: another process may have delivered the event. */
         if (!ensure_lease(d))
@@ -346,7 +346,7 @@ static bool try_send(struct dispatcher *d, struct send_item *item)
     }
 }
 
-/* Sends the next event of an endpoint, or queues it behind the deliveries that already wait for a place. */
+/* Sends the next event of an endpoint, or queues it behind the deliveries that already wait for a slot. */
 static void send_next(struct dispatcher *d, int64_t row, uint64_t origin)
 {
     struct send_item item = {.row = row, .origin = origin};
@@ -357,7 +357,7 @@ static void send_next(struct dispatcher *d, int64_t row, uint64_t origin)
 }
 
 /* Starts waiting deliveries until `in_flight` deliveries are in flight. The caller passes the number from
- * before some deliveries ended: more attempts would be futile, because each end makes one place free. */
+ * before some deliveries ended: more attempts would be futile, because each end makes one slot free. */
 static void send_waiting(struct dispatcher *d, int in_flight)
 {
     struct send_item *items = d->queue.items.items;
@@ -365,9 +365,9 @@ static void send_waiting(struct dispatcher *d, int in_flight)
     size_t kept = 0, i = 0;
     for (; i < count && d->queue.in_flight < in_flight && d->has_lease && !d->is_stopping; i++) {
         struct send_item item = items[i];
-        const bool has_place = !item.origin || send_queue_has_place(&d->queue, item.origin);
-        const bool must_wait = !has_place || is_in_flight(d, item.row);
-        if (has_place && must_wait && !item.is_manual)
+        const bool has_slot = !item.origin || send_queue_has_slot(&d->queue, item.origin);
+        const bool must_wait = !has_slot || is_in_flight(d, item.row);
+        if (has_slot && must_wait && !item.is_manual)
             continue; /* send_next() sends this event after the delivery in flight */
         if (must_wait || !try_send(d, &item))
             items[kept++] = item;
@@ -401,7 +401,7 @@ static enum err read_page(struct dispatcher *d, bool of_requests, int64_t after)
 }
 
 /* Starts a delivery for each due endpoint with a row id above `after` and up to `last`. If `of_requests` is
- * true, starts one for each manual request instead. Those that find no place are added to the queue. */
+ * true, starts one for each manual request instead. Those that find no slot are added to the queue. */
 static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after, int64_t last)
 {
     do {
@@ -413,10 +413,10 @@ static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after,
             after = item->row;
             if (after > last)
                 return OK;
-            const bool has_place = !item->origin || send_queue_has_place(&d->queue, item->origin);
-            if (has_place && is_in_flight(d, after))
+            const bool has_slot = !item->origin || send_queue_has_slot(&d->queue, item->origin);
+            if (has_slot && is_in_flight(d, after))
                 continue;
-            if (!has_place || !try_send(d, item))
+            if (!has_slot || !try_send(d, item))
                 *VEC_ADD(&d->queue.items) = *item;
             if (d->not_before_ms > uv_now(&d->loop))
                 return OK;
@@ -425,7 +425,7 @@ static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after,
     return OK;
 }
 
-/* Rebuilds the queue and starts what has a place. Begins after the endpoint whose delivery started last, so
+/* Rebuilds the queue and starts what has a slot. Begins after the endpoint whose delivery started last, so
  * that endpoints with many events and low row ids do not delay others. */
 static void scan(struct dispatcher *d)
 {
@@ -516,7 +516,7 @@ static enum err open_client(struct dispatcher *d, struct error *error)
             c->webhooks.timeout_ms < CONNECT_TIMEOUT_MS ? c->webhooks.timeout_ms : CONNECT_TIMEOUT_MS,
         .timeout_ms = c->webhooks.timeout_ms,
         .body_max = RESPONSE_MAX,
-        .host_connections = SEND_QUEUE_PLACES_PER_ORIGIN,
+        .host_connections = SEND_QUEUE_SLOTS_PER_ORIGIN,
         .never_waits = true,
         .allow_address = address_policy_allows_socket,
         .allow_address_ctx = &d->policy,

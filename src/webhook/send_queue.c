@@ -1,4 +1,4 @@
-/* Counts the places in use, with one entry per origin that has deliveries in flight. */
+/* Counts the slots in use, with one entry per origin that has deliveries in flight. */
 #include "webhook/send_queue.h"
 
 #include "base/check.h"
@@ -7,13 +7,13 @@
 
 #include <sodium.h>
 
-struct origin_places {
+struct origin_slots {
     struct hash_link link;
     int in_flight;
 };
 
-/* The hash alone identifies the origin. Among at most SEND_QUEUE_PLACES origins, a collision of 64-bit hashes
- * is practically impossible, and would only make two origins share their places. */
+/* The hash alone identifies the origin. Among at most SEND_QUEUE_SLOTS origins, a collision of 64-bit hashes
+ * is practically impossible, and would only make two origins share their slots. */
 static bool matches(const struct hash_link *link, const void *key)
 {
     (void)link;
@@ -21,10 +21,10 @@ static bool matches(const struct hash_link *link, const void *key)
     return true;
 }
 
-static struct origin_places *find(const struct send_queue *q, uint64_t origin)
+static struct origin_slots *find(const struct send_queue *q, uint64_t origin)
 {
     struct hash_link *link = hash_table_find(&q->origins, origin, NULL);
-    return link ? LIST_ENTRY(link, struct origin_places, link) : NULL;
+    return link ? LIST_ENTRY(link, struct origin_slots, link) : NULL;
 }
 
 void send_queue_init(struct send_queue *q)
@@ -47,32 +47,32 @@ uint64_t send_queue_origin(const struct send_queue *q, struct str origin)
     return hash ? hash : 1;
 }
 
-bool send_queue_has_place(const struct send_queue *q, uint64_t origin)
+bool send_queue_has_slot(const struct send_queue *q, uint64_t origin)
 {
-    if (q->in_flight >= SEND_QUEUE_PLACES)
+    if (q->in_flight >= SEND_QUEUE_SLOTS)
         return false;
-    const struct origin_places *places = find(q, origin);
-    return !places || places->in_flight < SEND_QUEUE_PLACES_PER_ORIGIN;
+    const struct origin_slots *slots = find(q, origin);
+    return !slots || slots->in_flight < SEND_QUEUE_SLOTS_PER_ORIGIN;
 }
 
 void send_queue_enter(struct send_queue *q, uint64_t origin)
 {
-    struct origin_places *places = find(q, origin);
-    if (!places) {
-        places = xcalloc(1, sizeof *places);
-        hash_table_add(&q->origins, &places->link, origin);
+    struct origin_slots *slots = find(q, origin);
+    if (!slots) {
+        slots = xcalloc(1, sizeof *slots);
+        hash_table_add(&q->origins, &slots->link, origin);
     }
-    places->in_flight++;
+    slots->in_flight++;
     q->in_flight++;
 }
 
 void send_queue_leave(struct send_queue *q, uint64_t origin)
 {
-    struct origin_places *places = find(q, origin);
-    CHECK(places && places->in_flight > 0);
+    struct origin_slots *slots = find(q, origin);
+    CHECK(slots && slots->in_flight > 0);
     q->in_flight--;
-    if (--places->in_flight > 0)
+    if (--slots->in_flight > 0)
         return;
-    hash_table_remove(&q->origins, &places->link);
-    free(places);
+    hash_table_remove(&q->origins, &slots->link);
+    free(slots);
 }

@@ -1,6 +1,6 @@
-/* The deliveries that wait for a place, and the number of deliveries in flight by origin. A place is the
- * permission to have one delivery in flight: the dispatcher has SEND_QUEUE_PLACES of them, and may use
- * SEND_QUEUE_PLACES_PER_ORIGIN for one origin. A delivery that finds no place free waits here, so that it can
+/* The deliveries that wait for a slot, and the number of deliveries in flight by origin. A slot is the
+ * permission to have one delivery in flight: the dispatcher has SEND_QUEUE_SLOTS of them, and may use
+ * SEND_QUEUE_SLOTS_PER_ORIGIN for one origin. A delivery that finds no free slot waits here, so that it can
  * start as soon as another delivery ends, without another scan of the database. */
 #ifndef VT_WEBHOOK_SEND_QUEUE_H
 #define VT_WEBHOOK_SEND_QUEUE_H
@@ -10,9 +10,9 @@
 #include "base/vec.h"
 
 enum {
-    SEND_QUEUE_PLACES = 256,
-    /* Fewer than all, so that a popular app that does not respond cannot use all places. */
-    SEND_QUEUE_PLACES_PER_ORIGIN = 64,
+    SEND_QUEUE_SLOTS = 256,
+    /* Fewer than all, so that a popular app that does not respond cannot use all slots. */
+    SEND_QUEUE_SLOTS_PER_ORIGIN = 64,
 };
 
 struct send_item {
@@ -39,8 +39,8 @@ void send_queue_fini(struct send_queue *q);
 uint64_t send_queue_origin(const struct send_queue *q, struct str origin);
 
 /* Returns true if a delivery to this origin can start now. */
-bool send_queue_has_place(const struct send_queue *q, uint64_t origin);
-/* Acquire and release a place. Call send_queue_leave() once for each send_queue_enter(). */
+bool send_queue_has_slot(const struct send_queue *q, uint64_t origin);
+/* Acquire and release a slot. Call send_queue_leave() once for each send_queue_enter(). */
 void send_queue_enter(struct send_queue *q, uint64_t origin);
 void send_queue_leave(struct send_queue *q, uint64_t origin);
 

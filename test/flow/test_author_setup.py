@@ -30,7 +30,7 @@ def write(instance, text, name="authors.csv"):
 
 
 @pytest.fixture
-def place(viewtally):
+def installation(viewtally):
     viewtally.run("migrate")
     return viewtally
 
@@ -46,10 +46,10 @@ def rows(text):
 # --- import: what it sets up ---
 
 
-def test_file_sets_up_authors_with_plans_and_links(place):
-    done = set_up(place, CSV)
+def test_file_sets_up_authors_with_plans_and_links(installation):
+    done = set_up(installation, CSV)
     assert done.err == "authors    3 new, 0 changed, 0 unchanged\nlinks      3 new\n"
-    known = authors(place)
+    known = authors(installation)
     assert {name: entry["plan_active"] for name, entry in known.items()} == {"Ada Lovelace": True, 'Hopper, "Grace"': False, "=cmd()": True}
     links = rows(done.out)
     assert [(row["id"], row["login"], row["expires_at"]) for row in links] == [
@@ -57,71 +57,71 @@ def test_file_sets_up_authors_with_plans_and_links(place):
         (known['Hopper, "Grace"']["id"], "grace@example.com", "2026-07-11T12:00:00.000Z"),
         (known["=cmd()"]["id"], "", "2026-07-11T12:00:00.000Z")]
     assert [row["name"] for row in links] == ["Ada Lovelace", 'Hopper, "Grace"', "'=cmd()"]       # a spreadsheet runs no formula
-    assert show(place, "ADA@example.com")["login"] == "ada@example.com"
-    place.start()
-    with place.client(base="") as client:
+    assert show(installation, "ADA@example.com")["login"] == "ada@example.com"
+    installation.start()
+    with installation.client(base="") as client:
         for row in links:
             assert client.get("/invite/" + row["link"].rsplit("/", 1)[1]).status == 200
 
 
-def test_importing_again_changes_nothing_and_keeps_invitations_valid(place):
-    first = rows(set_up(place, CSV).out)
-    done = set_up(place, CSV)
+def test_importing_again_changes_nothing_and_keeps_invitations_valid(installation):
+    first = rows(set_up(installation, CSV).out)
+    done = set_up(installation, CSV)
     assert done.err == "authors    0 new, 0 changed, 3 unchanged\nlinks      0 new\n" and rows(done.out) == []
-    place.start()
-    with place.client(base="") as client:
+    installation.start()
+    with installation.client(base="") as client:
         assert all(client.get("/invite/" + row["link"].rsplit("/", 1)[1]).status == 200 for row in first)
-        renewed = rows(set_up(place, CSV, "--new-links").out)
+        renewed = rows(set_up(installation, CSV, "--new-links").out)
         assert len(renewed) == 3 and client.get("/invite/" + first[0]["link"].rsplit("/", 1)[1]).status != 200
-    place.clock.advance(25 * 3600 * 1000)       # expired links are replaced
-    assert len(rows(set_up(place, CSV).out)) == 3
+    installation.clock.advance(25 * 3600 * 1000)       # expired links are replaced
+    assert len(rows(set_up(installation, CSV).out)) == 3
 
 
-def test_links_go_to_a_new_private_file(place):
-    path = place.directory / "links.csv"
-    done = set_up(place, CSV, "--links", path)
+def test_links_go_to_a_new_private_file(installation):
+    path = installation.directory / "links.csv"
+    done = set_up(installation, CSV, "--links", path)
     assert done.out == "authors    3 new, 0 changed, 0 unchanged\nlinks      3 new\n" and done.err == ""
     assert path.stat().st_mode & 0o777 == 0o600 and len(rows(path.read_text())) == 3
     before = path.read_text()
-    again = set_up(place, CSV, "--new-links", "--links", path, status=1)
+    again = set_up(installation, CSV, "--new-links", "--links", path, status=1)
     assert f"{path} already exists, and nothing was changed" in again.err and path.read_text() == before
-    missing = place.directory / "no" / "links.csv"
-    assert "No such file" in set_up(place, CSV, "--new-links", "--links", missing, status=3).err
+    missing = installation.directory / "no" / "links.csv"
+    assert "No such file" in set_up(installation, CSV, "--new-links", "--links", missing, status=3).err
 
 
-def test_existing_authors_are_changed_where_they_differ(place):
-    place.import_lines([author("Ada"), author("Bob"), author("Cyd")])
+def test_existing_authors_are_changed_where_they_differ(installation):
+    installation.import_lines([author("Ada"), author("Bob"), author("Cyd")])
     text = (f"id,name,plan,login\n{uid('Ada')},Ada King,,\n,Bob,inactive,bob\n,Cyd,active,\n")
-    done = set_up(place, text, "--no-links")
+    done = set_up(installation, text, "--no-links")
     assert done.out == "authors    0 new, 2 changed, 1 unchanged\nlinks      0 new\n"
-    assert {name: entry["plan_active"] for name, entry in authors(place).items()} == {"Ada King": True, "Bob": False, "Cyd": True}
-    assert authors(place)["Bob"]["id"] == uid("Bob") and show(place, "bob")["name"] == "Bob"
-    assert set_up(place, "login,name\nbob,Bobby\n", "--no-links").out.startswith("authors    0 new, 1 changed, 0 unchanged")
-    assert show(place, uid("Bob"))["name"] == "Bobby"
+    assert {name: entry["plan_active"] for name, entry in authors(installation).items()} == {"Ada King": True, "Bob": False, "Cyd": True}
+    assert authors(installation)["Bob"]["id"] == uid("Bob") and show(installation, "bob")["name"] == "Bob"
+    assert set_up(installation, "login,name\nbob,Bobby\n", "--no-links").out.startswith("authors    0 new, 1 changed, 0 unchanged")
+    assert show(installation, uid("Bob"))["name"] == "Bobby"
 
 
-def test_authors_are_read_from_ndjson_and_standard_input(place):
+def test_authors_are_read_from_ndjson_and_standard_input(installation):
     lines = [{"type": "author", "id": uid("Ada"), "name": "Ada", "plan_active": False}, {"name": "Bob", "plan": "active", "login": None}]
     text = "\n".join(json.dumps(line) for line in lines) + "\n"
-    done = place.run("author", "import", "-", "--json", stdin=text).json()
+    done = installation.run("author", "import", "-", "--json", stdin=text).json()
     assert {name: value for name, value in done.items() if name != "links"} == {"dry_run": False, "new": 2, "changed": 0, "unchanged": 0, "new_links": 2}
     assert [(link["name"], link["login"], "/invite/" in link["link"]) for link in done["links"]] == [("Ada", None, True), ("Bob", None, True)]
-    assert authors(place)["Ada"]["id"] == uid("Ada") and authors(place)["Ada"]["plan_active"] is False
+    assert authors(installation)["Ada"]["id"] == uid("Ada") and authors(installation)["Ada"]["plan_active"] is False
 
 
-def test_dry_run_prints_a_report_and_changes_nothing(place):
-    dry = set_up(place, CSV, "--dry-run")
+def test_dry_run_prints_a_report_and_changes_nothing(installation):
+    dry = set_up(installation, CSV, "--dry-run")
     assert dry.out == ("Dry run: nothing was changed. The import would do this:\n"
                        "authors    3 new, 0 changed, 0 unchanged\nlinks      3 new\n") and dry.err == ""
-    assert authors(place) == {}
-    assert set_up(place, CSV, "--dry-run", "--json").json() == {"dry_run": True, "new": 3, "changed": 0, "unchanged": 0, "new_links": 3}
+    assert authors(installation) == {}
+    assert set_up(installation, CSV, "--dry-run", "--json").json() == {"dry_run": True, "new": 3, "changed": 0, "unchanged": 0, "new_links": 3}
 
 
 @pytest.mark.parametrize("text", ["﻿name;plan\r\nZoë;inactive\r\n", "name,plan\r\n\r\nZoë,inactive", " name , plan \nZoë, inactive \n"],
                          ids=["semicolons", "no-final-line-end", "spaces"])
-def test_files_of_spreadsheets_are_read(place, text):
-    set_up(place, text, "--no-links")
-    assert {name: entry["plan_active"] for name, entry in authors(place).items()} == {"Zoë": False}
+def test_files_of_spreadsheets_are_read(installation, text):
+    set_up(installation, text, "--no-links")
+    assert {name: entry["plan_active"] for name, entry in authors(installation).items()} == {"Zoë": False}
 
 
 # --- import: bad lines ---
@@ -147,66 +147,66 @@ def test_files_of_spreadsheets_are_read(place, text):
       4: "not a JSON object", 5: "not a JSON object", 6: "name is given twice"}),
     ('{"name":"A","type":"book"}\n', {1: "type must be author"}), ('{"name":"A\\u0000"}\n', {1: "name must be 1 to 2000 bytes of UTF-8"}),
 ], ids=lambda value: repr(value[:30]) if isinstance(value, (str, bytes)) else None)
-def test_bad_line_is_reported_and_nothing_changed(place, text, expected):
-    place.import_lines([author("Ada"), author("Bob"), author("t1", name="Twin"), author("t2", name="Twin")])
-    place.run("author", "set-login", uid("Ada"), "ada")
-    before = place.run("author", "list", "--json").out
-    done = set_up(place, text, status=1)
+def test_bad_line_is_reported_and_nothing_changed(installation, text, expected):
+    installation.import_lines([author("Ada"), author("Bob"), author("t1", name="Twin"), author("t2", name="Twin")])
+    installation.run("author", "set-login", uid("Ada"), "ada")
+    before = installation.run("author", "list", "--json").out
+    done = set_up(installation, text, status=1)
     *lines, last = done.err.splitlines()
     reported = {int(line[len("authors.csv:"):].partition(":")[0]): line.partition(": ")[2]
-                for line in (line.removeprefix(str(place.directory) + "/") for line in lines)}
+                for line in (line.removeprefix(str(installation.directory) + "/") for line in lines)}
     assert reported.keys() == expected.keys() and done.out == ""
     for number, reason in expected.items():
         assert reason.fullmatch(reported[number]) if isinstance(reason, re.Pattern) else reported[number] == reason
     assert last == f"viewtally author import: {len(expected)} bad line{'s' * (len(expected) > 1)}, so nothing was changed"
-    assert place.run("author", "list", "--json").out == before
+    assert installation.run("author", "list", "--json").out == before
 
 
-def test_empty_file_adds_no_author_and_missing_file_is_an_error(place):
-    assert set_up(place, "").err == "authors    0 new, 0 changed, 0 unchanged\nlinks      0 new\n"
-    assert set_up(place, "name\n", "--no-links").out.startswith("authors    0 new")
-    assert "missing.csv: No such file" in place.run("author", "import", "missing.csv", status=3).err
-    assert "Is a directory" in place.run("author", "import", ".", status=3).err
-    assert "--no-links cannot" in set_up(place, CSV, "--no-links", "--new-links", status=2).err
+def test_empty_file_adds_no_author_and_missing_file_is_an_error(installation):
+    assert set_up(installation, "").err == "authors    0 new, 0 changed, 0 unchanged\nlinks      0 new\n"
+    assert set_up(installation, "name\n", "--no-links").out.startswith("authors    0 new")
+    assert "missing.csv: No such file" in installation.run("author", "import", "missing.csv", status=3).err
+    assert "Is a directory" in installation.run("author", "import", ".", status=3).err
+    assert "--no-links cannot" in set_up(installation, CSV, "--no-links", "--new-links", status=2).err
 
 
-def test_three_thousand_authors_are_set_up_through_a_pipe(place):
+def test_three_thousand_authors_are_set_up_through_a_pipe(installation):
     """The links exceed the buffer of a pipe."""
     text = "name,login\n" + "".join(f"Author {i},author-{i}@example.com\n" for i in range(3000))
-    done = place.run("author", "import", "-", stdin=text)
+    done = installation.run("author", "import", "-", stdin=text)
     assert len(rows(done.out)) == 3000 and len({row["link"] for row in rows(done.out)}) == 3000
 
 
-def test_links_that_cannot_be_written_change_nothing(place):
+def test_links_that_cannot_be_written_change_nothing(installation):
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([place.binary, "author", "import", write(place, CSV), "--config", place.config_path], stdout=full,
-                              stderr=subprocess.PIPE, env=place.environment(), timeout=60, check=False)
+        done = subprocess.run([installation.binary, "author", "import", write(installation, CSV), "--config", installation.config_path], stdout=full,
+                              stderr=subprocess.PIPE, env=installation.environment(), timeout=60, check=False)
     assert done.returncode == 3 and b"so the change was rolled back" in done.stderr
-    assert authors(place) == {}
+    assert authors(installation) == {}
 
 
 # --- show and rename ---
 
 
-def test_author_is_shown_by_id_and_sign_in_name(place):
-    owner = place.add_author("Ada")
-    place.create_key(owner)
-    revoked = place.run("key", "create", "--author", owner, "--name", "old", "--json").json()["id"]
-    place.run("key", "revoke", revoked)
-    place.run("author", "set-login", owner, "ada")
+def test_author_is_shown_by_id_and_sign_in_name(installation):
+    owner = installation.add_author("Ada")
+    installation.create_key(owner)
+    revoked = installation.run("key", "create", "--author", owner, "--name", "old", "--json").json()["id"]
+    installation.run("key", "revoke", revoked)
+    installation.run("author", "set-login", owner, "ada")
     expected = {"id": owner, "name": "Ada", "plan_active": True, "created_at": "2026-07-10T12:00:00.000Z", "books_count": 0, "videos_count": 0,
                 "views_refreshed_at": None, "login": "ada", "has_password": False, "live_keys": 1, "revoked_keys": 1, "platform_accounts": 0}
-    assert show(place, owner) == show(place, "ADA") == expected
-    text = place.run("author", "show", "ada").out
+    assert show(installation, owner) == show(installation, "ADA") == expected
+    text = installation.run("author", "show", "ada").out
     assert f"id                  {owner}\nname                Ada\nplan                active\nsign-in name        ada\n" in text
     assert "API keys            1 live, 1 revoked\n" in text and "views refreshed     never\n" in text
     for nobody in (str(uuid.uuid4()), "nobody", "a b"):
-        assert "no author has this id or sign-in name" in place.run("author", "show", nobody, status=1).err
+        assert "no author has this id or sign-in name" in installation.run("author", "show", nobody, status=1).err
 
 
-def test_commands_confirm_what_they_did(place):
-    owner = place.add_author("Ada")
-    key = place.run("key", "create", "--author", owner, "--name", "Zapier", "--json").json()["id"]
+def test_commands_confirm_what_they_did(installation):
+    owner = installation.add_author("Ada")
+    key = installation.run("key", "create", "--author", owner, "--name", "Zapier", "--json").json()["id"]
     for arguments, said in (
             (["author", "rename", owner, "Ada King"], "Ada is now called Ada King.\n"),
             (["author", "set-plan", owner, "inactive"], "Ada King: the plan is now inactive.\n"),
@@ -214,79 +214,79 @@ def test_commands_confirm_what_they_did(place):
             (["author", "sign-out", owner], "The author is signed out everywhere, and an unused invitation is invalid.\n"),
             (["key", "revoke", key], 'Key "Zapier" is revoked.\n'),
             (["key", "revoke", key], 'Key "Zapier" was already revoked at 2026-07-10 12:00:00 UTC.\n')):
-        done = place.run(*arguments)
+        done = installation.run(*arguments)
         assert (done.out, done.err) == (said, ""), arguments
-    assert show(place, owner)["name"] == "Ada King"
-    assert "NAME must be" in place.run("author", "rename", owner, "", status=2).err
-    assert "no author has this id" in place.run("author", "rename", str(uuid.uuid4()), "X", status=1).err
+    assert show(installation, owner)["name"] == "Ada King"
+    assert "NAME must be" in installation.run("author", "rename", owner, "", status=2).err
+    assert "no author has this id" in installation.run("author", "rename", str(uuid.uuid4()), "X", status=1).err
 
 
-def test_commands_accept_the_sign_in_name_of_an_author(place):
-    owner = place.add_author("Ada")
-    place.run("author", "set-login", owner, "ada")
+def test_commands_accept_the_sign_in_name_of_an_author(installation):
+    owner = installation.add_author("Ada")
+    installation.run("author", "set-login", owner, "ada")
     for arguments, said in (
             (["author", "rename", "ADA", "Ada King"], "Ada is now called Ada King.\n"),
             (["author", "set-plan", "ada", "inactive"], "Ada King: the plan is now inactive.\n"),
             (["author", "sign-out", " ada "], "The author is signed out everywhere, and an unused invitation is invalid.\n"),
             (["author", "set-login", "ada", "king"], "The author's sign-in name is now king.\n")):
-        assert place.run(*arguments).out == said, arguments
-    assert "/invite/" in place.run("author", "invite", "king").out
-    place.run("key", "create", "--author", "king", "--name", "first")
-    assert [key["name"] for key in place.run("key", "list", "--author", "King", "--json").json()] == ["first"]
-    assert place.run("platform", "list", "--author", "king", "--json").json() == []
+        assert installation.run(*arguments).out == said, arguments
+    assert "/invite/" in installation.run("author", "invite", "king").out
+    installation.run("key", "create", "--author", "king", "--name", "first")
+    assert [key["name"] for key in installation.run("key", "list", "--author", "King", "--json").json()] == ["first"]
+    assert installation.run("platform", "list", "--author", "king", "--json").json() == []
     token = json.dumps({"access_token": "a", "refresh_token": "r", "expires_in": 3600})
     for nobody in (str(uuid.uuid4()), "ada", "a b", "", "x" * 101, "\u00e4da"):
         for arguments in (["author", "rename", nobody, "X"], ["author", "set-plan", nobody, "active"], ["author", "sign-out", nobody],
                           ["author", "set-login", nobody, "x"], ["author", "invite", nobody], ["author", "show", nobody],
                           ["key", "create", "--author", nobody, "--name", "x"], ["key", "list", "--author", nobody],
                           ["platform", "list", "--author", nobody]):
-            assert "no author has this id or sign-in name" in place.run(*arguments, status=1).err, arguments
-    place.run("secrets", "init", place.directory / "key")
-    place.configure({"secrets": {"key_file": str(place.directory / "key")}})
+            assert "no author has this id or sign-in name" in installation.run(*arguments, status=1).err, arguments
+    installation.run("secrets", "init", installation.directory / "key")
+    installation.configure({"secrets": {"key_file": str(installation.directory / "key")}})
     connect = ["platform", "connect", "--platform", "youtube", "--account", "UC1", "--author"]
-    assert "no author has this id or sign-in name" in place.run(*connect, "ada", stdin=token, status=1).err
-    place.run(*connect, "king", stdin=token)
-    assert [entry["author_id"] for entry in place.run("platform", "list", "--author", "king", "--json").json()] == [owner]
+    assert "no author has this id or sign-in name" in installation.run(*connect, "ada", stdin=token, status=1).err
+    installation.run(*connect, "king", stdin=token)
+    assert [entry["author_id"] for entry in installation.run("platform", "list", "--author", "king", "--json").json()] == [owner]
 
 
 # --- keys of which only the text is known ---
 
 
-def test_key_is_found_by_its_text_or_last_characters(place):
-    owner, other = place.add_author("Ada"), place.add_author("Bob")
-    keys = {name: place.create_key(who, name) for name, who in (("one", owner), ("two", other))}
-    place.run("key", "revoke", place.run("key", "list", "--author", other, "--json").json()[0]["id"])
-    found = place.run("key", "find", keys["one"], "--json").json()
+def test_key_is_found_by_its_text_or_last_characters(installation):
+    owner, other = installation.add_author("Ada"), installation.add_author("Bob")
+    keys = {name: installation.create_key(who, name) for name, who in (("one", owner), ("two", other))}
+    installation.run("key", "revoke", installation.run("key", "list", "--author", other, "--json").json()[0]["id"])
+    found = installation.run("key", "find", keys["one"], "--json").json()
     assert [(entry["name"], entry["author_id"], entry["author_name"], entry["revoked_at"]) for entry in found] == [("one", owner, "Ada", None)]
     assert all("key" not in entry for entry in found)
     for text, stdin in ((keys["two"][-4:], ""), ("…" + keys["two"][-7:], ""), ("-", f"Authorization: Bearer {keys['two']}\r\n"), (None, keys["two"])):
-        out = place.run("key", "find", *([text] if text else []), stdin=stdin).out
+        out = installation.run("key", "find", *([text] if text else []), stdin=stdin).out
         heading, line = out.splitlines()
         assert re.split("  +", heading) == ["ID", "KEY", "AUTHOR", "AUTHOR NAME", "LAST USED", "STATE", "NAME"]
         assert re.split("  +", line)[3:] == ["Bob", "never", "revoked", "two"]
-    assert "ends with these characters" in place.run("key", "find", "zzzz", status=1).err
-    with sqlite3.connect(place.database) as database:
+    assert "ends with these characters" in installation.run("key", "find", "zzzz", status=1).err
+    with sqlite3.connect(installation.database) as database:
         database.execute("DELETE FROM api_keys WHERE name = 'one'")
-    assert "has never contained this key" in place.run("key", "find", keys["one"], status=1).err
+    assert "has never contained this key" in installation.run("key", "find", keys["one"], status=1).err
     for short in ("abc", "ab_d", ""):
-        assert "at least its last 4 characters" in place.run("key", "find", short, status=2).err
+        assert "at least its last 4 characters" in installation.run("key", "find", short, status=2).err
 
 
-def test_leaked_keys_are_revoked(place):
-    owner = place.add_author("Ada")
-    keys = [place.create_key(owner, f"k{i}") for i in range(4)]
-    stranger = place.run("key", "create", "--author", owner, "--name", "x").out.strip()
+def test_leaked_keys_are_revoked(installation):
+    owner = installation.add_author("Ada")
+    keys = [installation.create_key(owner, f"k{i}") for i in range(4)]
+    stranger = installation.run("key", "create", "--author", owner, "--name", "x").out.strip()
     text = f"curl -H 'Authorization: Bearer {keys[0]}' …\nKEY={keys[1]};{keys[0]}\n"
-    done = place.run("key", "revoke", "--leaked", stdin=text)
-    ids = {entry["name"]: entry["id"] for entry in place.run("key", "list", "--author", owner, "--json").json()}
+    done = installation.run("key", "revoke", "--leaked", stdin=text)
+    ids = {entry["name"]: entry["id"] for entry in installation.run("key", "list", "--author", owner, "--json").json()}
     assert done.out.splitlines() == [f"Revoked key {ids['k0']} (k0) of Ada, author {owner}.", f"Revoked key {ids['k1']} (k1) of Ada, author {owner}.",
                                      f"Already revoked: key {ids['k0']} (k0) of Ada, author {owner}."]
-    assert place.run("key", "revoke", "--leaked", keys[2]).out == f"Revoked key {ids['k2']} (k2) of Ada, author {owner}.\n"
-    states = {entry["name"]: entry["revoked_at"] is not None for entry in place.run("key", "list", "--author", owner, "--json").json()}
+    assert installation.run("key", "revoke", "--leaked", keys[2]).out == f"Revoked key {ids['k2']} (k2) of Ada, author {owner}.\n"
+    states = {entry["name"]: entry["revoked_at"] is not None for entry in installation.run("key", "list", "--author", owner, "--json").json()}
     assert states == {"k0": True, "k1": True, "k2": True, "k3": False, "x": False}
     for nothing in ("", "service_live_", keys[3][:-1], keys[3][-4:]):
-        assert "no complete key was given" in place.run("key", "revoke", "--leaked", stdin=nothing, status=1).err
-    place.database.unlink()
-    place.run("migrate")
-    assert "1 key is not in this database" in place.run("key", "revoke", "--leaked", stdin=stranger, status=1).err
-    assert "KEY is missing" in place.run("key", "revoke", status=2).err
+        assert "no complete key was given" in installation.run("key", "revoke", "--leaked", stdin=nothing, status=1).err
+    installation.database.unlink()
+    installation.run("migrate")
+    assert "1 key is not in this database" in installation.run("key", "revoke", "--leaked", stdin=stranger, status=1).err
+    assert "KEY is missing" in installation.run("key", "revoke", status=2).err

@@ -238,11 +238,11 @@ def test_order_of_lines_does_not_matter(make_viewtally, clock):
     lines = WORLD + [reading("a", "2026-07-09T05:00:00Z", 20000), reading("a", "2026-07-09T04:00:00Z", 1500), book("Late", "Ada", created_at=POSTED)]
     shown = []
     for order in (lines, lines[::-1]):
-        place = World(make_viewtally(clock=clock))
-        place.instance.import_lines(order)
+        world = World(make_viewtally(clock=clock))
+        world.instance.import_lines(order)
         shown.append([{key: value for key, value in event.items() if key != "id"} for event in
-                      place.serve().client.get("/events", key=place.keys["Ada"]).json()["data"]])
-        place.instance.stop()
+                      world.serve().client.get("/events", key=world.keys["Ada"]).json()["data"]])
+        world.instance.stop()
     assert shown[0] == shown[1] and len(shown[0]) == 3
 
 

@@ -324,7 +324,7 @@ def test_second_signal_cuts_off_at_once(draining, number):
 
 
 def test_clients_above_max_connections_replace_idle_ones(owned, clock):
-    """A waiting client gets the place of a connection that has been idle for a second, before that times out."""
+    """A waiting client gets the slot of a connection that has been idle for a second, before that times out."""
     instance = owned({"server": {"max_connections": 3}, "admin": {"listen": "127.0.0.1:0"}}).start()
     request = f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {instance.key}\r\n\r\n".encode()
 

@@ -179,7 +179,7 @@ def test_slow_endpoint_delays_no_other(world):
     world.receiver.wait_for(3 * len(world.feed()), "/slow")
 
 
-def test_delivery_that_found_no_place_starts_when_another_ends(make_viewtally, receiver):
+def test_delivery_that_found_no_slot_starts_when_another_ends(make_viewtally, receiver):
     """With a tick of an hour, one scan finds all endpoints, and only completed deliveries can start others."""
     instance = make_viewtally(seams=True)
     idents = connect_authors(instance, receiver, 80)
