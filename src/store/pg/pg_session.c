@@ -111,12 +111,18 @@ static enum err drop(struct pg_session *s, int64_t deadline_ms)
     return s->is_out_of_memory ? ERR_NOMEM : ERR_IO;
 }
 
+void pg_session_prepare(struct pg_session *s, const char *name, const char *sql)
+{
+    if (!s->is_out_of_memory && !s->is_lost)
+        s->is_out_of_memory = !pg_connection_prepare(s->connection, name, sql);
+}
+
 void pg_session_add(struct pg_session *s, const char *name, const char *sql, const struct pg_params *params)
 {
-    if (s->is_out_of_memory || s->is_lost)
-        return;
-    s->is_out_of_memory = params->bytes.failed || (sql && !pg_connection_prepare(s->connection, name, sql)) ||
-                          !pg_connection_query(s->connection, name, params);
+    if (sql)
+        pg_session_prepare(s, name, sql);
+    if (!s->is_out_of_memory && !s->is_lost)
+        s->is_out_of_memory = params->bytes.failed || !pg_connection_query(s->connection, name, params);
 }
 
 enum err pg_session_run(struct pg_session *s, int64_t deadline_ms)
@@ -124,10 +130,9 @@ enum err pg_session_run(struct pg_session *s, int64_t deadline_ms)
     pg_result_free(s->result);
     s->result = NULL;
     s->has_error = s->is_synced = false;
-    if (s->is_out_of_memory || !pg_connection_sync(s->connection)) {
-        s->is_out_of_memory = true;
+    s->is_out_of_memory = !s->is_lost && (s->is_out_of_memory || !pg_connection_sync(s->connection));
+    if (s->is_lost || s->is_out_of_memory)
         return drop(s, deadline_ms);
-    }
     pg_connection_flush(s->connection);
     run_until(s, &s->is_synced, deadline_ms);
     if (!s->is_synced)

@@ -10,6 +10,10 @@
 
 #include "pg/pg_connection.h"
 
+/* Waits for the lock that every write transaction holds. Advisory locks belong to a database; the number has
+ * no meaning. */
+#define PG_SQL_LOCK "SELECT pg_advisory_xact_lock(7239)"
+
 enum { PG_SESSION_REASON_MAX = 600 };
 
 struct pg_session {
@@ -46,8 +50,10 @@ static inline bool pg_session_is_open(const struct pg_session *s)
     return s->connection != NULL;
 }
 
-/* Append a command to the batch. `sql` is prepared as `name` first, unless it is NULL. A statement whose name
- * is empty is not kept. */
+/* Each of these functions appends a command to the batch. They report a failure at pg_session_run().
+ * pg_session_add() prepares `sql` first, unless it is NULL. A statement whose name is empty is replaced by
+ * the next such statement. */
+void pg_session_prepare(struct pg_session *s, const char *name, const char *sql);
 void pg_session_add(struct pg_session *s, const char *name, const char *sql, const struct pg_params *params);
 
 /* Sends the batch and waits at most `deadline_ms`; 0 waits without a limit. Frees `result` of the batch

@@ -1,0 +1,145 @@
+/* Reads the catalog and the table meta. */
+#include "store/pg/pg_schema.h"
+
+#include "pg/pg_link.h"
+#include "store/pg/pg_migrations.h"
+
+#include <stdio.h>
+
+enum { SERVER_VERSION_MIN = 140000 };
+
+/* Without an existing schema in the search_path, current_schema() is NULL. */
+#define SQL_CATALOG                                                                                          \
+    "SELECT current_database()::text, coalesce(current_schema()::text, ''), current_user::text, "            \
+    "(SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "                        \
+    "WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT EXISTS "          \
+    "(SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid "                   \
+    "AND d.deptype = 'e')), "                                                                                \
+    "(SELECT count(*) = 2 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "                    \
+    "WHERE n.nspname = current_schema() AND c.relkind = 'r' AND c.relname IN ('meta', 'store')), "           \
+    "coalesce(has_schema_privilege(current_schema(), 'CREATE'), false), "                                    \
+    "current_setting('server_encoding') = 'UTF8', "                                                          \
+    "current_setting('synchronous_commit') <> 'off', "                                                       \
+    "current_setting('server_version_num')::bigint"
+#define SQL_VERSION                                                                                          \
+    "SELECT coalesce(max(value) FILTER (WHERE key = 'schema'), 0), "                                         \
+    "coalesce(max(value) FILTER (WHERE key = 'compatible_since'), 0), "                                      \
+    "(SELECT count(id) FROM store) FROM meta"
+
+/* Reads one row. Sets the error of a lost connection. */
+static enum err read_row(struct pg_session *session, const char *sql, struct error *error)
+{
+    struct pg_params none;
+    pg_params_init(&none);
+    pg_session_add(session, "", sql, &none);
+    enum err err = pg_session_run(session, PG_ANSWER_MS);
+    if (!pg_session_is_open(session))
+        return error_set(error, err, "PostgreSQL: %s", session->reason);
+    return err;
+}
+
+static void copy_name(struct pg_row *row, int column, char name[PG_NAME_MAX])
+{
+    const struct str s = pg_row_bytes(row, column);
+    (void)snprintf(name, PG_NAME_MAX, "%.*s", (int)s.len, s.p ? s.p : "");
+}
+
+static enum err read_catalog(struct pg_session *session, struct pg_schema *out, struct error *error)
+{
+    enum err err = read_row(session, SQL_CATALOG, error);
+    if (err)
+        return pg_session_is_open(session) ? error_set(error, err, "PostgreSQL: %s", session->error.text)
+                                           : err;
+    struct pg_row row = {.result = session->result};
+    copy_name(&row, 0, out->database);
+    copy_name(&row, 1, out->schema);
+    copy_name(&row, 2, out->role);
+    out->tables = pg_row_i64(&row, 3);
+    out->has_meta = pg_row_bool(&row, 4);
+    out->may_create = pg_row_bool(&row, 5);
+    out->is_utf8 = pg_row_bool(&row, 6);
+    out->is_synchronous = pg_row_bool(&row, 7);
+    out->server_version = pg_row_i64(&row, 8);
+    return row.bad ? error_set(error, ERR_IO, "PostgreSQL: unexpected reply of the server") : OK;
+}
+
+static enum err set_foreign(const struct pg_schema *is, struct error *error)
+{
+    return error_set(error, ERR_CORRUPT,
+                     "database %s: schema %s contains tables of another application; use an empty database, "
+                     "or an empty schema (options=-csearch_path%%3DNAME in the URL)",
+                     is->database, is->schema);
+}
+
+static enum err read_version(struct pg_session *session, struct pg_schema *out, struct error *error)
+{
+    enum err err = read_row(session, SQL_VERSION, error);
+    if (!pg_session_is_open(session))
+        return err;
+    if (err && strcmp(session->error.sqlstate, "42501") == 0)
+        return error_set(error, ERR_READONLY,
+                         "database %s: the role %s has no privileges on the tables (%s); see "
+                         "docs/postgresql.md",
+                         out->database, out->role, session->error.text);
+    /* A table with one of these names has other columns. */
+    if (err)
+        return strncmp(session->error.sqlstate, "42", 2) == 0
+                   ? set_foreign(out, error)
+                   : error_set(error, err, "PostgreSQL: %s", session->error.text);
+    struct pg_row row = {.result = session->result};
+    out->version = pg_row_i64(&row, 0);
+    out->compatible_since = pg_row_i64(&row, 1);
+    return row.bad || !out->version || pg_row_i64(&row, 2) != 1 ? set_foreign(out, error) : OK;
+}
+
+enum err pg_schema_read(struct pg_session *session, struct pg_schema *out, struct error *error)
+{
+    *out = (struct pg_schema){0};
+    enum err err = read_catalog(session, out, error);
+    if (err)
+        return err;
+    if (out->server_version < SERVER_VERSION_MIN)
+        return error_set(error, ERR_VERSION, "PostgreSQL %lld is too old; viewtally needs %d or newer",
+                         (long long)out->server_version / 10000, SERVER_VERSION_MIN / 10000);
+    if (!*out->schema)
+        return error_set(error, ERR_INVALID,
+                         "database %s: no schema of the search_path exists; create one, or set it with "
+                         "options=-csearch_path%%3DNAME in the URL",
+                         out->database);
+    if (!out->is_utf8)
+        return error_set(error, ERR_INVALID,
+                         "database %s does not have the encoding UTF8; create it with ENCODING 'UTF8' "
+                         "TEMPLATE template0",
+                         out->database);
+    if (out->tables == 0)
+        return OK;
+    return out->has_meta ? read_version(session, out, error) : set_foreign(out, error);
+}
+
+bool pg_schema_is_too_new(const struct pg_schema *is)
+{
+    return is->version > pg_migration_count &&
+           (is->compatible_since == 0 || is->compatible_since > pg_migration_count);
+}
+
+enum err pg_schema_set_newer(const struct pg_schema *is, struct error *error)
+{
+    return error_set(error, ERR_VERSION,
+                     "database %s has schema version %lld of a newer release, and this one can use at most "
+                     "version %d: install the newer release",
+                     is->database, (long long)is->version, pg_migration_count);
+}
+
+enum err pg_schema_check(const struct pg_schema *is, struct error *error)
+{
+    if (pg_schema_is_too_new(is))
+        return pg_schema_set_newer(is, error);
+    if (is->version == 0)
+        return error_set(error, ERR_VERSION, "database %s is empty: run `viewtally migrate`", is->database);
+    if (is->version < pg_migration_count)
+        return error_set(error, ERR_VERSION,
+                         "database %s has schema version %lld and this binary needs %d: run "
+                         "`viewtally migrate`",
+                         is->database, (long long)is->version, pg_migration_count);
+    return OK;
+}

@@ -1,0 +1,35 @@
+/* Recognizes a viewtally database in PostgreSQL. Its tables are in the first existing schema of the
+ * search_path. The row "schema" of the table meta is the number of the last applied migration. The row
+ * "compatible_since" is the oldest version whose programs can use the database; without it, that is the
+ * version itself. */
+#ifndef VT_STORE_PG_PG_SCHEMA_H
+#define VT_STORE_PG_PG_SCHEMA_H
+
+#include "store/pg/pg_session.h"
+
+enum { PG_NAME_MAX = 64 };
+
+struct pg_schema {
+    char database[PG_NAME_MAX], schema[PG_NAME_MAX], role[PG_NAME_MAX];
+    int64_t tables; /* in this schema, without those of extensions */
+    bool has_meta;  /* the tables meta and store exist */
+    bool may_create;
+    bool is_utf8;
+    bool is_synchronous;               /* a commit waits until it is on disk */
+    int64_t server_version;            /* for example 150004 */
+    int64_t version, compatible_since; /* 0: no tables */
+};
+
+/* Reads what identifies the database. Returns ERR_CORRUPT if it belongs to another application, and
+ * ERR_READONLY if the role lacks privileges. The session may be in a transaction, which an error aborts. */
+MUST_USE enum err pg_schema_read(struct pg_session *session, struct pg_schema *out, struct error *error);
+
+/* Returns true if the schema is newer than this program's and this program cannot use it. */
+bool pg_schema_is_too_new(const struct pg_schema *is);
+
+/* Checks that this program can use the database as it is. Returns ERR_VERSION if not. */
+MUST_USE enum err pg_schema_check(const struct pg_schema *is, struct error *error);
+/* Sets the error for a schema that is too new, and returns ERR_VERSION. */
+enum err pg_schema_set_newer(const struct pg_schema *is, struct error *error);
+
+#endif
