@@ -13,11 +13,13 @@ enum {
     PACKED_MAX_BYTES = 64 * 1024, /* per packed column; five posts with the longest texts take 12 KiB */
 };
 
+struct row_driver;
 struct store_engine;
 
 struct store {
     const struct store_engine *engine;
     struct sql *sql;
+    struct row_driver *driver; /* of the reads of the event loop (row_read.h); NULL: the engine never waits */
     uint8_t id[STORE_ID_LEN];
 
     /* The newest event id that the open write transaction has issued; 0: none. Read from the database in each
@@ -32,8 +34,8 @@ struct store {
     VEC(struct day_gain) days; /* gains of one video (stored_days.h) */
 };
 
-/* Each function of read.h calls store_read_begin() first and returns store_read_end(). Together they measure
- * the duration of the read and set its result. */
+/* Measure the duration of a read and set its result. store_read_end() returns NEXT_MORE. row_read.h calls
+ * both for its reads. */
 void store_read_begin(struct store_read *read);
 enum next store_read_end(struct store_read *read, enum err err);
 

@@ -36,6 +36,7 @@ struct sql_statement {
 
 /* The functions that an engine implements. Their contracts are those of the functions below. */
 struct sql_engine {
+    bool can_nest; /* another statement can be run while the rows of one are read, and costs no round trip */
     struct sql_statement *(*use)(struct sql *sql, enum query query);
     void (*bind_i64)(struct sql_statement *q, int i, int64_t v);
     void (*bind_null)(struct sql_statement *q, int i);

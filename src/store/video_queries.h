@@ -11,24 +11,33 @@
 #define SQL_BOOK_REF  "b.uuid, b.title"
 #define SQL_EVENT     "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.video_id"
 
+#define SQL_BOOK_OF_PAGE "(SELECT id FROM books WHERE uuid = ?6 AND author_id = ?1)"
 #define SQL_VIDEOS_PAGE(index, where)                                                                        \
     "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v INDEXED BY " index                                 \
     " LEFT JOIN books b ON b.id = v.book_id WHERE " where                                                    \
     " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4)"                                            \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
 
+/* A list that comes with a column of the author has one row without an element if it is empty. */
 #define SQL_STATS_SCAN(index, where)                                                                         \
-    "SELECT v.posted_at, v.uuid, v.id, v.first_reading_at, v.days, v.baseline, "                             \
-    "v.went_viral_at, v.title, v.book_id, v.views FROM videos v INDEXED BY " index " WHERE " where           \
-    " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3)"                                      \
-    " ORDER BY v.posted_at DESC, v.uuid DESC"
+    "SELECT v.posted_at, v.uuid, v.first_reading_at, v.days, v.baseline, v.went_viral_at, v.title, v.id, "   \
+    "v.views, a.rev, v.book_id FROM authors a LEFT JOIN videos v INDEXED BY " index " ON " where             \
+    " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3) WHERE a.id = ?1"                      \
+    " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
 
 /* LEFT JOIN also fixes the order of the loops. An event whose video is missing has NULLs, which
  * row_to_video_ref() rejects. */
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
-    "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", v.book_id, v.posts FROM events e "                             \
-    "LEFT JOIN videos v ON v.id = e.video_id "                                                               \
-    "WHERE e.author_id = ?1 AND e.id " compare " ?2 ORDER BY e.id " order
+    "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", v.posts, a.last_event_id, v.book_id FROM authors a "           \
+    "LEFT JOIN events e ON e.author_id = a.id AND e.id " compare " ?2 "                                      \
+    "LEFT JOIN videos v ON v.id = e.video_id WHERE a.id = ?1 ORDER BY e.id " order " LIMIT ?3"
+
+/* The filters and the order of a search are not part of the statement (read.h). */
+#define SQL_VIDEOS_SEARCH(columns, join)                                                                     \
+    "SELECT v.id, v.uuid, v.posted_at, v.book_id, v.went_viral_at, v.views, v.views_updated_at, v.posts, "   \
+    "v.days, v.baseline, v.title, (SELECT id FROM books WHERE uuid = ?3 AND author_id = ?1)" columns         \
+    " FROM videos v INDEXED BY videos_in_events " join "WHERE v.author_id = ?1 AND v.id > ?2 "               \
+    "ORDER BY v.id LIMIT ?4"
 
 /* The videos of an author have consecutive ids, no matter when they were inserted, so that a list of them
  * reads few pages of the database. Each author has room for 16 million videos. */
@@ -47,11 +56,9 @@
     /* books */                                                                                              \
     X(BOOK_BY_UUID, "SELECT " SQL_BOOK " FROM books b WHERE b.uuid = ?1")                                    \
     X(BOOK_REF, "SELECT " SQL_BOOK_REF " FROM books b WHERE b.id = ?1")                                      \
-    X(BOOK_OF_AUTHOR, "SELECT id FROM books WHERE uuid = ?1 AND author_id = ?2")                             \
-    X(BOOKS_PAGE, "SELECT " SQL_BOOK ", a.name FROM books b INDEXED BY books_by_author "                     \
-                  "CROSS JOIN authors a ON a.id = b.author_id "                                              \
-                  "WHERE b.author_id = ?1 AND (b.created_at, b.uuid) < (?2, ?3) "                            \
-                  "ORDER BY b.created_at DESC, b.uuid DESC LIMIT ?4")                                        \
+    X(BOOKS_PAGE, "SELECT " SQL_BOOK ", a.name, a.rev FROM authors a LEFT JOIN books b "                     \
+                  "INDEXED BY books_by_author ON b.author_id = a.id AND (b.created_at, b.uuid) < (?2, ?3) "  \
+                  "WHERE a.id = ?1 ORDER BY b.created_at DESC, b.uuid DESC LIMIT ?4")                        \
     X(BOOK_INSERT, "INSERT INTO books (uuid, author_id, title, subtitle, created_at) "                       \
                    "VALUES (?1, ?2, ?3, ?4, ?5)")                                                            \
     X(BOOK_UPDATE, "UPDATE books SET title = ?2, subtitle = ?3, created_at = ?4 WHERE id = ?1")              \
@@ -64,15 +71,15 @@
       "WHERE v.uuid = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                  \
     X(VIDEOS_PAGE, SQL_VIDEOS_PAGE("videos_by_author", "v.author_id = ?1"))                                  \
     X(VIDEOS_PAGE_VIRAL, SQL_VIDEOS_PAGE("videos_by_viral", "v.author_id = ?1 AND v.is_viral = ?6"))         \
-    X(VIDEOS_PAGE_BOOK, SQL_VIDEOS_PAGE("videos_by_book", "v.book_id = ?1"))                                 \
-    X(VIDEOS_PAGE_BOOK_VIRAL, SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = ?1 AND v.is_viral = ?6")) \
-    X(VIDEOS_SEARCH,                                                                                         \
-      "SELECT v.id, v.uuid, v.posted_at, v.book_id, v.went_viral_at, v.views, v.views_updated_at, v.posts, " \
-      "v.days, v.baseline, v.title FROM videos v INDEXED BY videos_in_events WHERE v.author_id = ?1 "        \
-      "AND v.id > ?2 ORDER BY v.id")                                                                         \
-    X(VIDEO_FOUND,                                                                                           \
-      "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM videos v LEFT JOIN books b ON b.id = v.book_id "          \
-      "WHERE v.id = ?1 AND v.author_id = ?2 AND v.posted_at IS NOT NULL")                                    \
+    X(VIDEOS_PAGE_BOOK, SQL_VIDEOS_PAGE("videos_by_book", "v.book_id = " SQL_BOOK_OF_PAGE))                  \
+    X(VIDEOS_PAGE_BOOK_VIRAL,                                                                                \
+      SQL_VIDEOS_PAGE("videos_by_book_viral", "v.book_id = " SQL_BOOK_OF_PAGE " AND v.is_viral = ?7"))       \
+    X(VIDEOS_SEARCH, SQL_VIDEOS_SEARCH("", ""))                                                              \
+    X(VIDEOS_SEARCH_TITLES,                                                                                  \
+      SQL_VIDEOS_SEARCH(", b.title", "LEFT JOIN books b ON b.id = v.book_id AND v.title IS NULL "))          \
+    X(VIDEOS_FOUND, /* in the order of the ids */                                                            \
+      "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM json_each(?1) f CROSS JOIN videos v ON v.id = f.value "   \
+      "LEFT JOIN books b ON b.id = v.book_id WHERE v.author_id = ?2 AND v.posted_at IS NOT NULL")            \
     X(VIDEO_INSERT, "INSERT INTO videos (id, uuid, author_id, book_id, posted_at, threshold, "               \
                     "author_median_views, compared_videos, title, thumbnail_url, posts, recent) "            \
                     "VALUES (" SQL_NEXT_VIDEO ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, x'')")             \
@@ -115,8 +122,8 @@
       "UPDATE author_daily SET gained = ?4 WHERE author_id = ?1 AND day = ?2 AND platform = ?3")             \
     X(AUTHOR_DAYS, "SELECT day, platform, gained FROM author_daily WHERE author_id = ?1 "                    \
                    "AND (day, platform) > (?2, ?3) AND day <= ?4 ORDER BY day, platform")                    \
-    X(STATS_SCAN, SQL_STATS_SCAN("videos_by_author", "v.author_id = ?1"))                                    \
-    X(STATS_SCAN_BOOK, SQL_STATS_SCAN("videos_by_book", "v.book_id = ?1"))                                   \
+    X(STATS_SCAN, SQL_STATS_SCAN("videos_by_author", "v.author_id = a.id"))                                  \
+    X(STATS_SCAN_BOOK, SQL_STATS_SCAN("videos_by_book", "v.book_id = ?5"))                                   \
     X(DAYS, "SELECT day, gained, gained_total FROM daily WHERE video_id = ?1 AND day BETWEEN ?2 AND ?3 "     \
             "ORDER BY day")                                                                                  \
                                                                                                              \

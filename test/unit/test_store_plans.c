@@ -42,6 +42,7 @@ static const struct {
     {QUERY_ERASE_OAUTH_CODES, "SCAN oauth_codes"},
     {QUERY_APPS, "SCAN p"},                                             /* the CLI's list of all apps */
     {QUERY_EVENT_COUNT, "SCAN e"},                                      /* bounded by its LIMIT */
+    {QUERY_VIDEOS_FOUND, "SCAN f VIRTUAL TABLE INDEX 1:"},              /* the array that is bound */
     {QUERY_PENDING, "SCAN videos USING COVERING INDEX videos_pending"}, /* all of a partial index */
     {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR GROUP BY"}, /* `platform status`, an operator's command */
     {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR ORDER BY"},
@@ -99,7 +100,8 @@ static void each_page_reads_one_index_range(void **state)
         enum query query;
         const char *plan;
     } pages[] = {
-        {QUERY_BOOKS_PAGE, "SEARCH b USING INDEX books_by_author (author_id=? AND (created_at,uuid)<(?,?))"},
+        {QUERY_BOOKS_PAGE,
+         "SEARCH b USING INDEX books_by_author (author_id=? AND (created_at,uuid)<(?,?)) LEFT-JOIN"},
         {QUERY_VIDEOS_PAGE,
          "SEARCH v USING INDEX videos_by_author (author_id=? AND posted_at>? AND (posted_at,uuid)<(?,?))"},
         {QUERY_VIDEOS_PAGE_VIRAL, "SEARCH v USING INDEX videos_by_viral (author_id=? AND is_viral=? AND "
@@ -109,11 +111,11 @@ static void each_page_reads_one_index_range(void **state)
         {QUERY_VIDEOS_PAGE_BOOK_VIRAL, "SEARCH v USING INDEX videos_by_book_viral (book_id=? AND is_viral=? "
                                        "AND posted_at>? AND (posted_at,uuid)<(?,?))"},
         {QUERY_STATS_SCAN,
-         "SEARCH v USING INDEX videos_by_author (author_id=? AND posted_at>? AND (posted_at,uuid)<(?,?))"},
+         "SEARCH v USING INDEX videos_by_author (author_id=? AND (posted_at,uuid)<(?,?)) LEFT-JOIN"},
         {QUERY_STATS_SCAN_BOOK,
-         "SEARCH v USING INDEX videos_by_book (book_id=? AND posted_at>? AND (posted_at,uuid)<(?,?))"},
-        {QUERY_EVENTS_ASCENDING, "SEARCH e USING PRIMARY KEY (author_id=? AND id>?)"},
-        {QUERY_EVENTS_DESCENDING, "SEARCH e USING PRIMARY KEY (author_id=? AND id<?)"},
+         "SEARCH v USING INDEX videos_by_book (book_id=? AND (posted_at,uuid)<(?,?)) LEFT-JOIN"},
+        {QUERY_EVENTS_ASCENDING, "SEARCH e USING PRIMARY KEY (author_id=? AND id>?) LEFT-JOIN"},
+        {QUERY_EVENTS_DESCENDING, "SEARCH e USING PRIMARY KEY (author_id=? AND id<?) LEFT-JOIN"},
         {QUERY_EVENT_ID_SHARED, "SEARCH o USING PRIMARY KEY (author_id=? AND id>? AND id<?)"},
         {QUERY_COMPARABLES, "SEARCH videos USING INDEX videos_comparable (author_id=? AND posted_at<?)"},
         {QUERY_AUTHOR_DAYS,
@@ -122,8 +124,12 @@ static void each_page_reads_one_index_range(void **state)
     };
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         sqlite3_stmt *q = explain("EXPLAIN QUERY PLAN", sql_queries[pages[i].query].text);
-        assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-        assert_string_equal((const char *)sqlite3_column_text(q, 3), pages[i].plan);
+        const char *plan;
+        do { /* the statement reads the author first if it has a column of the author */
+            assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+            plan = (const char *)sqlite3_column_text(q, 3);
+        } while (strcmp(plan, "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)") == 0);
+        assert_string_equal(plan, pages[i].plan);
         sqlite3_finalize(q);
     }
 }

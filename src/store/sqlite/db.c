@@ -200,11 +200,11 @@ static int64_t i64_or(struct sql_statement *q, int i, int64_t null_value)
 
 static struct str text(struct sql_statement *q, int i)
 {
-    /* As a blob: the bytes without conversion. The pointer is NULL for NULL and for an empty value. */
+    if (sqlite3_column_type(q->handle, i) == SQLITE_NULL)
+        return str_make(NULL, 0);
+    /* As a blob: the bytes without conversion. The pointer of an empty value is NULL. */
     const char *p = sqlite3_column_blob(q->handle, i);
-    if (p)
-        return str_make(p, (size_t)sqlite3_column_bytes(q->handle, i));
-    return str_make(sqlite3_column_type(q->handle, i) == SQLITE_NULL ? NULL : "", 0);
+    return str_make(p ? p : "", p ? (size_t)sqlite3_column_bytes(q->handle, i) : 0);
 }
 
 static int count_changes(struct sql *sql)
@@ -229,7 +229,8 @@ static enum err report_damage(struct sql *sql, const char *what)
     return ERR_CORRUPT;
 }
 
-static const struct sql_engine sqlite_sql = {.use = use,
+static const struct sql_engine sqlite_sql = {.can_nest = true,
+                                             .use = use,
                                              .bind_i64 = bind_i64,
                                              .bind_null = bind_null,
                                              .bind_text = bind_text,

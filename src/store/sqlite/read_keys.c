@@ -1,4 +1,4 @@
-/* Reads API keys, accounts and authors. */
+/* Resolves API keys and finds changes by the store's version. */
 #include "store/read.h"
 #include "store/rows.h"
 #include "store/sqlite/sqlite_store.h"
@@ -67,42 +67,4 @@ enum next sqlite_find_changes(struct store_read *read, struct list *waiting, str
     }
     read->err = OK;
     return NEXT_MORE;
-}
-
-enum next store_read_account(struct store_read *read, int64_t key_row, store_account_fn fn, void *ctx)
-{
-    store_read_begin(read);
-    struct sql *sql = read->store->sql;
-    struct sql_statement *q = sql_use(sql, QUERY_ACCOUNT);
-    struct author author;
-    struct api_key key;
-    sql_bind_i64(q, 1, key_row);
-    enum err err = sql_one(sql, q);
-    if (err)
-        return store_read_end(read, err);
-    if (row_to_author(q, 0, &author) && row_to_api_key(q, AUTHOR_COLUMNS, &key))
-        (void)fn(ctx, &author, &key);
-    else
-        err = sql_report_damage(sql, "account");
-    sql_reset(q);
-    return store_read_end(read, err);
-}
-
-enum next store_read_author(struct store_read *read, struct arena *arena, int64_t author_row,
-                            struct author *out)
-{
-    read->err = store_get_author(read->store, arena, author_row, out);
-    return NEXT_MORE;
-}
-
-enum err store_read_author_head(struct store *s, int64_t author_row, struct author_head *out)
-{
-    struct sql_statement *q = sql_use(s->sql, QUERY_AUTHOR_HEAD);
-    sql_bind_i64(q, 1, author_row);
-    enum err err = sql_one(s->sql, q);
-    if (err)
-        return err;
-    *out = (struct author_head){.rev = sql_i64(q, 0), .last_event_id = sql_i64(q, 1)};
-    sql_reset(q);
-    return OK;
 }

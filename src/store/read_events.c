@@ -1,15 +1,13 @@
 /* Reads an author's events by id. The filter by type is applied here, not in SQL, so that `scan_limit` bounds
  * the duration of a call even if few events have the type. */
-#include "store/sqlite/book_lookup.h"
-#include "store/handle.h"
+#include "store/book_lookup.h"
 #include "store/pack.h"
-#include "store/read.h"
+#include "store/row_read.h"
 #include "store/rows.h"
 #include "store/write.h"
 
 struct events_read {
-    struct sql *sql;
-    const struct events_query *query;
+    struct events_query query;
     store_event_fn fn;
     void *ctx;
     struct events_progress *progress;
@@ -18,6 +16,11 @@ struct events_read {
     bool stopped; /* the callback returned false */
 };
 
+static bool is_filtered(const struct events_query *query)
+{
+    return query->types || query->occurred_after != INT64_MIN;
+}
+
 static bool passes(const struct events_query *query, const struct event *event)
 {
     return (!query->types || query->types & (1u << event->type)) &&
@@ -25,18 +28,19 @@ static bool passes(const struct events_query *query, const struct event *event)
 }
 
 /* The columns after those of the event and its video. */
-enum { BOOK_COLUMN = EVENT_COLUMNS + VIDEO_REF_COLUMNS, POSTS_COLUMN };
+enum { POSTS_COLUMN = EVENT_COLUMNS + VIDEO_REF_COLUMNS, LAST_EVENT_COLUMN, BOOK_COLUMN };
 
 /* Passes the event of the current row, with its video and book, to the callback. */
-static enum err pass_event(struct events_read *r, struct sql_statement *q, const struct event *event)
+static enum err pass_event(struct store *s, struct sql_statement *q, struct events_read *r,
+                           const struct event *event)
 {
     struct video_ref video;
     struct post posts[PLATFORM_COUNT];
     if (!row_to_video_ref(q, EVENT_COLUMNS, &video) ||
         !unpack_posts(sql_text(q, POSTS_COLUMN), posts, &video.post_count))
-        return sql_report_damage(r->sql, "event");
+        return sql_report_damage(s->sql, "event");
     video.posts = posts;
-    enum err err = book_lookup_find(&r->book, r->sql, sql_i64_or(q, BOOK_COLUMN, 0));
+    enum err err = book_lookup_find(&r->book, s, q, BOOK_COLUMN);
     if (err)
         return err;
     r->passed++;
@@ -44,76 +48,73 @@ static enum err pass_event(struct events_read *r, struct sql_statement *q, const
     return OK;
 }
 
-static enum err read_event(struct events_read *r, struct sql_statement *q)
+static enum err read_event(struct store *s, struct sql_statement *q, struct events_read *r)
 {
     struct event event;
     if (!row_to_event(q, 0, &event))
-        return sql_report_damage(r->sql, "event");
-    event.author_row = r->query->author_row;
+        return sql_report_damage(s->sql, "event");
+    event.author_row = r->query.author_row;
     r->scanned++;
     r->progress->scanned_to = event.id;
-    return passes(r->query, &event) ? pass_event(r, q, &event) : OK;
+    return passes(&r->query, &event) ? pass_event(s, q, r, &event) : OK;
 }
 
-static enum err scan_events(struct events_read *r)
+/* If there are no events, there is one row without an event. */
+static bool on_event_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
-    const struct events_query *query = r->query;
-    struct sql_statement *q =
-        sql_use(r->sql, query->descending ? QUERY_EVENTS_DESCENDING : QUERY_EVENTS_ASCENDING);
-    enum err err = OK;
-    sql_bind_i64(q, 1, query->author_row);
-    sql_bind_i64(q, 2, query->bound);
-    while (sql_row(r->sql, q, &err)) {
-        r->progress->more = r->stopped || r->passed == query->limit || r->scanned == query->scan_limit;
-        if (!r->progress->more)
-            err = read_event(r, q);
-        if (r->progress->more || err) {
-            sql_reset(q);
-            break;
-        }
-    }
+    struct events_read *r = ctx;
+    r->progress->author_last_event_id = sql_i64(q, LAST_EVENT_COLUMN);
+    if (sql_i64_or(q, 0, INT64_MIN) == INT64_MIN)
+        return false;
+    r->progress->more = r->stopped || r->passed == r->query.limit || r->scanned == r->query.scan_limit;
+    if (r->progress->more)
+        return false;
+    *err = read_event(s, q, r);
+    return !*err;
+}
+
+static enum err end_events(struct store *s, void *ctx, enum err err)
+{
+    struct events_read *r = ctx;
+    (void)s;
+    book_lookup_end(&r->book);
     return err;
 }
 
-static enum err list_events(struct store *s, void *ctx)
-{
-    struct events_read *r = ctx;
-    struct author_head head;
-    enum err err = scan_events(r);
-    book_lookup_end(&r->book);
-    if (err)
-        return err;
-    err = store_read_author_head(s, r->query->author_row, &head);
-    if (err)
-        return err;
-    r->progress->author_last_event_id = head.last_event_id;
-    return OK;
-}
-
+/* Reads one row more than can be examined, to see whether more follow. */
 enum next store_list_events(struct store_read *read, const struct events_query *query, store_event_fn fn,
                             void *ctx, struct events_progress *progress)
 {
-    struct events_read r = {
-        .sql = read->store->sql, .query = query, .fn = fn, .ctx = ctx, .progress = progress};
+    static const struct row_reader reader = {.row = on_event_row, .end = end_events, .needs_row = true};
+    struct events_read r = {.query = *query, .fn = fn, .ctx = ctx, .progress = progress};
+    struct sql_statement *q =
+        row_read_use(read, query->descending ? QUERY_EVENTS_DESCENDING : QUERY_EVENTS_ASCENDING);
+    const bool scans = is_filtered(query) || query->scan_limit < query->limit;
+    sql_bind_i64(q, 1, query->author_row);
+    sql_bind_i64(q, 2, query->bound);
+    sql_bind_i64(q, 3, 1 + (scans ? query->scan_limit : query->limit));
     *progress = (struct events_progress){.scanned_to = query->bound};
-    store_read_begin(read);
-    return store_read_end(read, store_run_in_snapshot(read->store, list_events, &r));
+    return row_read_run(read, q, &reader, &r, sizeof r);
+}
+
+static bool on_count_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    int *const *count = ctx;
+    (void)s;
+    (void)err;
+    **count = (int)sql_i64(q, 0);
+    return false;
 }
 
 enum next store_count_events(struct store_read *read, int64_t author_row, int64_t after, int max, int *count)
 {
-    struct sql *sql = read->store->sql;
-    struct sql_statement *q = sql_use(sql, QUERY_EVENT_COUNT);
+    static const struct row_reader reader = {.row = on_count_row};
+    struct sql_statement *q = row_read_use(read, QUERY_EVENT_COUNT);
     sql_bind_i64(q, 1, author_row);
     sql_bind_i64(q, 2, after);
     sql_bind_i64(q, 3, max);
     *count = 0;
-    read->err = sql_one(sql, q);
-    if (!read->err) {
-        *count = (int)sql_i64(q, 0);
-        sql_reset(q);
-    }
-    return NEXT_MORE;
+    return row_read_run(read, q, &reader, &count, sizeof count);
 }
 
 /* ---- the whole feed, for commands ---- */

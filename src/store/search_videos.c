@@ -3,21 +3,36 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "store/handle.h"
-#include "store/read.h"
-#include "store/rows.h"
 #include "store/pack.h"
+#include "store/row_read.h"
+#include "store/rows.h"
 #include "store/stored_days.h"
 
 #include <stdlib.h>
 
-/* The columns of QUERY_VIDEOS_SEARCH. */
-enum { ROW, ID, POSTED_AT, BOOK_ROW, WENT_VIRAL_AT, VIEWS, UPDATED_AT, POSTS, DAYS, BASELINE, TITLE };
+/* The columns of SQL_VIDEOS_SEARCH. WANTED_BOOK is the row id of the book to which the search is limited.
+ * Only QUERY_VIDEOS_SEARCH_TITLES has BOOK_TITLE, which is set if the video has no title of its own. */
+enum {
+    ROW,
+    ID,
+    POSTED_AT,
+    BOOK_ROW,
+    WENT_VIRAL_AT,
+    VIEWS,
+    UPDATED_AT,
+    POSTS,
+    DAYS,
+    BASELINE,
+    TITLE,
+    WANTED_BOOK,
+    BOOK_TITLE
+};
 
 struct search_call {
     struct store *store;
     struct video_search *search;
-    int64_t book_row; /* 0: all books */
     struct unicode_folder folder;
+    int examined;
     size_t title_bytes; /* see TITLE_BYTES_PER_SEARCH_CALL */
 };
 
@@ -50,29 +65,14 @@ static enum err match_title(struct search_call *call, struct str title, bool *ma
     return err;
 }
 
-static enum err read_book_title(struct search_call *call, int64_t book_row, bool *matches)
-{
-    struct sql *sql = call->store->sql;
-    struct sql_statement *q = sql_use(sql, QUERY_BOOK_REF);
-    struct book_ref book;
-    sql_bind_i64(q, 1, book_row);
-    enum err err = sql_one(sql, q);
-    if (err)
-        return err == ERR_NOT_FOUND ? sql_report_damage(sql, "book of a video") : err;
-    if (row_to_book_ref(q, 0, &book))
-        err = match_title(call, book.title, matches);
-    else
-        err = sql_report_damage(sql, "book");
-    sql_reset(q);
-    return err;
-}
-
 /* Compares the title of the book. Caches the result, because many videos belong to the same book. */
-static enum err match_book(struct search_call *call, int64_t book_row, bool *matches)
+static enum err match_book(struct search_call *call, struct sql_statement *q, int64_t book_row, bool *matches)
 {
     struct book_match *known = &call->search->book_matches[(uint64_t)book_row % BOOK_MATCHES_KEPT];
+    const struct str title = sql_text(q, BOOK_TITLE);
     if (known->book_row != book_row) {
-        enum err err = read_book_title(call, book_row, &known->matches);
+        enum err err = title.p ? match_title(call, title, &known->matches)
+                               : sql_report_damage(call->store->sql, "book of a video");
         if (err)
             return err;
         known->book_row = book_row;
@@ -88,7 +88,7 @@ static enum err check_title(struct search_call *call, struct sql_statement *q, b
     if (!call->search->query->terms)
         return OK;
     if (!title.p && book_row)
-        return match_book(call, book_row, passes);
+        return match_book(call, q, book_row, passes);
     return match_title(call, title.p ? title : UNTITLED, passes);
 }
 
@@ -99,7 +99,7 @@ static bool passes_numbers(const struct search_call *call, struct sql_statement 
     const int64_t posted_at = sql_i64_or(q, POSTED_AT, TIME_NONE);
     if (posted_at == TIME_NONE || posted_at < query->posted_from || posted_at > query->posted_to)
         return false;
-    if (call->book_row && sql_i64_or(q, BOOK_ROW, 0) != call->book_row)
+    if (query->has_book && sql_i64_or(q, BOOK_ROW, 0) != sql_i64(q, WANTED_BOOK))
         return false;
     if (query->viral != VIRAL_ANY &&
         (sql_i64_or(q, WENT_VIRAL_AT, TIME_NONE) != TIME_NONE) != (query->viral == VIRAL_ONLY))
@@ -193,96 +193,48 @@ static enum err examine(struct search_call *call, struct sql_statement *q)
 
 /* ---- one call ---- */
 
-static enum err examine_some(struct search_call *call)
+/* Returns true if the call must not examine more videos. */
+static bool is_full(const struct search_call *call)
 {
-    struct sql *sql = call->store->sql;
-    struct sql_statement *q = sql_use(sql, QUERY_VIDEOS_SEARCH);
-    enum err err;
-    int examined = 0;
-    sql_bind_i64(q, 1, call->search->query->author_row);
-    sql_bind_i64(q, 2, call->search->examined_to);
-    while (sql_row(sql, q, &err)) {
-        err = examine(call, q);
-        if (err || ++examined == VIDEOS_PER_SEARCH_CALL || call->title_bytes >= TITLE_BYTES_PER_SEARCH_CALL) {
-            sql_reset(q);
-            return err;
-        }
-    }
-    call->search->done = !err;
-    return err;
+    return call->examined == VIDEOS_PER_SEARCH_CALL || call->title_bytes >= TITLE_BYTES_PER_SEARCH_CALL;
 }
 
-static enum err search(struct store *store, void *ctx)
+static bool on_searched_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
-    struct video_search *s = ctx;
-    struct search_call call = {.store = store, .search = s};
-    enum err err = OK;
-    unicode_folder_init(&call.folder);
-    if (s->query->has_book) {
-        struct sql_statement *q = sql_use(store->sql, QUERY_BOOK_OF_AUTHOR);
-        sql_bind_uuid(q, 1, &s->query->book_id);
-        sql_bind_i64(q, 2, s->query->author_row);
-        err = sql_one_i64(store->sql, q, &call.book_row);
-    }
-    if (!err)
-        err = examine_some(&call);
-    if (err == ERR_NOT_FOUND) { /* the book */
-        s->done = true;
-        err = OK;
-    }
-    unicode_folder_fini(&call.folder);
-    if (!err && s->done)
-        sort_and_cut(s);
+    struct search_call *call = ctx;
+    (void)s;
+    if (call->search->query->has_book && !sql_i64_or(q, WANTED_BOOK, 0))
+        return false; /* no such book */
+    *err = examine(call, q);
+    call->examined++;
+    return !*err && !is_full(call);
+}
+
+static enum err end_search(struct store *s, void *ctx, enum err err)
+{
+    struct search_call *call = ctx;
+    (void)s;
+    unicode_folder_fini(&call->folder);
+    call->search->done = !err && !is_full(call);
+    if (call->search->done)
+        sort_and_cut(call->search);
     return err;
 }
 
 enum next store_search_videos(struct store_read *read, struct video_search *s)
 {
+    static const struct row_reader reader = {.row = on_searched_row, .end = end_search};
+    struct search_call call = {.store = read->store, .search = s};
+    struct sql_statement *q =
+        row_read_use(read, s->query->terms ? QUERY_VIDEOS_SEARCH_TITLES : QUERY_VIDEOS_SEARCH);
     CHECK(!s->done && s->query->limit <= FOUND_VIDEOS_MAX);
-    store_read_begin(read);
-    return store_read_end(read, store_run_in_snapshot(read->store, search, s));
-}
-
-/* ---- the page ---- */
-
-struct found_read {
-    const struct video_search *search;
-    store_video_fn fn;
-    void *ctx;
-};
-
-static enum err list_found(struct store *store, void *ctx)
-{
-    const struct found_read *r = ctx;
-    struct sql *sql = store->sql;
-    bool more = true;
-    for (size_t i = 0; more && i < r->search->found_count; i++) {
-        struct video video;
-        struct book_ref book;
-        struct sql_statement *q = sql_use(sql, QUERY_VIDEO_FOUND);
-        sql_bind_i64(q, 1, r->search->found[i].row);
-        sql_bind_i64(q, 2, r->search->query->author_row);
-        enum err err = sql_one(sql, q);
-        if (err == ERR_NOT_FOUND)
-            continue;
-        if (err)
-            return err;
-        if (row_to_video(q, 0, &video) && row_to_book_ref(q, VIDEO_COLUMNS, &book))
-            more = r->fn(r->ctx, &video, &book);
-        else
-            err = sql_report_damage(sql, "video");
-        sql_reset(q);
-        if (err)
-            return err;
-    }
-    return OK;
-}
-
-enum next store_list_found_videos(struct store_read *read, const struct video_search *s, store_video_fn fn,
-                                  void *ctx)
-{
-    struct found_read r = {.search = s, .fn = fn, .ctx = ctx};
-    CHECK(s->done);
-    store_read_begin(read);
-    return store_read_end(read, store_run_in_snapshot(read->store, list_found, &r));
+    unicode_folder_init(&call.folder);
+    sql_bind_i64(q, 1, s->query->author_row);
+    sql_bind_i64(q, 2, s->examined_to);
+    if (s->query->has_book)
+        sql_bind_uuid(q, 3, &s->query->book_id);
+    else
+        sql_bind_null(q, 3);
+    sql_bind_i64(q, 4, VIDEOS_PER_SEARCH_CALL);
+    return row_read_run(read, q, &reader, &call, sizeof call);
 }

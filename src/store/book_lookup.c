@@ -1,5 +1,5 @@
 /* Looks up books by row id and caches the last one. */
-#include "store/sqlite/book_lookup.h"
+#include "store/book_lookup.h"
 
 #include "store/rows.h"
 
@@ -13,13 +13,16 @@ static enum err look_up(struct book_lookup *lookup, struct sql *sql)
     return row_to_book_ref(lookup->q, 0, &lookup->ref) ? OK : sql_report_damage(sql, "book");
 }
 
-enum err book_lookup_find(struct book_lookup *lookup, struct sql *sql, int64_t row)
+enum err book_lookup_find(struct book_lookup *lookup, struct store *s, struct sql_statement *q, int column)
 {
+    if (!q->engine->can_nest)
+        return row_to_book_ref(q, column + 1, &lookup->ref) ? OK : sql_report_damage(s->sql, "book");
+    const int64_t row = sql_i64_or(q, column, 0);
     if (row == lookup->row)
         return OK;
     book_lookup_end(lookup);
     lookup->row = row;
-    return row ? look_up(lookup, sql) : OK;
+    return row ? look_up(lookup, s->sql) : OK;
 }
 
 void book_lookup_end(struct book_lookup *lookup)

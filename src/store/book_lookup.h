@@ -1,0 +1,25 @@
+/* The books of consecutive rows. SQLite looks up a book with a second statement, and only if it differs from
+ * the previous row's book, which is faster than a join. The statements of an engine that cannot nest
+ * statements join the book. */
+#ifndef VT_STORE_BOOK_LOOKUP_H
+#define VT_STORE_BOOK_LOOKUP_H
+
+#include "store/handle.h"
+
+/* Zeroed: empty. */
+struct book_lookup {
+    int64_t row; /* of the book that was found last; 0: none */
+    struct sql_statement *q;
+    struct book_ref ref;
+};
+
+/* Sets lookup->ref to the book of the current row of `q`, or to an empty reference if the row has none. It is
+ * valid until the next call. Column `column` is the row id of the book; if the engine cannot nest statements,
+ * the columns of SQL_BOOK_REF follow it. */
+MUST_USE enum err book_lookup_find(struct book_lookup *lookup, struct store *s, struct sql_statement *q,
+                                   int column);
+
+/* Call after the last row. */
+void book_lookup_end(struct book_lookup *lookup);
+
+#endif
