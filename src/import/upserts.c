@@ -114,11 +114,12 @@ static enum err apply_author(struct upserts *e, const struct author_record *reco
 
 static enum err apply_book(struct upserts *e, const struct book_record *record, struct str *reason)
 {
-    struct book book = {.id = record->id.id, .subtitle = STR(""), .created_at = e->now};
-    enum err err = store_find_book(e->store, &e->arena, &record->id.id, &book);
+    struct book old = {.id = record->id.id, .subtitle = STR(""), .created_at = e->now};
+    enum err err = store_find_book(e->store, &e->arena, &record->id.id, &old);
     bool created = err == ERR_NOT_FOUND, changed;
     if (err && !created)
         return err;
+    struct book book = old;
     err = find_owner(e, &record->author_id, !created, &book.author_row, reason);
     if (err)
         return err;
@@ -130,7 +131,7 @@ static enum err apply_book(struct upserts *e, const struct book_record *record, 
     count(&e->counts[RECORD_BOOK], created, changed);
     if (!created && !changed)
         return OK;
-    err = created ? store_insert_book(e->store, &book) : store_update_book(e->store, &book);
+    err = created ? store_insert_book(e->store, &book) : store_update_book(e->store, &old, &book);
     return err ? err : touch_author(e, book.author_row);
 }
 
@@ -269,17 +270,6 @@ static enum err write_post_keys(struct upserts *e, struct video *old, const stru
     return err;
 }
 
-/* Returns true if a post was added or has another URL. Events show both. */
-static bool posts_of_events_changed(struct video *old, const struct video *video)
-{
-    for (size_t i = 0; i < video->post_count; i++) {
-        const struct post *post = &video->posts[i], *was = find_post(old, post->platform);
-        if (!was || !was->url.p != !post->url.p || !str_eq(was->url, post->url))
-            return true;
-    }
-    return false;
-}
-
 static enum err create_video(struct upserts *e, struct video *video)
 {
     enum err err = initial_comparison(e, video->author_row, &video->viral);
@@ -320,12 +310,10 @@ static enum err apply_video(struct upserts *e, const struct video_record *record
     count(&e->counts[RECORD_VIDEO], created, changed);
     if (!created && !changed)
         return OK;
-    err = created ? create_video(e, &video) : store_update_video(e->store, &video);
+    err = created ? create_video(e, &video) : store_update_video(e->store, &old, &video);
     if (err)
         return err;
     err = write_post_keys(e, &old, &video);
-    if (!err && !created && posts_of_events_changed(&old, &video))
-        err = store_touch_feed(e->store, video.author_row);
     return err ? err : touch_author(e, video.author_row);
 }
 

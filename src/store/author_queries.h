@@ -31,7 +31,8 @@
                     "WHERE id = ?1")                                                                         \
     X(AUTHOR_SET_LAST_EVENT_ID,                                                                              \
       "UPDATE authors SET last_event_id = ?2, feed_rev = feed_rev + 1 WHERE id = ?1")                        \
-    X(AUTHOR_TOUCH_FEED, "UPDATE authors SET feed_rev = feed_rev + 1 WHERE id = ?1")                         \
+    X(AUTHOR_ADJUST, "UPDATE authors SET books_count = books_count + ?2, videos_count = videos_count + ?3, " \
+                     "feed_rev = feed_rev + ?4 WHERE id = ?1")                                               \
                                                                                                              \
     /* API keys */                                                                                           \
     X(KEY_OWNER, "SELECT k.id, k.author_id, k.uuid, k.revoked_at, k.last_used_at, a.uuid, a.plan_active, "   \

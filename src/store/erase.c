@@ -158,14 +158,14 @@ static enum err delete_videos(struct store *s, int64_t author_row, struct erased
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Marks the video as unposted first, so that the triggers update the counters of its author and book. */
+/* Marks the video as unposted first, which updates the counters of its author and book. */
 enum err store_remove_video(struct store *s, const struct video *video)
 {
     struct erased_rows rows = {{0}};
     struct video unposted = *video;
     unposted.posted_at = TIME_NONE;
     unposted.book_row = 0;
-    enum err err = store_update_video(s, &unposted);
+    enum err err = store_update_video(s, video, &unposted);
     if (err)
         return err;
     struct sql_statement *q = sql_use(s->sql, QUERY_EVENTS_DELETE_VIDEO);
@@ -194,15 +194,17 @@ enum err store_count_book_videos(struct store *s, const struct book *book, int64
 
 enum err store_remove_book(struct store *s, const struct book *book)
 {
-    int64_t count = 0;
+    int64_t deleted = 0;
+    bool has_videos;
     struct sql_statement *q = sql_use(s->sql, QUERY_BOOK_DETACH_VIDEOS);
     sql_bind_i64(q, 1, book->author_row);
     sql_bind_i64(q, 2, book->row);
-    enum err err = sql_write(s->sql, q);
+    enum err err = sql_write_if(s->sql, q, &has_videos);
     if (!err)
-        err = delete_by_row(s, QUERY_BOOK_DELETE, book->row, &count);
+        err = delete_by_row(s, QUERY_BOOK_DELETE, book->row, &deleted);
     if (!err)
-        err = delete_by_row(s, QUERY_AUTHOR_LOST_BOOK, book->author_row, &count);
+        err = store_adjust_author(s, book->author_row,
+                                  (struct author_adjustment){.books = -1, .feed = has_videos});
     return err ? err : store_touch_author(s, book->author_row, TIME_NONE);
 }
 

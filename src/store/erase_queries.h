@@ -37,7 +37,6 @@
     X(BOOK_DETACH_VIDEOS,                                                                                    \
       "UPDATE videos INDEXED BY videos_in_events SET book_id = NULL WHERE author_id = ?1 AND book_id = ?2")  \
     X(BOOK_DELETE, "DELETE FROM books WHERE id = ?1")                                                        \
-    X(AUTHOR_LOST_BOOK, "UPDATE authors SET books_count = books_count - 1 WHERE id = ?1")                    \
     X(RESERVE_AUTHOR_ROW, "INSERT INTO meta (key, value) VALUES ('last_erased_author', ?1) "                 \
                           "ON CONFLICT (key) DO UPDATE SET value = " SQL_LARGER_VALUE "")                    \
     X(RESERVE_KEY_ROWS, "INSERT INTO meta (key, value) SELECT 'last_erased_key', max(id) FROM api_keys "     \

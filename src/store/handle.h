@@ -44,6 +44,14 @@ enum next store_read_end(struct store_read *read, enum err err);
 typedef enum err snapshot_work(struct store *s, void *ctx);
 MUST_USE enum err store_run_in_snapshot(struct store *s, snapshot_work *work, void *ctx);
 
+/* An adjustment of the columns of an author that depend on the rows of the author's books and videos. */
+struct author_adjustment {
+    int books, videos; /* added to books_count and videos_count */
+    bool feed;         /* increments feed_rev: a page of /events could show the change */
+};
+/* Adjusts the author. Runs no statement if nothing changes. */
+MUST_USE enum err store_adjust_author(struct store *s, int64_t author_row, struct author_adjustment by);
+
 /* An author's revision and newest event id. */
 struct author_head {
     int64_t rev, last_event_id;

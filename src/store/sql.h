@@ -105,8 +105,8 @@ MUST_USE enum err sql_run(struct sql *sql, struct sql_statement *q);
 
 /* Like sql_run(), for a statement that writes. CHECKs that a transaction is open. */
 MUST_USE enum err sql_write(struct sql *sql, struct sql_statement *q);
-/* Like sql_write(). `*changes` receives the number of rows that the statement itself, without its triggers,
- * changed. */
+/* Like sql_write(). `*changes` receives the number of rows that the statement itself changed, without the
+ * actions of foreign keys. */
 MUST_USE enum err sql_write_count(struct sql *sql, struct sql_statement *q, int *changes);
 /* Like sql_write(). `*changed` receives whether the statement changed a row. */
 MUST_USE enum err sql_write_if(struct sql *sql, struct sql_statement *q, bool *changed);

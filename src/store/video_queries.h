@@ -62,6 +62,7 @@
     X(BOOK_INSERT, "INSERT INTO books (uuid, author_id, title, subtitle, created_at) "                       \
                    "VALUES (?1, ?2, ?3, ?4, ?5)")                                                            \
     X(BOOK_UPDATE, "UPDATE books SET title = ?2, subtitle = ?3, created_at = ?4 WHERE id = ?1")              \
+    X(BOOK_ADD_POSTED, "UPDATE books SET videos_posted = videos_posted + ?2 WHERE id = ?1")                  \
                                                                                                              \
     /* videos */                                                                                             \
     X(VIDEO_BY_UUID, "SELECT " SQL_VIDEO " FROM videos v WHERE v.uuid = ?1")                                 \

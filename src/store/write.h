@@ -39,9 +39,6 @@ MUST_USE enum err store_list_authors(struct store *s, store_author_fn fn, void *
 /* Increments the author's revision. Sets views_refreshed_at to `refreshed_at`, unless `refreshed_at` is
  * TIME_NONE or the stored time is newer. One call per author and transaction is enough. */
 MUST_USE enum err store_touch_author(struct store *s, int64_t author_row, int64_t refreshed_at);
-/* Increments the author's feed_rev. Call it after changing the platform or the URL of a post, which events
- * show. All other changes that events show increment feed_rev by themselves (schema/006_feed.sql). */
-MUST_USE enum err store_touch_feed(struct store *s, int64_t author_row);
 
 /* --- API keys --- */
 
@@ -69,9 +66,11 @@ MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row, int64_t a
 
 /* Finds a book by id. */
 MUST_USE enum err store_find_book(struct store *s, struct arena *a, const struct uuid *id, struct book *out);
-MUST_USE enum err store_insert_book(struct store *s, struct book *book); /* sets book->row */
-/* Writes the book's title, subtitle and created_at. */
-MUST_USE enum err store_update_book(struct store *s, const struct book *book);
+/* Inserts a book, sets book->row, and counts the book for its author. */
+MUST_USE enum err store_insert_book(struct store *s, struct book *book);
+/* Writes the book's title, subtitle and created_at. Increments the author's feed_rev if the title changes.
+ * `old` is the stored book. */
+MUST_USE enum err store_update_book(struct store *s, const struct book *old, const struct book *book);
 
 /* --- videos --- */
 
@@ -80,11 +79,14 @@ MUST_USE enum err store_find_video(struct store *s, struct arena *a, const struc
                                    struct video *out);
 /* Reads a video by row. */
 MUST_USE enum err store_get_video(struct store *s, struct arena *a, int64_t video_row, struct video *out);
-/* Inserts a video with its posts, and sets video->row and video->days. Does not assign the platforms' post
- * ids to the video: call store_put_post_key() for each post. */
+/* Inserts a video with its posts, and sets video->row and video->days. Counts the video, if it is posted, for
+ * its author and book. Does not assign the platforms' post ids to the video: call store_put_post_key() for
+ * each post. */
 MUST_USE enum err store_insert_video(struct store *s, struct video *video);
-/* Writes the members that an import line can change: book, posted_at, title, thumbnail_url, posts. */
-MUST_USE enum err store_update_video(struct store *s, const struct video *video);
+/* Writes the members that an import line can change: book, posted_at, title, thumbnail_url, posts. Updates
+ * the numbers of posted videos of the author and the books. Increments the author's feed_rev if a page of
+ * /events could show the change. `old` is the stored video. */
+MUST_USE enum err store_update_video(struct store *s, const struct video *old, const struct video *video);
 /* Writes the members that a step can change: views, baseline, first_reading_at, updated_at, threshold,
  * baseline_pending, posts, milestones, days. With `went_viral` also writes went_viral_at and
  * views_when_viral. `video` must come from a find, get, insert or save of the same transaction. */

@@ -98,10 +98,15 @@ enum err store_touch_author(struct store *s, int64_t author_row, int64_t refresh
     return sql_update(s->sql, q);
 }
 
-enum err store_touch_feed(struct store *s, int64_t author_row)
+enum err store_adjust_author(struct store *s, int64_t author_row, struct author_adjustment by)
 {
-    struct sql_statement *q = sql_use(s->sql, QUERY_AUTHOR_TOUCH_FEED);
+    if (!by.books && !by.videos && !by.feed)
+        return OK;
+    struct sql_statement *q = sql_use(s->sql, QUERY_AUTHOR_ADJUST);
     sql_bind_i64(q, 1, author_row);
+    sql_bind_i64(q, 2, by.books);
+    sql_bind_i64(q, 3, by.videos);
+    sql_bind_i64(q, 4, by.feed);
     return sql_update(s->sql, q);
 }
 
@@ -285,15 +290,19 @@ enum err store_insert_book(struct store *s, struct book *book)
     sql_bind_text(q, 3, book->title);
     sql_bind_text(q, 4, book->subtitle.p ? book->subtitle : STR(""));
     sql_bind_i64(q, 5, book->created_at);
-    return sql_insert(s->sql, q, &book->row);
+    enum err err = sql_insert(s->sql, q, &book->row);
+    return err ? err : store_adjust_author(s, book->author_row, (struct author_adjustment){.books = 1});
 }
 
-enum err store_update_book(struct store *s, const struct book *book)
+enum err store_update_book(struct store *s, const struct book *old, const struct book *book)
 {
     struct sql_statement *q = sql_use(s->sql, QUERY_BOOK_UPDATE);
     sql_bind_i64(q, 1, book->row);
     sql_bind_text(q, 2, book->title);
     sql_bind_text(q, 3, book->subtitle.p ? book->subtitle : STR(""));
     sql_bind_i64(q, 4, book->created_at);
-    return sql_update(s->sql, q);
+    enum err err = sql_update(s->sql, q);
+    const bool is_renamed = !str_eq(old->title, book->title);
+    return err ? err
+               : store_adjust_author(s, book->author_row, (struct author_adjustment){.feed = is_renamed});
 }

@@ -83,6 +83,68 @@ enum err store_list_pending_videos(struct store *s, struct pending_video *out, s
     return err;
 }
 
+/* --- what depends on a video --- */
+
+static bool is_posted(const struct video *video)
+{
+    return video->posted_at != TIME_NONE;
+}
+
+/* NULL and an empty text differ. */
+static bool is_same_text(struct str a, struct str b)
+{
+    return !a.p == !b.p && str_eq(a, b);
+}
+
+static bool have_same_links(const struct video *a, const struct video *b)
+{
+    if (a->post_count != b->post_count)
+        return false;
+    for (size_t i = 0; i < a->post_count; i++)
+        if (a->posts[i].platform != b->posts[i].platform || !is_same_text(a->posts[i].url, b->posts[i].url))
+            return false;
+    return true;
+}
+
+/* Returns true if an event shows both videos in the same way. */
+static bool look_the_same_in_events(const struct video *a, const struct video *b)
+{
+    return is_same_text(a->title, b->title) && is_same_text(a->thumbnail_url, b->thumbnail_url) &&
+           a->posted_at == b->posted_at && a->book_row == b->book_row && have_same_links(a, b);
+}
+
+/* Adds `videos` to the number of posted videos of a book. A video without a book has book_row 0. */
+static enum err add_to_book(struct store *s, int64_t book_row, int videos)
+{
+    if (!book_row || !videos)
+        return OK;
+    struct sql_statement *q = sql_use(s->sql, QUERY_BOOK_ADD_POSTED);
+    sql_bind_i64(q, 1, book_row);
+    sql_bind_i64(q, 2, videos);
+    return sql_update(s->sql, q);
+}
+
+static enum err count_new_video(struct store *s, const struct video *video)
+{
+    const int count = is_posted(video);
+    enum err err = store_adjust_author(s, video->author_row, (struct author_adjustment){.videos = count});
+    return err ? err : add_to_book(s, video->book_row, count);
+}
+
+static enum err count_changed_video(struct store *s, const struct video *old, const struct video *video)
+{
+    const int before = is_posted(old), after = is_posted(video);
+    const struct author_adjustment adjustment = {.videos = after - before,
+                                                 .feed = !look_the_same_in_events(old, video)};
+    enum err err = store_adjust_author(s, video->author_row, adjustment);
+    if (err)
+        return err;
+    if (old->book_row == video->book_row)
+        return add_to_book(s, video->book_row, after - before);
+    err = add_to_book(s, old->book_row, -before);
+    return err ? err : add_to_book(s, video->book_row, after);
+}
+
 /* --- writing --- */
 
 static enum err pack_post_column(struct store *s, const struct video *video)
@@ -130,10 +192,10 @@ enum err store_insert_video(struct store *s, struct video *video)
     if (err)
         return err;
     video->days = STR("");
-    return OK;
+    return count_new_video(s, video);
 }
 
-enum err store_update_video(struct store *s, const struct video *video)
+enum err store_update_video(struct store *s, const struct video *old, const struct video *video)
 {
     enum err err = pack_post_column(s, video);
     if (err)
@@ -145,7 +207,8 @@ enum err store_update_video(struct store *s, const struct video *video)
     sql_bind_text(q, 4, video->title);
     sql_bind_text(q, 5, video->thumbnail_url);
     bind_buf(q, 6, &s->packed_posts);
-    return sql_update(s->sql, q);
+    err = sql_update(s->sql, q);
+    return err ? err : count_changed_video(s, old, video);
 }
 
 /* Uses a separate statement, and only if a value changes, because these columns are indexed. */

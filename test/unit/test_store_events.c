@@ -3,6 +3,7 @@
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
+#include "store/erase.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,8 @@ static struct temp_db t;
 static struct author author, other;
 static struct book book;
 static struct video video, plain;
+static struct book stored_book; /* `book` and `video` as stored; tests change the others */
+static struct video stored_video;
 static struct event events[EVENTS]; /* of `author`, ascending */
 static int event_count;
 
@@ -31,6 +34,8 @@ static int set_up(void **state)
     book = add_book(&t, &author, 1, TEST_DAY);
     struct video foreign = add_video(&t, &other, 0, 9, TEST_DAY);
     video = add_video(&t, &author, book.row, 1, TEST_DAY);
+    stored_book = book;
+    stored_video = video;
     plain = add_video(&t, &author, 0, 2, TEST_DAY + 5);
     for (int i = 0; event_count < EVENTS; i++) {
         bool viral = i % 50 == 7;
@@ -376,9 +381,11 @@ static int64_t growth(void)
 static void update(void)
 {
     test_begin(&t);
-    assert_int_equal(store_update_video(t.w, &video), OK);
-    assert_int_equal(store_update_book(t.w, &book), OK);
+    assert_int_equal(store_update_video(t.w, &stored_video, &video), OK);
+    assert_int_equal(store_update_book(t.w, &stored_book, &book), OK);
     test_commit(&t);
+    stored_video = video;
+    stored_book = book;
 }
 
 static void feed_revision_changes_with_every_visible_change(void **state)
@@ -394,7 +401,7 @@ static void feed_revision_changes_with_every_visible_change(void **state)
     video.title = STR("another");
     update();
     assert_int_equal(growth(), 1);
-    video.title.p = NULL;
+    video.title = str_make(NULL, 0);
     update();
     assert_int_equal(growth(), 1);
     video.thumbnail_url = STR("https://example.com/a.jpg");
@@ -410,6 +417,18 @@ static void feed_revision_changes_with_every_visible_change(void **state)
     update();
     assert_int_equal(growth(), 1);
     video.book_row = 0;
+    update();
+    assert_int_equal(growth(), 1);
+    video.posts[0].url = STR("https://example.com/elsewhere");
+    update();
+    assert_int_equal(growth(), 1);
+    video.posts[0].url = str_make(NULL, 0);
+    update();
+    assert_int_equal(growth(), 1);
+    video.posts[0].platform = PLATFORM_TIKTOK;
+    update();
+    assert_int_equal(growth(), 1);
+    video.posts[video.post_count++] = (struct post){.platform = PLATFORM_PINTEREST, .post_id = STR("second")};
     update();
     assert_int_equal(growth(), 1);
     book.title = STR("Renamed");
@@ -435,7 +454,8 @@ static void feed_revision_ignores_invisible_changes(void **state)
     update(); /* no change */
     book.subtitle = STR("A subtitle");
     book.created_at++;
-    video.posts[0].url = STR("https://example.com/elsewhere");
+    video.posts[0].post_id = STR("another id");
+    video.posts[0].counts[COUNT_VIEWS] = 700;
     update();
     test_begin(&t);
     add_reading(&t, &plain, TEST_DAY + HOUR_MS, 500);
@@ -446,6 +466,30 @@ static void feed_revision_ignores_invisible_changes(void **state)
     (void)add_book(&t, &author, 2, TEST_DAY);
     test_commit(&t);
     assert_int_equal(growth(), 0);
+}
+
+static void removals_change_the_feed_revision(void **state)
+{
+    (void)state;
+    test_begin(&t);
+    (void)add_key(&t, &author, 1);
+    (void)add_key(&t, &other, 2);
+    const struct book unused = add_book(&t, &author, 2, TEST_DAY);
+    test_commit(&t);
+    (void)growth();
+
+    test_begin(&t);
+    assert_int_equal(store_remove_book(t.w, &unused), OK);
+    test_commit(&t);
+    assert_int_equal(growth(), 0);
+    test_begin(&t);
+    assert_int_equal(store_remove_book(t.w, &book), OK);
+    test_commit(&t);
+    assert_int_equal(growth(), 1);
+    test_begin(&t);
+    assert_int_equal(store_remove_video(t.w, &plain), OK);
+    test_commit(&t);
+    assert_true(growth() > 0);
 }
 
 int main(void)
@@ -464,6 +508,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ids_increase_when_the_clock_is_set_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(feed_revision_changes_with_every_visible_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(feed_revision_ignores_invisible_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(removals_change_the_feed_revision, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

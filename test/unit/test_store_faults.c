@@ -374,18 +374,17 @@ static void one_damaged_video_fails_the_whole_page(void **state)
 static void commit_rolls_back_if_it_cannot_save_event_ids(void **state)
 {
     (void)state;
-    sqlite3 *db;
+    sqlite3 *db = sqlite_db_of(t.w)->handle;
     add_stepped_video(&t);
-    assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
     assert_int_equal(
-        sqlite3_exec(db, "CREATE TRIGGER no BEFORE UPDATE ON meta BEGIN SELECT RAISE(ABORT, 'no'); END", NULL,
-                     NULL, NULL),
+        sqlite3_exec(db,
+                     "CREATE TEMP TRIGGER no BEFORE UPDATE ON main.meta BEGIN SELECT RAISE(ABORT, 'no'); END",
+                     NULL, NULL, NULL),
         SQLITE_OK);
     assert_int_equal(write_step(t.w, 2), ERR_INVALID);
     assert_false(sql_in_transaction(t.w->sql));
     assert_int_equal(whole_views(t.path), 1);
-    assert_int_equal(sqlite3_exec(db, "DROP TRIGGER no", NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    assert_int_equal(sqlite3_exec(db, "DROP TRIGGER temp.no", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(write_step(t.w, 2), OK); /* recompiles the statements */
     assert_int_equal(whole_views(t.path), 2);
 }

@@ -64,8 +64,9 @@ static void long_titles_end_a_call_of_a_search(void **state)
     struct author author = add_author(&t, 1);
     for (uint64_t n = 0; n < VIDEOS; n++) {
         struct video video = add_video(&t, &author, 0, n, TEST_DAY);
+        const struct video old = video;
         video.title = str_make(title, sizeof title);
-        assert_int_equal(store_update_video(t.w, &video), OK);
+        assert_int_equal(store_update_video(t.w, &old, &video), OK);
     }
     test_commit(&t);
     struct store_read read = temp_db_read(&t);

@@ -1,7 +1,8 @@
-/* Functions of write transactions, the errors they return, and the counters that triggers maintain. */
+/* Functions of write transactions, the errors they return, and the counters that they maintain. */
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
+#include "store/erase.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,10 +167,11 @@ static void finds_and_updates_books(void **state)
     (void)state;
     struct author author = add_author(&t, 1);
     struct book b = add_book(&t, &author, 1, TEST_DAY), found;
+    const struct book old = b;
     b.title = STR("Other");
     b.subtitle = STR("Sub");
     b.created_at = TEST_DAY - 1;
-    assert_int_equal(store_update_book(t.w, &b), OK);
+    assert_int_equal(store_update_book(t.w, &old, &b), OK);
     assert_int_equal(store_find_book(t.w, &t.arena, &b.id, &found), OK);
     assert_true(str_eq(found.title, b.title));
     assert_true(str_eq(found.subtitle, b.subtitle));
@@ -177,7 +179,7 @@ static void finds_and_updates_books(void **state)
     assert_int_equal(found.author_row, author.row);
     assert_int_equal(store_insert_book(t.w, &b), ERR_EXISTS);
     b.row = 99;
-    assert_int_equal(store_update_book(t.w, &b), ERR_NOT_FOUND);
+    assert_int_equal(store_update_book(t.w, &old, &b), ERR_NOT_FOUND);
     assert_int_equal(store_find_book(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
 }
 
@@ -189,13 +191,14 @@ static void finds_and_updates_videos(void **state)
     struct author author = add_author(&t, 1);
     struct book book = add_book(&t, &author, 1, TEST_DAY);
     struct video v = add_video(&t, &author, 0, 1, TIME_NONE), found;
+    const struct video old = v;
     v.book_row = book.row;
     v.title = str_make(NULL, 0);
     v.thumbnail_url = STR("https://example.org/t.jpg");
     v.posted_at = TEST_DAY;
     v.post_count = 1;
     v.posts[0] = (struct post){.platform = PLATFORM_FACEBOOK, .post_id = STR("f"), .posted_at = TEST_DAY};
-    assert_int_equal(store_update_video(t.w, &v), OK);
+    assert_int_equal(store_update_video(t.w, &old, &v), OK);
     assert_int_equal(store_find_video(t.w, &t.arena, &v.id, &found), OK);
     assert_null(found.title.p);
     assert_true(str_eq(found.thumbnail_url, v.thumbnail_url));
@@ -210,7 +213,7 @@ static void finds_and_updates_videos(void **state)
     assert_int_equal(found.row, v.row);
     assert_int_equal(store_insert_video(t.w, &v), ERR_EXISTS);
     v.row = 99;
-    assert_int_equal(store_update_video(t.w, &v), ERR_NOT_FOUND);
+    assert_int_equal(store_update_video(t.w, &old, &v), ERR_NOT_FOUND);
     assert_int_equal(store_save_counts(t.w, &v, false), ERR_NOT_FOUND);
     assert_int_equal(store_get_video(t.w, &t.arena, 99, &found), ERR_NOT_FOUND);
     assert_int_equal(store_find_video(t.w, &t.arena, &author.id, &found), ERR_NOT_FOUND);
@@ -413,20 +416,17 @@ static void random_changes(void)
     for (int i = 0; i < 500; i++) {
         int n = rand_r(&seed) % 30, book = n % 2 + rand_r(&seed) % 2 * 2;
         struct video *v = &videos[n];
+        const struct video old = *v;
         if (rand_r(&seed) % 2)
             v->book_row = rand_r(&seed) % 3 ? books[book].row : 0;
         if (rand_r(&seed) % 2)
             v->posted_at = rand_r(&seed) % 3 ? TEST_DAY + i : TIME_NONE;
-        assert_int_equal(store_update_video(t.w, v), OK);
+        assert_int_equal(store_update_video(t.w, &old, v), OK);
     }
 }
 
-static void triggers_maintain_the_counters(void **state)
+static void assert_counters_are_exact(void)
 {
-    (void)state;
-    random_changes();
-    test_commit(&t);
-    assert_int_equal(query_i64("SELECT sum(videos_posted) > 0 FROM books"), 1);
     assert_int_equal(
         query_i64("SELECT count(*) FROM books b WHERE videos_posted <> (SELECT count(*) FROM videos v "
                   "WHERE v.book_id = b.id AND v.posted_at IS NOT NULL)"),
@@ -438,6 +438,33 @@ static void triggers_maintain_the_counters(void **state)
     assert_int_equal(query_i64("SELECT count(*) FROM authors a WHERE books_count <> "
                                "(SELECT count(*) FROM books b WHERE b.author_id = a.id)"),
                      0);
+}
+
+static void removals_update_the_counters(void **state)
+{
+    (void)state;
+    struct author author = add_author(&t, 1);
+    struct book kept = add_book(&t, &author, 1, TEST_DAY), removed = add_book(&t, &author, 2, TEST_DAY);
+    for (uint64_t n = 0; n < 8; n++) {
+        const struct video video =
+            add_video(&t, &author, n % 2 ? kept.row : removed.row, n, n % 3 ? TEST_DAY : TIME_NONE);
+        if (n < 4)
+            assert_int_equal(store_remove_video(t.w, &video), OK);
+    }
+    assert_int_equal(store_remove_book(t.w, &removed), OK);
+    test_commit(&t);
+    assert_int_equal(query_i64("SELECT books_count * 100 + videos_count FROM authors"), 103);
+    assert_int_equal(query_i64("SELECT videos_posted FROM books"), 2);
+    assert_counters_are_exact();
+}
+
+static void changes_update_the_counters(void **state)
+{
+    (void)state;
+    random_changes();
+    test_commit(&t);
+    assert_int_equal(query_i64("SELECT sum(videos_posted) > 0 FROM books"), 1);
+    assert_counters_are_exact();
     assert_int_equal(query_i64("SELECT (SELECT integrity_check FROM pragma_integrity_check) = 'ok'"), 1);
     assert_int_equal(query_i64("SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
@@ -473,7 +500,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(comparables_are_the_newest_videos_with_a_reading, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lists_videos_with_a_pending_baseline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gains_of_a_day_add_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(triggers_maintain_the_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(changes_update_the_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(removals_update_the_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rollback_leaves_no_rows, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

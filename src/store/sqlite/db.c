@@ -261,6 +261,9 @@ enum err db_open(struct db *db, const char *path)
     /* Switch off features that our statements do not need and a damaged or malicious file might use. */
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    /* The triggers of the schema are for the previous release, which may use the same file. Our statements
+     * maintain the same columns themselves. Actions of foreign keys are not triggers. */
+    CHECK(sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL) == SQLITE_OK);
     (void)sqlite3_trace_v2(db->handle, SQLITE_TRACE_PROFILE, on_statement_end, NULL);
     /* Without this, binding a value recompiles a statement that uses a partial index. */
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_QPSG, 1, NULL);

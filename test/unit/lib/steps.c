@@ -121,11 +121,12 @@ void put_post(struct video *v, enum platform platform, int64_t posted_at)
                      .posted_at = posted_at,
                      .updated_at = TIME_NONE,
                      .counts = {COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE, COUNT_NONE}};
+    const struct video old = *v;
     size_t i = v->post_count++;
     for (; i > 0 && v->posts[i - 1].platform > platform; i--)
         v->posts[i] = v->posts[i - 1];
     v->posts[i] = p;
-    assert_int_equal(store_update_video(db.w, v), OK);
+    assert_int_equal(store_update_video(db.w, &old, v), OK);
     assert_int_equal(store_put_post_key(db.w, platform, p.post_id, v->row), OK);
 }
 
