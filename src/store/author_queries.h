@@ -15,15 +15,21 @@
     "1 + max(coalesce((SELECT max(id) FROM " table "), 0), "                                                 \
     "coalesce((SELECT value FROM meta WHERE key = '" erased "'), 0))"
 
+/* `id` and `value` are the column id and its value, each with a comma, or empty. */
+#define SQL_AUTHOR_INSERT(id, value)                                                                         \
+    "INSERT INTO authors (" id "uuid, name, plan_active, created_at) VALUES (" value "?1, ?2, ?3, ?4)"
+#define SQL_KEY_INSERT(id, value)                                                                            \
+    "INSERT INTO api_keys (" id                                                                              \
+    "uuid, author_id, hash, name, suffix, created_at, app_id, last_used_at, revoked_at) VALUES (" value      \
+    "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+
 #define STORE_AUTHOR_QUERIES(X)                                                                              \
     /* authors */                                                                                            \
     X(AUTHOR_BY_UUID, "SELECT " SQL_AUTHOR " FROM authors a WHERE a.uuid = ?1")                              \
     X(AUTHOR_BY_ROW, "SELECT " SQL_AUTHOR " FROM authors a WHERE a.id = ?1")                                 \
     X(AUTHORS, "SELECT " SQL_AUTHOR " FROM authors a ORDER BY a.created_at, a.uuid")                         \
     X(AUTHOR_HEAD, "SELECT rev, last_event_id FROM authors WHERE id = ?1")                                   \
-    X(AUTHOR_INSERT,                                                                                         \
-      "INSERT INTO authors (id, uuid, name, plan_active, created_at) VALUES (" SQL_UNUSED_ROW(               \
-          "authors", "last_erased_author") ", ?1, ?2, ?3, ?4)")                                              \
+    X(AUTHOR_INSERT, SQL_AUTHOR_INSERT("id, ", SQL_UNUSED_ROW("authors", "last_erased_author") ", "))        \
     X(AUTHOR_UPDATE, "UPDATE authors SET name = ?2, plan_active = ?3, rev = rev + 1 WHERE id = ?1")          \
     X(AUTHOR_PLAN, "SELECT plan_active FROM authors WHERE id = ?1")                                          \
     X(AUTHOR_TOUCH, "UPDATE authors SET rev = rev + 1, views_refreshed_at = "                                \
@@ -43,10 +49,7 @@
     X(KEY_BY_UUID, "SELECT " SQL_KEY " FROM api_keys k WHERE k.uuid = ?1")                                   \
     X(KEYS, "SELECT " SQL_KEY " FROM api_keys k WHERE k.author_id = ?1 ORDER BY k.created_at, k.id")         \
     X(KEY_BY_HASH, "SELECT " SQL_KEY " FROM api_keys k WHERE k.hash = ?1")                                   \
-    X(KEY_INSERT,                                                                                            \
-      "INSERT INTO api_keys (id, uuid, author_id, hash, name, suffix, created_at, app_id, last_used_at, "    \
-      "revoked_at) VALUES (" SQL_UNUSED_ROW("api_keys",                                                      \
-                                            "last_erased_key") ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")      \
+    X(KEY_INSERT, SQL_KEY_INSERT("id, ", SQL_UNUSED_ROW("api_keys", "last_erased_key") ", "))                \
     X(KEY_BY_ROW, "SELECT " SQL_KEY " FROM api_keys k WHERE k.id = ?1")                                      \
     X(KEY_REVOKE, "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1")                 \
     X(KEY_SET_FIRST_USED, "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND last_used_at IS NULL")    \

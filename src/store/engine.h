@@ -28,6 +28,9 @@ struct store_engine {
                              struct key_owner *owner);
     enum next (*find_changes)(struct store_read *read, struct list *waiting, struct list *changed);
 
+    /* The schema has the table `daily` and the column videos.recent, which the previous release reads. */
+    bool has_daily;
+
     enum err (*prepare_erasure)(struct store *s);
 
     /* NULL if the store has no log that this process must checkpoint: store_checkpoint() then does nothing,

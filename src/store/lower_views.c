@@ -3,11 +3,13 @@
 
 #include "base/check.h"
 #include "store/author_days.h"
-#include "store/handle.h"
+#include "store/engine.h"
 #include "store/stored_days.h"
 
 static enum err put_day(struct store *s, int64_t video_row, const struct day_gain *day)
 {
+    if (!s->engine->has_daily)
+        return OK;
     struct sql_statement *q = sql_use(s->sql, day->gained ? QUERY_DAY_SET : QUERY_DAY_DELETE);
     sql_bind_i64(q, 1, video_row);
     sql_bind_i64(q, 2, day->date);

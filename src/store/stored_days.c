@@ -2,6 +2,7 @@
 #include "store/stored_days.h"
 
 #include "store/day_pack.h"
+#include "store/engine.h"
 #include "store/rows.h"
 
 /* --- the table `daily` --- */
@@ -9,8 +10,10 @@
 static enum err read_table(struct store *s, int64_t video_row, int32_t from, int32_t to,
                            int64_t *total_before)
 {
-    struct sql_statement *q = sql_use(s->sql, QUERY_DAYS);
     enum err err;
+    if (!s->engine->has_daily)
+        return sql_report_damage(s->sql, "days of a video");
+    struct sql_statement *q = sql_use(s->sql, QUERY_DAYS);
     sql_bind_i64(q, 1, video_row);
     sql_bind_i64(q, 2, INT32_MIN);
     sql_bind_i64(q, 3, to);

@@ -46,11 +46,19 @@
     "<< 24) + 16777214 "                                                                                     \
     "ORDER BY id DESC LIMIT 1), CAST(?2 AS bigint) << 24)"
 
+/* `recent` and `value` are the column that only the previous release reads and its value, or empty. */
+#define SQL_VIDEO_INSERT(recent, value)                                                                      \
+    "INSERT INTO videos (id, uuid, author_id, book_id, posted_at, threshold, author_median_views, "          \
+    "compared_videos, title, thumbnail_url, posts" recent ") VALUES (" SQL_NEXT_VIDEO                        \
+    ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10" value ")"
+
 /* Writes no indexed column, so that a reading changes one row and no index. */
 #define SQL_SAVE_COUNTS(more)                                                                                \
     "UPDATE videos SET views = ?2, baseline = ?3, views_updated_at = ?4, threshold = ?5, "                   \
-    "author_median_views = ?6, compared_videos = ?7, posts = ?8, milestones = ?9, recent = ?10, days = "     \
-    "?11" more " WHERE id = ?1"
+    "author_median_views = ?6, compared_videos = ?7, posts = ?8, milestones = ?9, days = ?10" more           \
+    " WHERE id = ?1"
+#define SQL_SAVE_VIRAL  ", went_viral_at = ?11, views_when_viral = ?12"
+#define SQL_SAVE_RECENT ", recent = ?13"
 
 #define STORE_VIDEO_QUERIES(X)                                                                               \
     /* books */                                                                                              \
@@ -81,13 +89,11 @@
     X(VIDEOS_FOUND, /* in the order of the ids */                                                            \
       "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM json_each(?1) f CROSS JOIN videos v ON v.id = f.value "   \
       "LEFT JOIN books b ON b.id = v.book_id WHERE v.author_id = ?2 AND v.posted_at IS NOT NULL")            \
-    X(VIDEO_INSERT, "INSERT INTO videos (id, uuid, author_id, book_id, posted_at, threshold, "               \
-                    "author_median_views, compared_videos, title, thumbnail_url, posts, recent) "            \
-                    "VALUES (" SQL_NEXT_VIDEO ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, x'')")             \
+    X(VIDEO_INSERT, SQL_VIDEO_INSERT(", recent", ", x''"))                                                   \
     X(VIDEO_UPDATE, "UPDATE videos SET book_id = ?2, posted_at = ?3, title = ?4, thumbnail_url = ?5, "       \
                     "posts = ?6 WHERE id = ?1")                                                              \
-    X(SAVE_COUNTS, SQL_SAVE_COUNTS(""))                                                                      \
-    X(SAVE_COUNTS_VIRAL, SQL_SAVE_COUNTS(", went_viral_at = ?12, views_when_viral = ?13"))                   \
+    X(SAVE_COUNTS, SQL_SAVE_COUNTS(SQL_SAVE_RECENT))                                                         \
+    X(SAVE_COUNTS_VIRAL, SQL_SAVE_COUNTS(SQL_SAVE_VIRAL SQL_SAVE_RECENT))                                    \
     X(SAVE_FIRST_READING,                                                                                    \
       "UPDATE videos SET first_reading_at = ?2, baseline_pending = ?3 "                                      \
       "WHERE id = ?1 AND (first_reading_at IS DISTINCT FROM ?2 OR baseline_pending <> ?3)")                  \

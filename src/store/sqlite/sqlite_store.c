@@ -163,6 +163,7 @@ const struct store_engine store_sqlite_engine = {
     .has_changed = has_changed,
     .resolve_key = sqlite_resolve_key,
     .find_changes = sqlite_find_changes,
+    .has_daily = true,
     .prepare_erasure = prepare_erasure,
     .checkpoint = checkpoint,
     .get_log_state = get_log_state,
