@@ -62,8 +62,9 @@ def test_api_shows_the_corrected_numbers(world):
         assert data(client, "/events") == events
         row, = data(client, "/stats?start_date=2026-07-01&end_date=2026-07-04")
         assert [(day["views"], day["views_total"]) for day in row["days"]] == [(0, 500), (1000, 1500), (0, 1500), (0, 1500)]
-    entry = world.run("audit", "--author", uid("Ann"), "--limit", "1", "--json").json()[0]
-    assert entry["action"] == "reading.corrected" and entry["subject"] == uid("v")
+    # The first use of the key is recorded at some time after the request, so it may be the newest entry.
+    entry, = [e for e in world.run("audit", "--author", uid("Ann"), "--json").json() if e["action"] == "reading.corrected"]
+    assert entry["subject"] == uid("v")
     assert "kept: milestones 10000; viral mark at 23800 views; 2 events" in entry["details"]
 
 

@@ -223,7 +223,8 @@ def test_removed_video_disappears_from_every_response(world):
         rows = data(client, "/stats?start_date=2026-07-01&end_date=2026-07-01")
         assert [row["video"]["title"] for row in rows] == ["Ann two"]
     check_sums(world)
-    assert world.run("audit", "--author", uid("Ann"), "--limit", "1", "--json").json()[0]["action"] == "video.removed"
+    actions = [entry["action"] for entry in world.run("audit", "--author", uid("Ann"), "--json").json()]
+    assert actions.count("video.removed") == 1      # not always the newest: the first use of the key is recorded later
     assert sql(world, "PRAGMA foreign_key_check") == []
 
 
