@@ -17,7 +17,7 @@ import stage_scene as scene
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCREENSHOTS = ROOT / "build/screenshots"
-WALK_SECONDS = 60
+WALK_SECONDS = 240
 
 
 class Browser:

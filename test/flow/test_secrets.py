@@ -67,12 +67,12 @@ def credential_of(viewtally, tmp_path):
 def test_server_reads_the_key_file_from_a_credential(viewtally, tmp_path):
     path, environment = credential_of(viewtally, tmp_path)
     path.unlink()                                       # the service cannot read it
-    assert "does not exist" in viewtally.run("serve", status=2, timeout=20).err
+    assert "does not exist" in viewtally.run("serve", status=2, timeout=60).err
     viewtally.start(env=environment)
     viewtally.stop()
     assert "1 account," in viewtally.run("secrets", "check", env=environment).out
     for unused in ({"CREDENTIALS_DIRECTORY": ""}, {"CREDENTIALS_DIRECTORY": str(tmp_path)}):
-        assert "does not exist" in viewtally.run("serve", status=2, timeout=20, env=unused).err
+        assert "does not exist" in viewtally.run("serve", status=2, timeout=60, env=unused).err
 
 
 def test_keys_are_not_rotated_while_a_server_uses_a_credential(viewtally, tmp_path):
@@ -85,7 +85,7 @@ def test_keys_are_not_rotated_while_a_server_uses_a_credential(viewtally, tmp_pa
     viewtally.stop()
     viewtally.run("secrets", "rotate")
     assert path.read_bytes() != before
-    assert "is not in the key file" in viewtally.run("serve", status=2, timeout=20, env=environment).err
+    assert "is not in the key file" in viewtally.run("serve", status=2, timeout=60, env=environment).err
 
 
 def test_without_accounts_no_key_file_is_needed(viewtally):
@@ -119,7 +119,7 @@ def test_server_and_refresh_do_not_start_if_tokens_cannot_be_decrypted(viewtally
     viewtally.run("refresh")
     spoil(path)
     for words in (["serve"], ["refresh"]):
-        said = viewtally.run(*words, status=2, timeout=20).err
+        said = viewtally.run(*words, status=2, timeout=60).err
         assert says in said and str(path) in said, said
     assert says in viewtally.run("secrets", "check", status=1 if "cannot decrypt" in says else 2).err
 
@@ -129,7 +129,7 @@ def test_server_and_refresh_do_not_start_without_the_key_file_of_tokens(viewtall
     secrets.connect(viewtally, viewtally.add_author())
     viewtally.configure({"secrets": {"key_file": ""}})
     for words in (["serve"], ["secrets", "check"]):
-        assert "key_file is not set: set it to the key file that sealed them" in viewtally.run(*words, status=2, timeout=20).err
+        assert "key_file is not set: set it to the key file that sealed them" in viewtally.run(*words, status=2, timeout=60).err
 
 
 def test_keys_can_be_rotated_while_the_server_runs(viewtally):
@@ -183,4 +183,4 @@ def test_tokens_in_a_backup_cannot_be_decrypted_without_the_key(viewtally, tmp_p
     assert b"SECRET" not in copy.read_bytes()
     other = Viewtally(tmp_path / "other")
     copy.rename(other.directory / "viewtally.db")
-    assert "is not set" in other.run("serve", status=2, timeout=20).err
+    assert "is not set" in other.run("serve", status=2, timeout=60).err

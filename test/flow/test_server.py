@@ -40,7 +40,7 @@ def status_at(address, key, path="/account"):
 
 def fails(instance, status, *words):
     """`serve` exits with this status, prints the reason in one line, and has not announced a listener."""
-    finished = instance.run("serve", "--create", status=status, timeout=30)
+    finished = instance.run("serve", "--create", status=status, timeout=60)
     assert finished.out == "" and all(word in finished.err for word in words), finished
     assert len([line for line in finished.err.splitlines() if not re.match(r"\d{4}-.* info ", line)]) == 1, finished
     return finished
@@ -86,7 +86,7 @@ def test_server_prints_one_line_per_listener(owned, short_path):
     address = lines[0].split()[2].decode()
     assert [status_at(address, instance.key, path) for path in ("/account", "/nowhere")] == [200, 404]
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert (out, process.returncode) == (b"", 0) and b"stopped" in err
 
 
@@ -377,7 +377,7 @@ def test_server_survives_a_closed_log_pipe(owned):
     process.stdout.close()
     assert [status_at(address, instance.key) for _ in range(3)] == [200] * 3
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
 
 
 def process_state(pid):

@@ -32,7 +32,7 @@ class Manager:
         self.address = address
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(address.replace("@", "\0", 1) if address.startswith("@") else address)
-        self.socket.settimeout(20)
+        self.socket.settimeout(60)
 
     def receive(self):
         return self.socket.recv(4096).decode().split("\n")
@@ -81,7 +81,7 @@ def address_of(sock):
 
 def stop(process):
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     return out, err
 
@@ -123,7 +123,7 @@ def test_event_loop_notifies_the_watchdog(make_viewtally, short_path):
         except BlockingIOError:
             break
     instance.signal(signal.SIGCONT)
-    manager.socket.settimeout(20)
+    manager.socket.settimeout(60)
     manager.receive_until("WATCHDOG=1")
     instance.stop()
 
@@ -202,14 +202,14 @@ def test_sockets_of_another_process_are_ignored(make_viewtally):
 ])
 def test_malformed_passed_sockets_are_rejected(make_viewtally, names, extra, message):
     process = start_with_sockets(make_viewtally(), [listening(), listening()], names, extra)
-    err = process.communicate(timeout=30)[1]
+    err = process.communicate(timeout=60)[1]
     assert process.returncode == 2 and message in err, err
 
 
 def test_passed_socket_of_another_kind_is_rejected(make_viewtally):
     for sock in (socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket()):
         process = start_with_sockets(make_viewtally(), [sock])
-        err = process.communicate(timeout=30)[1]
+        err = process.communicate(timeout=60)[1]
         assert process.returncode == 2 and "the socket unit needs ListenStream= and Accept=no" in err, err
 
 

@@ -8,7 +8,7 @@ import threading
 from . import wait
 from .postgres import SCHEMA
 
-SECONDS = 20
+SECONDS = 60
 # What the statements of the driver need.
 TABLES = SCHEMA + """
 CREATE TABLE notes (id bigint PRIMARY KEY);

@@ -21,8 +21,8 @@ from .clock import FakeClock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SANITIZER_REPORT = re.compile(r"(Address|Leak|Thread|Memory|UndefinedBehavior)Sanitizer|runtime error:")
-START_SECONDS = 30
-STOP_SECONDS = 30
+START_SECONDS = 60
+STOP_SECONDS = 60
 COMMAND_SECONDS = 300
 
 

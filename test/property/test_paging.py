@@ -127,7 +127,7 @@ def test_videos_added_while_reading_pages_repeat_and_lose_none(server):
                 check_partition(read_all_pages(client, {}, rng), before, set(library.videos))
                 passes += 1
         finally:
-            status = importer.wait(timeout=60)
+            status = importer.wait(timeout=300)
         assert status == 0, importer.output.read_text()
         assert {video_id for _, video_id in read_all_pages(client, {}, rng)} == set(library.videos)
 
