@@ -10,23 +10,29 @@ import subprocess
 
 from . import wait
 
-STOP_SECONDS = 20
+STOP_SECONDS = 60
 PORT_TRIES = 5
 
 
 FIXED_PORTS = range(10_000, 32_000)      # below the ephemeral range, from which the kernel assigns ports to clients
+_reservations = []
 
 
 def free_port():
-    """Returns a free port outside the ephemeral range, so that it stays free while its server restarts."""
+    """Returns a free port outside the ephemeral range, so that it stays free while its server restarts. No other test process gets the
+    same port while this one runs: each port has an abstract Unix socket, which is the reservation."""
     while True:
         port = random.choice(FIXED_PORTS)
-        with socket.socket() as sock:
-            try:
+        reservation = socket.socket(socket.AF_UNIX)
+        try:
+            reservation.bind(f"\0viewtally-test-port-{port}")
+            with socket.socket() as sock:
                 sock.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
+        except OSError:
+            reservation.close()
+            continue
+        _reservations.append(reservation)
+        return port
 
 
 class Service:
@@ -144,7 +150,7 @@ class Redis(Service):
                 return self._read(stream)
 
     def _connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def _read(self, stream):
         line = stream.readline()
@@ -194,7 +200,7 @@ class TlsRedis(Redis):
 
     def _connect(self):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.settimeout(10)
+        sock.settimeout(60)
         sock.connect(self.socket_path)
         return sock
 
