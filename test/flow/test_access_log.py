@@ -54,7 +54,7 @@ def test_each_request_has_one_log_line(logged):
     assert b" 431 " in logged.exchange(b"GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: early\r\nX: " + b"x" * 20000 + b"\r\n\r\n")
     lines = wait_for_lines(logged.path, 6)
     assert list(lines[0]) == ["time", "request_id", "trace_id", "parent_id", "method", "route", "status", "bytes", "ms", "key_id", "author_id", "client", "limiter", "complete"]
-    assert all(0 <= line.pop("ms") < 5000 for line in lines)
+    assert all(0 <= line.pop("ms") < 60_000 for line in lines)
     known = {"time": NOW, "key_id": logged.key_id, "author_id": logged.author, "client": "127.0.0.1", "limiter": "off", "complete": True,
              "trace_id": None, "parent_id": None}
     unknown = {**known, "key_id": None, "author_id": None, "limiter": None}
@@ -188,8 +188,8 @@ def test_full_pipe_drops_lines_without_blocking(make_viewtally, clock, tmp_path)
                     assert client.get("/account", headers=long_id).status == 200
                 return scrape(instance).get("viewtally_access_log_lines_dropped_total")
 
-            wait.until(dropped, "lines to be dropped", 60)
-            assert "cannot write the access log" in instance.log
+            wait.until(dropped, "lines to be dropped")
+            wait.until(lambda: "cannot write the access log" in instance.log, "the warning")
             metrics = scrape(instance)
             before = metrics.get("viewtally_access_log_lines_total")
             data = b""
@@ -202,8 +202,8 @@ def test_full_pipe_drops_lines_without_blocking(make_viewtally, clock, tmp_path)
                     pass
                 return data.count(b"\n") >= before
 
-            wait.until(drained, "the pipe to be drained", 30)
-            assert "the access log can be written again" in instance.log
+            wait.until(drained, "the pipe to be drained")
+            wait.until(lambda: "the access log can be written again" in instance.log, "the message")
             assert all(json.loads(line)["request_id"] == "x" * 128 for line in data.splitlines())
     finally:
         os.close(reader)
@@ -259,7 +259,7 @@ def test_reload_applies_minute_and_rules_of_the_refresh(viewtally, clock, tmp_pa
     key = viewtally.create_key(uid("Ada"))
     with viewtally, viewtally.client(key) as client:
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total") == 1, "the run at the start")
-        assert scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 55 * 60
+        wait.until(lambda: scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 55 * 60, "the next run")
         viewtally.configure({"refresh": {"minute": "20"}, "viral": {"min_views": "500"}})
         reload(viewtally, "configuration reloaded, 2 values changed")
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_next_timestamp_seconds") == 1783684800 + 20 * 60, "the new minute")

@@ -11,6 +11,7 @@ from lib import wait
 from lib.accounts import DAY_MS, KEY, PASSWORD, accept, connect_app, is_signed_in, make_key, rows, start_with_author
 from lib.client import connect
 from lib.clock import FakeClock
+from lib.metrics import scrape
 from lib.pages import Browser, invite, sign_in, sign_up
 
 
@@ -447,6 +448,8 @@ def test_request_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
     responses = []
     thread = threading.Thread(target=lambda: responses.append(browser.send(page, "/keys", {"name": "x"}, follow=False)))
     thread.start()
+    # Before that, an idle connection or an unread request would time out.
+    wait.until(lambda: scrape(viewtally).get("viewtally_http_requests_in_flight") == 1, "the request to wait for the write")
 
     def advance():
         clock.advance(30_000)

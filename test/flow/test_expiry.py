@@ -6,6 +6,7 @@ import pytest
 
 from lib import oauth, wait
 from lib.clock import FakeClock, to_ms
+from lib.metrics import scrape
 from lib.oauth import Grant, error_of, rows
 from lib.pages import Browser, invite, session_cookie
 
@@ -25,6 +26,7 @@ def world(viewtally):
     viewtally.app = oauth.add_app(viewtally)
     viewtally.start()
     wait.until(lambda: floor(viewtally) == NOON, "the first observation")
+    wait.until(lambda: completed_writes(viewtally) == 1, "the server to adopt it")
     return viewtally
 
 
@@ -37,9 +39,15 @@ def observe(viewtally, wall_ms, after_ms=MINUTE_MS):
     """Sets the wall clock and waits for the observation that is due after a minute of monotonic time."""
     clock = viewtally.clock
     before = rows(viewtally, "SELECT key, value FROM meta")
+    jobs = completed_writes(viewtally)
     clock.set_wall(wall_ms)
     clock.set_monotonic(clock.monotonic_ms + after_ms)
     wait.until(lambda: rows(viewtally, "SELECT key, value FROM meta") != before, "an observation of the clock")
+    wait.until(lambda: completed_writes(viewtally) > jobs, "the server to adopt it")
+
+
+def completed_writes(viewtally):
+    return scrape(viewtally).get("viewtally_store_write_duration_seconds_count")
 
 
 def advance_59_minutes(viewtally):

@@ -90,8 +90,8 @@ def test_log_of_a_running_command_belongs_to_the_service(installation):
     importing = installation.command("import", "-")
     try:
         log = installation.directory / "viewtally.db-wal"
-        wait.until(log.exists, "the log")
-        assert foreign_files(installation) == []
+        # SQLite changes the owner right after it has created the file.
+        wait.until(lambda: log.exists() and foreign_files(installation) == [], "the log to belong to the service")
     finally:
         importing.communicate()
     assert importing.returncode == 0

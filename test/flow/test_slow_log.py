@@ -50,9 +50,9 @@ def test_slow_request_is_logged_without_secrets(served):
 
 
 def test_sleep_of_a_long_poll_does_not_count(served):
-    server = served({"log": {"slow_request_ms": 1900}})
+    server = served({"log": {"slow_request_ms": 4900}})
     client = server.client(server.key)
-    assert client.get("/events", {"after": "latest", "wait": 2}).status == 200
+    assert client.get("/events", {"after": "latest", "wait": 5}).status == 200
     server.configure({"log": {"slow_request_ms": 1}})
     server.signal(signal.SIGHUP)
     wait.until(lambda: "configuration reloaded, 1 value changed" in server.log, "the reload")
@@ -73,7 +73,7 @@ def hold_write_lock(server, ms):
     other = sqlite3.connect(server.database, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     server.client(server.key).get("/account")       # its use of the key is written
-    wait.until(lambda: scrape(server).get("viewtally_store_write_queue_length") == 1, "a write to wait")
+    wait.until(lambda: scrape(server).get("viewtally_store_write_queue_length") >= 1, "a write to wait")
     start = time.monotonic()
     wait.until(lambda: time.monotonic() - start > ms / 1000, "the time")
     other.execute("ROLLBACK")

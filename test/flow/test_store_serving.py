@@ -35,7 +35,7 @@ class World:
 
     def serve(self):
         self.instance.start()
-        self.client = self.instance.client(self.key, timeout=10)
+        self.client = self.instance.client(self.key)
         return self
 
     def answers(self):
@@ -145,6 +145,7 @@ def test_write_that_times_out_is_reported_as_busy(world):
 
 def test_long_write_of_another_process_delays_no_read(world):
     """Reads continue; the key's time of use is written when the lock is released."""
+    world.instance.configure({"store": {"busy_timeout_ms": 600_000}})
     world.serve()
     with Lock(world.path):
         for _ in range(40):
@@ -181,7 +182,7 @@ def test_damaged_page_is_503_until_it_is_repaired(world, table, hit):
     assert "malformed" in world.instance.log and len(world.instance.log.splitlines()) < 60
     world.overwrite(page, whole)
     world.commit_unrelated_change()
-    wait.until(lambda: world.statuses() == {200}, "service to be back", seconds=2)
+    wait.until(lambda: world.statuses() == {200}, "service to be back")
 
 
 @pytest.mark.parametrize("table, hit", [("authors", {"/dashboard", "/videos", VIDEO_PAGE}), ("videos", {"/dashboard", "/videos", VIDEO_PAGE}),
@@ -203,7 +204,7 @@ def test_web_page_reports_unavailable_data(world, table, hit):
     assert "cannot reach its data" in failed.text and failed.headers["Retry-After"] == "5"
     world.overwrite(page, whole)
     world.commit_unrelated_change()
-    wait.until(lambda: set(see().values()) == {200}, "service to be back", seconds=2)
+    wait.until(lambda: set(see().values()) == {200}, "service to be back")
 
 
 def test_damaged_page_ends_a_long_poll(world):

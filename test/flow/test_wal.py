@@ -98,8 +98,9 @@ def test_idle_server_holds_no_snapshot(make_viewtally):
     server.start()
     with server.client(key) as client:
         assert client.get("/books").status == 200
-    database = sqlite3.connect(server.settings["store"]["path"], timeout=0.2, isolation_level=None)
+    database = sqlite3.connect(server.settings["store"]["path"], timeout=60, isolation_level=None)
     database.execute("UPDATE authors SET rev = rev + 1")
+    database.execute("PRAGMA busy_timeout = 200")
     # Retried, because the server writes the time of use and makes its own checkpoints.
     wait.until(lambda: database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0, "a log without readers")
     database.close()

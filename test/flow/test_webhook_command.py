@@ -35,9 +35,10 @@ def test_list_prints_each_endpoint_with_its_state(world):
     world.wait_row(ident, "failures", (1,))
     shown = world.instance.run("webhook", "list").out.splitlines()
     assert shown[0].split()[:4] == ["ID", "AUTHOR", "STATE", "WAITING"] and shown[1].split()[:5] == [ident, uid("Ada"), "active", "yes", "1"]
-    metrics = scrape(world.instance)
-    assert metrics.get("viewtally_webhook_endpoints", state="active") == 2 and metrics.get("viewtally_webhook_endpoints_failing") == 1
-    assert metrics.get("viewtally_webhook_deliveries_total", result="failed") == 1
+    # The thread that delivers updates the metrics after its commit.
+    wait.until(lambda: scrape(world.instance).get("viewtally_webhook_deliveries_total", result="failed") == 1, "the failure to be counted")
+    wait.until(lambda: scrape(world.instance).get("viewtally_webhook_endpoints_failing") == 1, "the failing endpoint to be counted")
+    assert scrape(world.instance).get("viewtally_webhook_endpoints", state="active") == 2
 
 
 def test_paused_endpoint_receives_events_only_after_resuming(world):
