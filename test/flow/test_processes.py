@@ -7,6 +7,7 @@ import pytest
 from lib import wait
 from lib.client import Client
 from lib.lines import author, reading, uid, video
+from lib.metrics import scrape
 from lib.processes import open_files
 from lib.shipped import nginx_conf
 
@@ -110,13 +111,11 @@ def test_new_event_completes_long_polls_of_all_processes(two):
     threads = [threading.Thread(target=poll, args=(server,)) for server in two.servers]
     for thread in threads:
         thread.start()
-    for server in two.servers:      # both polls are waiting: later requests have been answered
-        with server.client(two.key) as client:
-            for _ in range(3):
-                client.get("/account")
+    for server in two.servers:
+        wait.until(lambda s=server: scrape(s).get("viewtally_http_requests_in_flight") == 1, "the long poll to wait")
     two.views(1, 1500)
     for thread in threads:
-        thread.join(20)
+        thread.join()
     assert [event["milestone"] for event in events[two.first]] == [1000] and events[two.first] == events[two.second]
     for server in two.servers:
         with server.client(two.key) as client:
@@ -190,7 +189,7 @@ def test_rolling_restart_fails_no_request(cluster, how):
     started = threading.Event()
     sender = threading.Thread(target=send_requests)
     sender.start()
-    assert started.wait(30)
+    assert started.wait(wait.DEFAULT_SECONDS)
 
     def wait_for_responses():
         """Waits for two responses: the pending one, and one to a request that was sent since."""
