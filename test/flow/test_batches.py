@@ -184,7 +184,7 @@ def open_connections(admin):
 def test_late_batch_is_decided_by_the_process(make_world, fake):
     gate = threading.Event()
     world = make_world(fake.url, limit=1, keys=8, timed=True)
-    fake.reply = lambda words: gate.wait(10) and LAST
+    fake.reply = lambda words: gate.wait(60) and LAST
     world.send(world.keys)
     assert [(r.status, remaining(r)) for r in world.responses()] == [(200, 0)] * 8
     assert calls(fake) == [8] and "no reply in time" in world.server.log

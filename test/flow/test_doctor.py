@@ -24,9 +24,9 @@ def instance(make_viewtally):
 
 
 def tree(directory):
-    """Names, sizes and contents of all files. The -shm file of SQLite is left out: readers use it."""
+    """Names and contents of all files, except those that a running server changes: its log, and -shm and -wal of SQLite."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in directory.iterdir()
-            if path.is_file() and not path.name.endswith(("-shm", "-wal"))}
+            if path.is_file() and not path.name.endswith(("-shm", "-wal", ".log"))}
 
 
 # --- the command ---
@@ -46,9 +46,10 @@ def test_sound_installation_has_no_errors_and_is_not_changed(instance, redis):
     bad = {check: found for check, found in findings.items() if any(state in ("error", "warning") for state, _, _ in found)}
     bad.pop("clock.synchronized", None)         # depends on the machine
     bad.pop("disk.file_system", None)
+    bad.pop("redis.latency", None)              # depends on its load
     assert bad == {}
     for check in ("configuration.mistakes", "files.database", "disk.space", "database.open", "database.integrity", "redis.connection",
-                  "redis.permissions", "redis.latency", "clock.redis", "server.base_url", "server.reachable", "libraries.versions"):
+                  "redis.permissions", "clock.redis", "server.base_url", "server.reachable", "libraries.versions"):
         expect(findings, check, "ok")
 
 
@@ -368,8 +369,9 @@ def test_redis_without_problems_is_unchanged(instance, redis):
     redis.call("ACL", "SETUSER", *words)
     instance.configure({"redis": {"url": f"redis://viewtally:{SECRET}@127.0.0.1:{redis.port}/1"}})
     findings = diagnose(instance)
-    for check in ("connection", "permissions", "writable", "latency"):
+    for check in ("connection", "permissions", "writable"):
         expect(findings, f"redis.{check}", "ok")
+    assert "a command takes " in findings["redis.latency"][0][1]       # the state depends on the load of the machine
     expect(findings, "redis.version", "skipped", "may not run INFO")
     assert redis.call("DBSIZE") == 0 and "used_memory_scripts_eval:0" in redis.call("INFO", "memory")
     redis.call("ACL", "SETUSER", "viewtally", "-mget", "-script|load", "+info")
@@ -469,7 +471,7 @@ def test_installed_nginx_is_run(make_viewtally, clock, tmp_path):
         assert (state, "not installed" in message) == (("skipped", True) if not absent else ("warning", False)), message
 
 
-@pytest.mark.parametrize("script, message", [("sleep 40 & wait", "-T failed (status 137)"), ("sleep 40 &", "")])
+@pytest.mark.parametrize("script, message", [("sleep 200 & wait", "-T failed (status 137)"), ("sleep 200 &", "")])
 def test_background_process_of_nginx_does_not_block(make_viewtally, clock, tmp_path, script, message):
     """The background process inherits the pipes of the output and keeps them open."""
     program = tmp_path / "nginx"
@@ -479,7 +481,7 @@ def test_background_process_of_nginx_does_not_block(make_viewtally, clock, tmp_p
     start = time.monotonic()
     environment = {"VIEWTALLY_TEST_NGINX": str(program), "VIEWTALLY_TEST_CHILD_TIMEOUT_MS": "500"}
     findings = instance.run("doctor", "--json", env=environment, status=None).json()["findings"]
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 150
     assert any(message in found["message"] for found in findings if found["group"] == "nginx")
 
 

@@ -18,13 +18,13 @@ from lib.services import RedisError, preload
 from lib.viewtally import statically_linked
 
 LIMIT = 5
-SLACK_S = 5             # for a loaded machine
+SLACK_S = 60            # for a loaded machine
 RECONNECT_S = 6.0       # the longest pause between attempts is 5 s
 
 
 class World:
-    def __init__(self, make_viewtally, url, limit=LIMIT, env=None):
-        self.server = make_viewtally({"limits": {"requests_per_minute": limit}, "redis": {"url": url}})
+    def __init__(self, make_viewtally, url, limit=LIMIT, env=None, clock=None):
+        self.server = make_viewtally({"limits": {"requests_per_minute": limit}, "redis": {"url": url}}, clock)
         self.author = self.server.add_author()
         created = self.server.run("key", "create", "--author", self.author, "--name", "test", "--json").json()
         self.key, self.window = created["key"], f"viewtally:{{limit}}:{created['id']}"
@@ -98,7 +98,8 @@ def assert_harmless(world, fake, data):
     # An array of integers, but of the wrong length: the process decides, and Redis stays up. Any other reply makes Redis
     # unavailable; it may be up again already, because the probes succeed.
     if data is None or not data.startswith(b"*0"):
-        assert any(words.startswith("unavailable") for words in world.states()[before:])
+        # Including the state before: on a loaded machine the call that should have made Redis "up" may have been too late.
+        assert any(words.startswith("unavailable") for words in world.states()[before - 1:])
     fake.reply = lambda words: ADMITTED
     world.wait_until_used_again()
     world.key = world.server.create_key(world.author)
@@ -149,7 +150,7 @@ def test_reply_after_the_deadline_is_ignored(world, fake):
     gate = threading.Event()
 
     def late(words):
-        gate.wait(10)
+        gate.wait(60)
         return REJECTED
 
     fake.reply = late
@@ -166,13 +167,13 @@ def test_reply_after_the_client_disconnected_is_ignored(world, fake, reset):
 
     def late(words):
         called.set()
-        gate.wait(10)
+        gate.wait(60)
         return ADMITTED
 
     fake.reply = late
     sock = connect(world.server.address)
     sock.sendall(f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {world.key}\r\n\r\n".encode())
-    assert called.wait(10)
+    assert called.wait(60)
     if reset:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
@@ -187,7 +188,7 @@ def test_process_decides_pending_calls_if_the_connection_is_reset(world, fake):
 
     def hold(words):
         called.set()
-        gate.wait(10)
+        gate.wait(60)
         return None
 
     fake.reply = hold
@@ -195,7 +196,7 @@ def test_process_decides_pending_calls_if_the_connection_is_reset(world, fake):
     threads = [threading.Thread(target=lambda: statuses.extend(world.get())) for _ in range(4)]
     for thread in threads:
         thread.start()
-    assert called.wait(10)
+    assert called.wait(60)
     fake.cut_all()
     gate.set()
     for thread in threads:
@@ -220,7 +221,7 @@ def test_reconnecting_uses_one_connection_with_growing_pauses(make_viewtally):
             listener.settimeout(0)
             with pytest.raises(BlockingIOError):
                 listener.accept()       # there is no second connection
-            listener.settimeout(10)
+            listener.settimeout(60)
             closed_at.append(time.monotonic())
             connection.close()
         flood.join()
@@ -230,7 +231,10 @@ def test_reconnecting_uses_one_connection_with_growing_pauses(make_viewtally):
     assert [words.split(",")[0] for words in world.states()] == ["unavailable"]
 
 
-def test_concurrent_requests_share_one_connection(world, fake):
+def test_concurrent_requests_share_one_connection(make_viewtally, fake, clock):
+    clock.set_monotonic(9_000_000)      # stands still, so that no call is late and no connection is replaced
+    world = World(make_viewtally, fake.url, clock=clock)
+    world.wait_until("up")
     threads = [threading.Thread(target=world.get, args=(20,)) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -291,12 +295,12 @@ def test_pauses_grow_while_probes_succeed_and_calls_fail(world, fake, error):
     fake.reply = lambda words: ADMITTED if is_probe(words) else error
     start = time.monotonic()
     rounds = lambda: [at for words, at in zip(list(fake.commands), list(fake.times)) if at > start and words[0] == b"EVALSHA" and words[3].endswith(b"{limit}:probe")]
-    wait.until(lambda: world.get() and len(rounds()) >= 5, "five rounds of probes", 30)
+    wait.until(lambda: world.get() and len(rounds()) >= 5, "five rounds of probes")
     # The pauses are 50 % to 100 % of 100, 200, 400 ms …: a successful probe does not reset the pause.
     assert all(at - start >= 0.9 * 0.05 * (2**n - 1) for n, at in enumerate(rounds(), 1)), (start, rounds())
     assert [words.split(",")[0] for words in world.states()[before - 1:]] == ["up", "unavailable", "up", "unavailable"]
     fake.reply = lambda words: ADMITTED
-    wait.until(lambda: world.get() and world.states()[-1].startswith("up"), "a call to succeed", 30)
+    wait.until(lambda: world.get() and world.states()[-1].startswith("up"), "a call to succeed")
 
 
 # --- endless replies ---
@@ -363,7 +367,7 @@ def test_call_times_out_after_exactly_50_ms(make_viewtally, fake, clock):
 
     def hold(words):
         calls.append(words)
-        released.wait(30)
+        released.wait(60)
         return ADMITTED
 
     def send_request():
