@@ -10,7 +10,7 @@ from lib.clock import FakeClock
 from lib.lines import author, video
 from lib.refreshing import SUCCEEDED, ABANDONED, STOPPED, Refreshing
 from lib.spool import Spool
-from lib.viewtally import ROOT, Viewtally, sanitized
+from lib.viewtally import COMMAND_SECONDS, ROOT, Viewtally, sanitized
 
 POSTED = "2026-07-09T08:00:00Z"
 HOUR = 3600 * 1000
@@ -145,10 +145,10 @@ def test_suspended_server_writes_nothing_after_it_resumes(make, time, large_worl
             time.advance(35_000)
             runs.wait_for_runs(2, ticking=time)
             assert runs.outcomes == [ABANDONED, SUCCEEDED]
-            version = runs.one("PRAGMA data_version")
+            written = runs.data()
             asleep.signal(signal.SIGCONT)
             wait.until(lambda: "another process has taken over the lease" in asleep.log, "the suspended server to detect the loss")
-            assert runs.one("PRAGMA data_version") == version
+            assert runs.data() == written
             assert runs.outcomes == [ABANDONED, SUCCEEDED]
             time.advance(HOUR)                          # then it works normally again
             runs.wait_for_runs(3)
@@ -175,7 +175,7 @@ def test_refresh_command_waits_for_another_run_or_names_its_process(make, time, 
         waiting = server.command("refresh")
         assert b"waiting" in waiting.stderr.readline()
         server.signal(signal.SIGCONT)
-        out, err = waiting.communicate(timeout=60)
+        out, err = waiting.communicate(timeout=COMMAND_SECONDS)
         assert waiting.returncode == 0, err
         assert b"refresh: succeeded in" in out and b"simulated" in out
         assert [(cause, outcome) for cause, outcome, _ in runs.runs] == [(0, SUCCEEDED), (1, SUCCEEDED)]

@@ -59,6 +59,10 @@ class Refreshing:
     def views(self):
         return self.one("SELECT ifnull(sum(views), 0) FROM videos")
 
+    def data(self):
+        """Everything that a run writes, except the lease."""
+        return [self.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for table in ("authors", "videos", "daily", "events", "refresh_runs", "refresh_counts")]
+
     def is_locked(self):
         """Returns True if a write transaction is open."""
         other = sqlite3.connect(self.path, isolation_level=None, timeout=0)
