@@ -28,7 +28,7 @@ CSRF = "This form did not come from a page of this site"
 def world(tmp_path_factory):
     directory = tmp_path_factory.mktemp("authorize")
     clock = FakeClock(directory / "clock", 0, 1_000_000)
-    viewtally = Viewtally(directory / "viewtally", clock=clock, config={"server": {"base_url": ISSUER}, "store": {"busy_timeout_ms": 200}, "log": {"level": "debug"}})
+    viewtally = Viewtally(directory / "viewtally", clock=clock, config={"server": {"base_url": ISSUER}, "store": {"busy_timeout_ms": 3000}, "log": {"level": "debug"}})
     viewtally.run("migrate")
     viewtally.author, viewtally.other = viewtally.add_author(NASTY), viewtally.add_author("Bea Author")
     viewtally.app = oauth.add_app(viewtally, REDIRECT, LOOPBACK, LOOPBACK6, SIX, NATIVE, QUERY, name=NASTY, home="https://planner.example/a'b")
