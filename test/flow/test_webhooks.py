@@ -371,6 +371,7 @@ def test_kill_9_loses_no_event_and_keeps_the_order(world):
         for _ in range(rng.randrange(4)):       # let a few more deliveries pass
             world.row(ident)
         world.instance.kill()
+        world.receiver.wait_until_idle()
         world.clock.advance(31_000)             # the lease expires
         world.instance.start()
     wait.until(lambda: world.row(ident, "position")[0] == int(world.feed()[-1][4:]), "all events to be delivered")
@@ -403,6 +404,7 @@ def test_kill_9_at_every_step_of_a_delivery_repeats_at_most_the_event_in_flight(
         wait.until(lambda: not world.instance.running or is_delivered_and_released(world, ident, last), "the kill or the end")
         was_killed = not world.instance.running
         world.instance.kill()
+        world.receiver.wait_until_idle()
         if not was_killed:
             break
         world.clock.advance(31_000)

@@ -59,6 +59,18 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 512        # with the default of 5, connections time out on a busy machine, and their attempts fail
 
+    def process_request(self, *request):
+        with self.receiver.lock:
+            self.receiver.connections += 1
+        super().process_request(*request)
+
+    def process_request_thread(self, *request):
+        try:
+            super().process_request_thread(*request)
+        finally:
+            with self.receiver.lock:
+                self.receiver.connections -= 1
+
     def handle_error(self, *_):
         pass            # a client that disconnects is not an error
 
@@ -70,6 +82,7 @@ class Receiver:
     def __init__(self, directory, port=0):
         self.authority = Authority(directory)
         self.messages, self.answers, self.lock = [], {}, threading.Lock()
+        self.connections = 0        # open ones
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*self.authority.issue("receiver", "DNS:localhost,IP:127.0.0.1"))
         self._server = _Server(("127.0.0.1", port), _Handler)
@@ -101,6 +114,10 @@ class Receiver:
         while (before := len(self.received(path))) < count:
             wait.until(lambda n=before: len(self.received(path)) > n, f"{count} messages at {path} ({before} have arrived)")
         return self.received(path)
+
+    def wait_until_idle(self):
+        """Waits until no connection is open, after the server was killed: a message that it has sent is in `messages` before later ones."""
+        wait.until(lambda: self.connections == 0, "the connections of the receiver to end")
 
     def close(self):
         for answer in self.answers.values():
