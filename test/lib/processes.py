@@ -1,5 +1,7 @@
 """Facts about a process from /proc."""
+import contextlib
 import os
+import pathlib
 
 
 def open_files(pid):
@@ -11,3 +13,12 @@ def open_files(pid):
         except FileNotFoundError:
             continue
     return names
+
+
+def is_sleeping(pid):
+    """Returns True if no thread of the process is running or runnable: it has handled all that it has received."""
+    states = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):        # the thread has exited
+            states.append((task / "stat").read_text().rpartition(") ")[2][0])
+    return all(state == "S" for state in states)

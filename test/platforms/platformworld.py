@@ -64,7 +64,7 @@ class Standins:
             process.stdin.close()
         for process in self._processes:
             try:
-                process.wait(10)
+                process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -193,7 +193,7 @@ class World:
             return
         key_file = self.instance.directory / "secrets.key"
         config = {"refresh": {"source": "platforms"}, "secrets": {"key_file": key_file},
-                  "platforms": {"pace_s": 0, "deadline_s": 30, "timeout_ms": 5000, "connect_timeout_ms": 2000, "retry_percent": 100}, **self.standins.apps()}
+                  "platforms": {"pace_s": 0, "deadline_s": 120, "timeout_ms": 30_000, "connect_timeout_ms": 20_000, "retry_percent": 100}, **self.standins.apps()}
         for host, address in self.standins.origins.items():
             section, key = origin_key(host)
             config.setdefault(section, {})[key] = address

@@ -230,6 +230,8 @@ def test_failing_platform_is_reported(linking):
         assert page.headers["Content-Security-Policy"]
         assert linking.rows() == []
         linking.standins.clear()
+    linking.world.configure(platforms={"timeout_ms": 30_000})
+    linking.restart()
     assert linking.link(browser, "tiktok").url == "/platforms"
 
 
