@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "import/finalizing.h"
+#include "store/store_config.h"
 #include "vault/key_credential.h"
 #include "vault/token_vault.h"
 
@@ -24,13 +25,9 @@ static void complete_import(const struct config *c, const struct store_options *
 enum err server_database_open(struct server_database *db, uv_loop_t *loop, const struct config *c,
                               struct error *error)
 {
-    const struct store_options reads = {.path = c->store.path, .mode = STORE_READ};
-    const struct store_options writes = {
-        .path = c->store.path,
-        .mode = STORE_WRITE,
-        .busy_timeout_ms = (int)c->store.busy_timeout_ms,
-        .checkpointed = true,
-    };
+    const struct store_options reads = store_options_from_config(c, STORE_READ);
+    struct store_options writes = store_options_from_config(c, STORE_WRITE);
+    writes.checkpointed = true;
     complete_import(c, &writes);
     enum err err = store_open(&db->store, &reads, error);
     if (err)

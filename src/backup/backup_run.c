@@ -7,6 +7,7 @@
 #include "base/file_owner.h"
 #include "jobs/lease.h"
 #include "store/backups.h"
+#include "store/store_config.h"
 #include "store/ticket_lock.h"
 #include "store/write.h"
 
@@ -236,12 +237,10 @@ static enum err run(struct making *m)
 
 enum err backup_run(const struct backup_options *options, struct backup_report *report)
 {
-    const struct store_options store = {.path = options->config->store.path,
-                                        .mode = STORE_WRITE,
-                                        .busy_timeout_ms = (int)options->config->store.busy_timeout_ms,
-                                        .checkpointed = options->write_lock != NULL};
+    struct store_options store = store_options_from_config(options->config, STORE_WRITE);
     struct making m = {.options = options, .report = report};
     *report = (struct backup_report){0};
+    store.checkpointed = options->write_lock != NULL;
     enum err err = store_open(&m.store, &store, &m.error);
     if (!err) {
         lease_init(&m.lease, LEASE_BACKUP);

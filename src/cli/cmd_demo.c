@@ -8,6 +8,7 @@
 #include "cli/key_create.h"
 #include "cli/output.h"
 #include "cli/shown_secret.h"
+#include "store/store_config.h"
 #include "store/write.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static bool on_any_author(void *ctx, const struct author *author)
 static enum cli_exit check_is_empty(struct cli *cli)
 {
     const char *path = cli->config.store.path;
-    const struct store_options reads = {.path = path, .mode = STORE_READ};
+    const struct store_options reads = store_options_from_config(&cli->config, STORE_READ);
     struct store *store;
     struct error error;
     struct stat st;

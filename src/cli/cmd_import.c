@@ -198,7 +198,7 @@ static enum cli_exit import_files(struct cli *cli, const struct import_request *
         .files = r->files,
         .file_count = r->file_count,
         .temp_dir = dir,
-        .lock_path = r->dry_run ? NULL : cli->config.store.path,
+        .is_private = r->dry_run,
         .rules = step_rules_from_config(&cli->config),
         .unknown_fields = r->ignores_unknown ? UNKNOWN_FIELDS_IGNORED : UNKNOWN_FIELDS_REJECTED,
         .accepts_older = true,

@@ -6,6 +6,7 @@
 #include "cli/database.h"
 #include "cli/output.h"
 #include "import/finalizing.h"
+#include "store/store_config.h"
 #include "store/upgrade.h"
 
 #include <inttypes.h>
@@ -221,13 +222,11 @@ static void on_event(void *ctx, const struct upgrade_event *event)
 static enum cli_exit finalize_import(const struct cli *cli, int64_t *videos)
 {
     const struct step_rules rules = step_rules_from_config(&cli->config);
-    const struct store_options options = {.path = cli->config.store.path,
-                                          .mode = STORE_WRITE,
-                                          .busy_timeout_ms = (int)cli->config.store.busy_timeout_ms};
+    const struct store_options options = store_options_from_config(&cli->config, STORE_WRITE);
     struct finalizing_result done;
     struct error error;
     if (finalizing_run_all(&options, &rules, &done, &error))
-        return cli_fail(CLI_COULD_NOT, "%s: %s", options.path, error.text);
+        return cli_fail(CLI_COULD_NOT, "%s: %s", store_config_name(&cli->config), error.text);
     *videos = done.videos;
     return CLI_DONE;
 }

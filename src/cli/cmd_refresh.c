@@ -11,6 +11,7 @@
 #include "net/ping.h"
 #include "vault/token_vault.h"
 #include "rules/rule_settings.h"
+#include "store/store_config.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -137,7 +138,7 @@ static enum cli_exit check_secrets(const struct config *config)
 {
     struct store *store;
     struct error error;
-    const struct store_options reads = {.path = config->store.path, .mode = STORE_READ};
+    const struct store_options reads = store_options_from_config(config, STORE_READ);
     if (store_open(&store, &reads, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
     enum err err = vault_check(config, store, &error);

@@ -12,6 +12,7 @@
 #include "jobs/lease.h"
 #include "refresh/schedule.h"
 #include "store/backups.h"
+#include "store/store_config.h"
 #include "vault/platform_health.h"
 
 #include <stdio.h>
@@ -459,7 +460,7 @@ static enum cli_exit gather(struct service_status *s)
 {
     struct store *store = NULL;
     struct error error;
-    const struct store_options options = {.path = s->config->store.path, .mode = STORE_READ};
+    const struct store_options options = store_options_from_config(s->config, STORE_READ);
     if (store_open(&store, &options, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
     s->now = clock_wall_ms();

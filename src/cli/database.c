@@ -2,6 +2,7 @@
 #include "cli/database.h"
 
 #include "cli/output.h"
+#include "store/store_config.h"
 #include "store/transaction_scope.h"
 #include "store/upgrade.h"
 
@@ -55,9 +56,7 @@ struct store *cli_open_store(struct cli *cli)
 {
     struct store *store = NULL;
     struct error error;
-    struct store_options options = {.path = cli->config.store.path,
-                                    .mode = STORE_WRITE,
-                                    .busy_timeout_ms = (int)cli->config.store.busy_timeout_ms};
+    const struct store_options options = store_options_from_config(&cli->config, STORE_WRITE);
     if (!cli_migrate_store(cli, false))
         return NULL;
     if (store_open(&store, &options, &error))

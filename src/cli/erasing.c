@@ -4,24 +4,23 @@
 #include "cli/output.h"
 #include "base/clock.h"
 #include "base/seam.h"
-#include "import/import_lock.h"
 #include "jobs/lease.h"
 #include "store/erase.h"
+#include "store/import_lock.h"
 
 enum { ARENA_BYTES = 4096 };
 
 /* Acquires the import lock, so that no import runs. Returns false after printing an error. */
-static bool lock_imports(struct cli *cli, struct import_lock *lock)
+static bool lock_imports(struct store *store)
 {
-    if (import_lock_open(lock, cli->config.store.path) || import_lock_share(lock)) {
-        (void)cli_fail(CLI_COULD_NOT, "nothing was changed: %s-import cannot be locked",
-                       cli->config.store.path);
-        return false;
-    }
-    if (import_lock_try_exclusive(lock))
+    bool acquired;
+    if (import_lock_share(store) || import_lock_try_exclusive(store, &acquired))
+        (void)cli_fail(CLI_COULD_NOT, "nothing was changed: the import lock cannot be acquired");
+    else if (!acquired)
+        (void)cli_fail(CLI_COULD_NOT,
+                       "nothing was changed: an import is running; repeat the command when it has ended");
+    else
         return true;
-    (void)cli_fail(CLI_COULD_NOT,
-                   "nothing was changed: an import is running; repeat the command when it has ended");
     return false;
 }
 
@@ -69,12 +68,10 @@ static void empty_log(struct store *store)
 
 enum err cli_erase(struct cli *cli, bool dry_run, cli_work *work, void *ctx)
 {
-    struct import_lock lock = {.file = {.fd = -1}};
     struct store *store = cli_open_store(cli);
     if (!store)
         return ERR_IO;
-    if (!lock_imports(cli, &lock)) {
-        import_lock_close(&lock);
+    if (!lock_imports(store)) {
         store_close(store);
         return ERR_CANCELED;
     }
@@ -84,7 +81,6 @@ enum err cli_erase(struct cli *cli, bool dry_run, cli_work *work, void *ctx)
         empty_log(store);
     seam_kill_point();
     store_close(store);
-    import_lock_close(&lock);
     if (err && err != ERR_NOT_FOUND && err != ERR_EXISTS && err != ERR_INVALID && err != ERR_CANCELED)
         (void)cli_fail(CLI_COULD_NOT, "nothing was changed: database error: %s", err_name(err));
     return err;

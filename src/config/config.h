@@ -59,6 +59,9 @@ struct config {
     } server;
     struct {
         char *path;
+        char *url;      /* of a PostgreSQL database; "": SQLite at `path` */
+        char *password; /* for `url`; "": none is configured */
+        int64_t hold_ms;
         int64_t busy_timeout_ms;
         int64_t min_free_bytes; /* 0: not checked */
     } store;

@@ -3,6 +3,7 @@
 
 #include "doctor/nginx_view.h"
 #include "doctor/redis_facts.h"
+#include "store/store_config.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ void doctor_error(struct doctor *d, const char *fix, const char *format, ...)
 static void open_store(struct doctor *d)
 {
     char lock[4096];
-    const struct store_options options = {.path = d->config->store.path, .mode = STORE_READ};
+    const struct store_options options = store_options_from_config(d->config, STORE_READ);
     (void)snprintf(lock, sizeof lock, "%s-lock", d->config->store.path);
     if (access(lock, F_OK) == 0 &&
         database_lock_acquire_shared(&d->cli->lock, d->config->store.path, false, &d->store_error))

@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "import/import_lock.h"
+#include "store/import_lock.h"
 #include "rules/comparables.h"
 #include "store/transaction_scope.h"
 
@@ -112,17 +112,16 @@ enum err finalizing_run_all(const struct store_options *options, const struct st
                             struct finalizing_result *result, struct error *error)
 {
     struct store *store;
-    struct import_lock lock;
     *result = (struct finalizing_result){0};
     enum err err = store_open(&store, options, error);
     if (err)
         return err;
-    err = import_lock_open(&lock, options->path);
-    if (!err && import_lock_try_exclusive(&lock))
+    bool acquired;
+    err = import_lock_try_exclusive(store, &acquired);
+    if (!err && acquired)
         err = complete(store, rules, result);
     if (err)
         error_set(error, err, "%s", err_name(err));
-    import_lock_close(&lock);
     store_close(store);
     return err;
 }

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "import/import_batch.h"
 #include "import/post_cache.h"
+#include "store/import_lock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -302,20 +303,17 @@ static enum err apply_steps(struct import *im)
 
 static enum err acquire_lock(struct import *im)
 {
-    if (!im->options->lock_path)
-        return OK;
-    enum err err = import_lock_open(&im->lock, im->options->lock_path);
-    if (!err)
-        err = import_lock_share(&im->lock);
-    return err ? import_fail(im, err, "cannot lock %s-import: %s", im->options->lock_path, err_name(err))
-               : OK;
+    const enum err err = im->options->is_private ? OK : import_lock_share(im->store);
+    return err ? import_fail(im, err, "cannot acquire the import lock: %s", err_name(err)) : OK;
 }
 
 static enum err finalize_videos(struct import *im)
 {
     struct finalizing_result done = {0};
-    enum err err = OK;
-    bool more = im->lock.file.fd < 0 || import_lock_try_exclusive(&im->lock);
+    bool more = true;
+    enum err err = im->options->is_private ? OK : import_lock_try_exclusive(im->store, &more);
+    if (err)
+        return import_fail_store(im, err);
     im->summary->finalizing_left = !more;
     while (!err && more) {
         err = import_batch_begin(im);
@@ -363,14 +361,13 @@ static enum err run_phases(struct import *im)
 
 enum err import_run(struct store *store, const struct import_options *options, struct import_summary *summary)
 {
-    struct import im = {
-        .options = options, .summary = summary, .store = store, .lock.file.fd = -1, .sections.file.fd = -1};
+    struct import im = {.options = options, .summary = summary, .store = store, .sections.file.fd = -1};
     memset(summary, 0, sizeof *summary);
     im.scope = options->scope ? *options->scope : transaction_scope_plain(store);
     im.parser = record_parser_new(options->unknown_fields);
     im.sorter = sorter_new(options->temp_dir, options->sort_bytes ? options->sort_bytes : SORT_BYTES);
     enum err err = run_phases(&im);
-    import_lock_close(&im.lock);
+    import_lock_release(store);
     sorter_free(im.sorter);
     staging_close(&im.staging);
     export_sections_close(&im.sections);

@@ -47,7 +47,7 @@ struct import_options {
                                  `files` then only names them in messages */
     int file_count;
     const char *temp_dir;
-    const char *lock_path; /* path of the database; NULL if no other process uses it (dry run) */
+    bool is_private; /* no other process uses the database: the import lock is not needed (dry run) */
     struct step_rules rules;
     enum unknown_fields unknown_fields;
     bool accepts_exports; /* the files may contain exports (author_export.h), which are rejected otherwise */

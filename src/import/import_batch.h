@@ -5,7 +5,6 @@
 
 #include "import/export_section.h"
 #include "import/import.h"
-#include "import/import_lock.h"
 #include "import/sorter.h"
 #include "import/staging.h"
 
@@ -24,7 +23,6 @@ struct import {
     struct staging staging;
     struct export_sections sections;
     struct sorter *sorter;
-    struct import_lock lock;
     int64_t now;   /* wall-clock time (or options->now_ms) when staging ended */
     bool has_last; /* a step was applied, and `last` is valid */
     struct import_position last;

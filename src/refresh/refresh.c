@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "refresh/run_internal.h"
+#include "store/store_config.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -227,10 +228,7 @@ static enum err run_with_lease(struct run *run)
 
 enum err refresh_run(const struct refresh_options *options, struct refresh_report *report)
 {
-    const struct store_options store = {.path = options->config->store.path,
-                                        .mode = STORE_WRITE,
-                                        .busy_timeout_ms = (int)options->config->store.busy_timeout_ms,
-                                        .checkpointed = options->write_lock != NULL};
+    struct store_options store = store_options_from_config(options->config, STORE_WRITE);
     struct error error;
     struct run run = {.options = options, .report = report, .rules = options->rules};
     *report = (struct refresh_report){0};
@@ -238,6 +236,7 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
      */
     if (!has_work(options))
         return OK;
+    store.checkpointed = options->write_lock != NULL;
     enum err err = store_open(&run.store, &store, &error);
     if (err) {
         (void)snprintf(report->why, sizeof report->why, "%.255s", error.text);

@@ -173,7 +173,6 @@ enum err run_import_file(struct run *run, const struct run_file *file, struct im
         .fds = &file->fd,
         .file_count = 1,
         .temp_dir = dir,
-        .lock_path = run_config(run)->store.path,
         .rules = run->rules,
         .unknown_fields = UNKNOWN_FIELDS_IGNORED, /* the program that wrote the file may be newer */
         .now_ms = TIME_NONE,

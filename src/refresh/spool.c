@@ -6,9 +6,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "import/finalizing.h"
-#include "import/import_lock.h"
 #include "refresh/spool_finish.h"
 #include "refresh/spool_import.h"
+#include "store/import_lock.h"
+#include "store/store_config.h"
 #include "store/stored_floor.h"
 
 enum { ARENA_BLOCK = 64 * 1024, UNREADABLE_MAX = 3, ERROR_TEXT_MAX = 1024 };
@@ -134,12 +135,15 @@ static enum err resume_all(struct run *run, const struct spool_dir *dir)
 
 /* --- finalizing that an import left to another one, which was killed or lost the lease --- */
 
-static enum err finalize_all(struct run *run, struct import_lock *lock)
+static enum err finalize_all(struct run *run)
 {
     struct finalizing_result result = {0};
-    bool more = import_lock_try_exclusive(lock);
+    bool more;
+    enum err err = import_lock_try_exclusive(run_store(run), &more);
+    if (err)
+        return run_fail_database(run, err);
     while (more) {
-        enum err err = run_begin(run);
+        err = run_begin(run);
         if (err)
             return err;
         err = finalizing_run_batch(run_store(run), run_rules(run), FINALIZING_BATCH_MAX, &result, &more);
@@ -157,17 +161,14 @@ static enum err finalize_all(struct run *run, struct import_lock *lock)
 static enum err finalize_left_over(struct run *run)
 {
     struct pending_video any;
-    struct import_lock lock;
     size_t count = 0;
     enum err err = store_list_pending_videos(run_store(run), &any, 1, &count);
     if (!err && !count)
         return OK;
-    if (!err)
-        err = import_lock_open(&lock, run_config(run)->store.path);
     if (err)
         return run_fail(run, err, "cannot finalize videos of an unfinished import: %s", err_name(err));
-    err = finalize_all(run, &lock);
-    import_lock_close(&lock);
+    err = finalize_all(run);
+    import_lock_release(run_store(run));
     return err;
 }
 
@@ -220,7 +221,7 @@ static enum err run_spool(struct run *run)
 /* A process that was killed after moving a file may have left its record. */
 static bool has_records(const struct config *config)
 {
-    const struct store_options options = {.path = config->store.path, .mode = STORE_READ};
+    const struct store_options options = store_options_from_config(config, STORE_READ);
     struct spool_file file;
     struct store *store;
     struct arena arena;

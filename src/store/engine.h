@@ -33,6 +33,11 @@ struct store_engine {
 
     enum err (*prepare_erasure)(struct store *s);
 
+    /* import_lock.h; close() releases the lock */
+    enum err (*share_import_lock)(struct store *s);
+    enum err (*try_import_lock)(struct store *s, bool *acquired);
+    void (*release_import_lock)(struct store *s);
+
     /* NULL if the store has no log that this process must checkpoint: store_checkpoint() then does nothing,
      * and store_get_log_state() returns zeros. */
     enum err (*checkpoint)(struct store *s, enum checkpoint_mode mode);

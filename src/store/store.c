@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "store/engine.h"
 #include "store/erase.h"
+#include "store/import_lock.h"
 #include "store/stored_floor.h"
 #include "store/write.h"
 
@@ -102,6 +103,21 @@ enum err store_checkpoint(struct store *s, enum checkpoint_mode mode)
 enum err store_prepare_erasure(struct store *s)
 {
     return s->engine->prepare_erasure(s);
+}
+
+enum err import_lock_share(struct store *s)
+{
+    return s->engine->share_import_lock(s);
+}
+
+enum err import_lock_try_exclusive(struct store *s, bool *acquired)
+{
+    return s->engine->try_import_lock(s, acquired);
+}
+
+void import_lock_release(struct store *s)
+{
+    s->engine->release_import_lock(s);
 }
 
 /* ---- reads ---- */

@@ -8,6 +8,7 @@
 #include "http/shared_body.h"
 #include "import/author_export.h"
 #include "import/tempfile.h"
+#include "store/store_config.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +17,7 @@
 
 struct exports {
     uv_loop_t *loop;
-    const char *database;
+    const struct config *config;
     int64_t bytes_max;
     int running;
 };
@@ -45,10 +46,10 @@ static int64_t bytes_max(void)
     return SHARED_BODY_MAX_BYTES;
 }
 
-struct exports *exports_new(uv_loop_t *loop, const char *database)
+struct exports *exports_new(uv_loop_t *loop, const struct config *config)
 {
     struct exports *e = xcalloc(1, sizeof *e);
-    *e = (struct exports){.loop = loop, .database = database, .bytes_max = bytes_max()};
+    *e = (struct exports){.loop = loop, .config = config, .bytes_max = bytes_max()};
     return e;
 }
 
@@ -74,7 +75,7 @@ static enum err write_part(void *ctx, struct str bytes)
 
 static enum err write_export(struct export_job *job)
 {
-    const struct store_options options = {.path = job->owner->database, .mode = STORE_READ};
+    const struct store_options options = store_options_from_config(job->owner->config, STORE_READ);
     struct export_summary summary;
     struct store *store;
     struct error error;
@@ -90,7 +91,7 @@ static void on_work(uv_work_t *work)
 {
     struct export_job *job = (struct export_job *)work;
     char dir[PATH_MAX];
-    temp_dir_of(job->owner->database, dir);
+    temp_dir_of(job->owner->config->store.path, dir);
     job->err = temp_file_open(&job->file, dir);
     if (job->err)
         return;

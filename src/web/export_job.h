@@ -15,9 +15,10 @@
  * of the pool. */
 enum { EXPORT_JOBS_MAX = 1 };
 
+struct config;
 struct exports;
-/* Creates the runner. `database` must stay valid. */
-struct exports *exports_new(uv_loop_t *loop, const char *database);
+/* Creates the runner. `config` must stay valid. */
+struct exports *exports_new(uv_loop_t *loop, const struct config *config);
 /* Frees the runner. Call after the loop has ended. `e` may be NULL. */
 void exports_free(struct exports *e);
 

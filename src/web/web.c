@@ -77,7 +77,7 @@ void web_init(struct web *web, const struct config *config, uv_loop_t *loop, str
         .sessions = session_recorder_new(writer),
         .summaries = summary_cache_new(),
         .passwords = passwords_new(loop),
-        .exports = exports_new(loop, config->store.path),
+        .exports = exports_new(loop, config),
         .sign_in_limiter = sign_in_limiter_new(),
         .form_windows = windows_new(WEB_FORMS_PER_MINUTE),
         .positions = positions,

@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "net/address_policy.h"
 #include "jobs/lease.h"
+#include "store/store_config.h"
 #include "store/ticket_lock.h"
 #include "store/write.h"
 #include "webhook/delivery.h"
@@ -541,10 +542,8 @@ static void close_loop(struct dispatcher *d)
 static enum err open_all(struct dispatcher *d, struct error *error)
 {
     const struct config *c = d->options->config;
-    const struct store_options store = {.path = c->store.path,
-                                        .mode = STORE_WRITE,
-                                        .busy_timeout_ms = (int)c->store.busy_timeout_ms,
-                                        .checkpointed = true};
+    struct store_options store = store_options_from_config(c, STORE_WRITE);
+    store.checkpointed = true;
     const enum err err = store_open(&d->store, &store, error);
     return err ? err : open_client(d, error);
 }

@@ -3,9 +3,9 @@
 #include "lib/importing.h"
 
 #include "base/clock.h"
-#include "import/import_lock.h"
 #include "lib/dump.h"
 #include "lib/random.h"
+#include "store/import_lock.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -273,7 +273,7 @@ static void last_of_two_imports_finalizes_baselines(void **state)
     (void)state;
     struct buf expected, found;
     struct importing t;
-    struct import_lock other;
+    struct store *other;
     struct finalizing_result closed;
     struct error error = {0};
     const char *waiting = "SELECT count(*) FROM videos WHERE baseline_pending = 1";
@@ -282,18 +282,19 @@ static void last_of_two_imports_finalizes_baselines(void **state)
     (void)straight(5, &expected);
     importing_init(&t);
     const struct store_options options = {.path = t.db.path, .mode = STORE_WRITE, .busy_timeout_ms = 1000};
-    assert_int_equal(import_lock_open(&other, t.db.path), OK);
-    assert_int_equal(import_lock_share(&other), OK);
+    assert_int_equal(store_open(&other, &options, &error), OK);
+    assert_int_equal(import_lock_share(other), OK);
     import_files(&t, write_world(&t, 5), NULL);
     assert_int_equal(t.err, OK);
     assert_true(t.summary.finalizing_left);
     assert_true(query_i64(t.db.path, waiting) > 0);
     assert_int_equal(finalizing_run_all(&options, &t.options.rules, &closed, &error), OK);
     assert_int_equal(closed.videos, 0);
-    import_lock_close(&other);
+    import_lock_release(other);
     assert_int_equal(finalizing_run_all(&options, &t.options.rules, &closed, &error), OK);
     assert_true(closed.videos > 0);
     assert_int_equal(query_i64(t.db.path, waiting), 0);
+    store_close(other);
     dump_database(t.db.path, &found);
     assert_same_dump(&expected, &found);
     importing_fini(&t);

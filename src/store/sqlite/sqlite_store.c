@@ -91,6 +91,8 @@ static enum err sqlite_open(struct store **out, const struct store_options *opti
         return err;
     struct sqlite_store *opened = xcalloc(1, sizeof *opened);
     struct store *s = &opened->store;
+    CHECK(opened->path = strdup(options->path));
+    opened->import_lock.fd = -1;
     store_init(s, &store_sqlite_engine, &opened->db.sql);
     err = open_database(s, options, error);
     if (err) {
@@ -103,7 +105,9 @@ static enum err sqlite_open(struct store **out, const struct store_options *opti
 
 static void sqlite_close(struct store *s)
 {
+    sqlite_release_import_lock(s);
     db_close(sqlite_db_of(s));
+    free(((struct sqlite_store *)s)->path);
 }
 
 /* BEGIN IMMEDIATE, because a transaction that begins with a read fails instead of waiting for another writer.
@@ -165,6 +169,9 @@ const struct store_engine store_sqlite_engine = {
     .find_changes = sqlite_find_changes,
     .has_daily = true,
     .prepare_erasure = prepare_erasure,
+    .share_import_lock = sqlite_share_import_lock,
+    .try_import_lock = sqlite_try_import_lock,
+    .release_import_lock = sqlite_release_import_lock,
     .checkpoint = checkpoint,
     .get_log_state = get_log_state,
 };

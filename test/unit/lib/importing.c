@@ -29,7 +29,6 @@ void importing_init(struct importing *t)
     buf_init(&t->bad, 1 << 24);
     t->options = (struct import_options){
         .temp_dir = t->db.dir,
-        .lock_path = t->db.path,
         .rules = {.multiplier_milli = 5000,
                   .min_views = 10000,
                   .compare_last = 50,

@@ -1,0 +1,56 @@
+/* The import lock is a lock on the empty file <database>-import, which is created if it does not exist and is
+ * never removed. It is a file of its own because closing any descriptor of the database file would release
+ * SQLite's locks. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096 };
+
+static enum err lock_error(void)
+{
+    return errno == EROFS || errno == EACCES ? ERR_READONLY : errno == ENOSPC ? ERR_FULL : ERR_IO;
+}
+
+static enum err open_lock(struct sqlite_store *s)
+{
+    char name[PATH_BYTES];
+    const int n = snprintf(name, sizeof name, "%s-import", s->path);
+    if (s->import_lock.fd >= 0)
+        return OK;
+    errno = ENAMETOOLONG;
+    if (n > 0 && (size_t)n < sizeof name && file_lock_open(&s->import_lock, name, s->path))
+        return OK;
+    const enum err err = lock_error();
+    log_error("%s-import: %s", s->path, strerror(errno));
+    return err;
+}
+
+enum err sqlite_share_import_lock(struct store *store)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+    const enum err err = open_lock(s);
+    if (err || file_lock_set(&s->import_lock, FILE_LOCK_SHARED, true))
+        return err;
+    log_error("cannot acquire the import lock: %s", strerror(errno));
+    return ERR_IO;
+}
+
+/* Releases first, so that of two imports that end at the same time, the later one finds the lock free. */
+enum err sqlite_try_import_lock(struct store *store, bool *acquired)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+    const enum err err = open_lock(s);
+    *acquired = !err && file_lock_set(&s->import_lock, FILE_LOCK_NONE, true) &&
+                file_lock_set(&s->import_lock, FILE_LOCK_EXCLUSIVE, false);
+    return err;
+}
+
+void sqlite_release_import_lock(struct store *store)
+{
+    file_lock_close(&((struct sqlite_store *)store)->import_lock);
+}

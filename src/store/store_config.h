@@ -1,0 +1,19 @@
+/* How to open the configured store. */
+#ifndef VT_STORE_STORE_CONFIG_H
+#define VT_STORE_STORE_CONFIG_H
+
+#include "config/config.h"
+#include "store/store.h"
+
+/* Returns the options for the configured store. Their strings belong to `c`. */
+struct store_options store_options_from_config(const struct config *c, enum store_mode mode);
+
+/* Returns true if the store is a database file on this machine. Such a store has a lock of the whole
+ * database, a write-ahead log with checkpoints, a disk that can become full, and backups. Otherwise it is a
+ * database server, which takes care of these itself. */
+bool store_config_is_file(const struct config *c);
+
+/* Returns the path or the URL of the store, for messages. It contains no password. */
+const char *store_config_name(const struct config *c);
+
+#endif
