@@ -9,7 +9,9 @@
     "v.author_median_views, v.compared_videos, v.baseline_pending, v.posts, v.milestones, v.days"
 #define SQL_VIDEO_REF "v.uuid, v.title, v.thumbnail_url, v.posted_at"
 #define SQL_BOOK_REF  "b.uuid, b.title"
-#define SQL_EVENT     "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.video_id"
+#define SQL_STATS                                                                                            \
+    "v.posted_at, v.uuid, v.first_reading_at, v.days, v.baseline, v.went_viral_at, v.title, v.id, v.views"
+#define SQL_EVENT "e.id, e.type, e.occurred_at, e.value, e.threshold, e.author_median_views, e.video_id"
 
 #define SQL_BOOK_OF_PAGE "(SELECT id FROM books WHERE uuid = ?6 AND author_id = ?1)"
 #define SQL_VIDEOS_PAGE(index, where)                                                                        \
@@ -20,9 +22,8 @@
 
 /* A list that comes with a column of the author has one row without an element if it is empty. */
 #define SQL_STATS_SCAN(index, where)                                                                         \
-    "SELECT v.posted_at, v.uuid, v.first_reading_at, v.days, v.baseline, v.went_viral_at, v.title, v.id, "   \
-    "v.views, a.rev, v.book_id FROM authors a LEFT JOIN videos v INDEXED BY " index " ON " where             \
-    " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3) WHERE a.id = ?1"                      \
+    "SELECT " SQL_STATS ", a.rev, v.book_id FROM authors a LEFT JOIN videos v INDEXED BY " index             \
+    " ON " where " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3) WHERE a.id = ?1"         \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
 
 /* LEFT JOIN also fixes the order of the loops. An event whose video is missing has NULLs, which

@@ -3,7 +3,8 @@
 #define VT_STORE_WEBHOOK_QUERIES_H
 
 /* An endpoint of an app has the secret of the app, and is active only while the app has a live key of the
- * author and its URL is the one to which the author has consented. */
+ * author and its URL is the one to which the author has consented. PostgreSQL might answer EXISTS with a list
+ * of all keys. */
 #define SQL_WEBHOOK                                                                                          \
     "e.id, e.uuid, e.author_id, e.app_id, e.url, e.types, coalesce(e.secret, p.webhook_secret), "            \
     "coalesce(e.old_secret, p.webhook_old_secret), coalesce(e.old_secret_until, "                            \
@@ -11,8 +12,8 @@
     "e.created_at, e.state, e.state_at, e.position, e.failures, e.next_attempt_at, e.attempts, a.uuid, "     \
     "a.plan_active, a.last_event_id, p.name, p.client_id, e.app_id IS NULL OR (p.webhook_url IS NOT "        \
     "DISTINCT FROM e.url AND "                                                                               \
-    "EXISTS (SELECT 1 FROM api_keys k WHERE k.app_id = e.app_id AND k.author_id = e.author_id "              \
-    "AND k.revoked_at IS NULL))"
+    "(SELECT k.id FROM api_keys k WHERE k.app_id = e.app_id AND k.author_id = e.author_id "                  \
+    "AND k.revoked_at IS NULL LIMIT 1) IS NOT NULL)"
 
 #define SQL_FROM_WEBHOOKS                                                                                    \
     " FROM webhook_endpoints e CROSS JOIN authors a ON a.id = e.author_id "                                  \

@@ -5,6 +5,20 @@
 
 #include "store/queries.h"
 
+/* A list beside its author. PostgreSQL would read and sort the whole list, because it does not see that there
+ * is only one author, so the limited list is a subselect. Lists with book_lookup.h also join the books. */
+#define PG_STATS_SCAN(where)                                                                                 \
+    "SELECT " SQL_STATS ", a.rev, v.book_id, " SQL_BOOK_REF " FROM authors a LEFT JOIN (SELECT " SQL_STATS   \
+    ", v.book_id FROM videos v WHERE " where                                                                 \
+    " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3) ORDER BY v.posted_at DESC, v.uuid "   \
+    "DESC LIMIT ?4) v ON true LEFT JOIN books b ON b.id = v.book_id WHERE a.id = ?1 ORDER BY v.posted_at "   \
+    "DESC, v.uuid DESC"
+#define PG_EVENTS_PAGE(compare, order)                                                                       \
+    "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", v.posts, a.last_event_id, v.book_id, " SQL_BOOK_REF            \
+    " FROM authors a LEFT JOIN (SELECT " SQL_EVENT " FROM events e WHERE e.author_id = ?1 AND e.id " compare \
+    " ?2 ORDER BY e.id " order " LIMIT ?3) e ON true LEFT JOIN videos v ON v.id = e.video_id LEFT JOIN "     \
+    "books b ON b.id = v.book_id WHERE a.id = ?1 ORDER BY e.id " order
+
 /* Other texts, in the form of queries.h. PostgreSQL numbers authors and keys by a sequence, which never
  * issues an id twice, and has no column `recent`. */
 #define PG_OTHER_TEXTS(X)                                                                                    \
@@ -18,7 +32,15 @@
     X(VIDEOS_FOUND, "SELECT " SQL_VIDEO ", " SQL_BOOK_REF                                                    \
                     " FROM json_array_elements_text(CAST(CAST(?1 AS text) AS json)) WITH ORDINALITY f (id, " \
                     "n) JOIN videos v ON v.id = CAST(f.id AS bigint) LEFT JOIN books b ON b.id = v.book_id " \
-                    "WHERE v.author_id = ?2 AND v.posted_at IS NOT NULL ORDER BY f.n")
+                    "WHERE +v.author_id = ?2 AND v.posted_at IS NOT NULL ORDER BY f.n")                      \
+    X(BOOKS_PAGE,                                                                                            \
+      "SELECT " SQL_BOOK ", a.name, a.rev FROM authors a LEFT JOIN (SELECT " SQL_BOOK                        \
+      " FROM books b WHERE b.author_id = ?1 AND (b.created_at, b.uuid) < (?2, ?3) ORDER BY b.created_at "    \
+      "DESC, b.uuid DESC LIMIT ?4) b ON true WHERE a.id = ?1 ORDER BY b.created_at DESC, b.uuid DESC")       \
+    X(STATS_SCAN, PG_STATS_SCAN("v.author_id = ?1"))                                                         \
+    X(STATS_SCAN_BOOK, PG_STATS_SCAN("v.book_id = ?5"))                                                      \
+    X(EVENTS_ASCENDING, PG_EVENTS_PAGE(">", "ASC"))                                                          \
+    X(EVENTS_DESCENDING, PG_EVENTS_PAGE("<", "DESC"))
 
 /* The inserts whose row id is read (sql_insert()). They get RETURNING id. */
 #define PG_RETURNING_ID(X)                                                                                   \
