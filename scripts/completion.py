@@ -331,7 +331,7 @@ def fish(commands):
 
 
 def without_unnamed(command):
-    """The action without a name beside others (`viewtally backup FILE`) has no word to complete."""
+    """Removes the action without a name if there are others (`viewtally backup FILE`): it has no word to complete."""
     named = [action for action in command["actions"] if action["name"]]
     return {**command, "actions": named or command["actions"]}
 

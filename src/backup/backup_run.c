@@ -121,8 +121,8 @@ static enum err choose_name(struct making *m, char target[FILE_PATH_MAX])
     return file_target_resolve(path, target, &m->error);
 }
 
-/* Gives a backup that root has made the owner of the directory, because the server must be able to read it,
- * too. */
+/* Changes the owner of a backup that root has made to the owner of the directory, so that the server can read
+ * it. */
 static void adopt_owner(const struct making *m)
 {
     const int fd = open(m->draft.path, O_RDONLY | O_CLOEXEC);

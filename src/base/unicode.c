@@ -1,7 +1,7 @@
 /* The only file that includes utf8proc.
  *
  * Normalizing a title of 70 characters with utf8proc takes about 1 µs, which is too long for a search in
- * 10,000 titles. Most characters are their own folded form, so they are copied. Only the parts in between are
+ * 10,000 titles. Folding does not change most characters, so they are copied. Only the parts between them are
  * normalized with utf8proc. Each part includes the character before it, because the first character of the
  * part can combine with it. */
 #include "base/unicode.h"
@@ -103,9 +103,9 @@ static bool is_mark_like(int32_t c, const utf8proc_property_t *p)
            p->category == UTF8PROC_CATEGORY_MC || p->category == UTF8PROC_CATEGORY_ME || is_halfwidth_mark;
 }
 
-/* Returns true if the character certainly does not combine with the one before it. A false result may be
- * wrong, which costs only time: it is wrong for most characters above U+FFFF, because some letters there do
- * combine (Kirat Rai). */
+/* Returns true only if the character cannot combine with the one before it. May also return false for such a
+ * character, which only costs time. This is so for most characters above U+FFFF, because a few letters there
+ * do combine (Kirat Rai). */
 static bool begins_part(int32_t c, const utf8proc_property_t *p)
 {
     const bool is_jamo = c >= 0x1160 && c <= 0x11FF; /* vowels and final consonants */
@@ -138,7 +138,7 @@ static int32_t fold_capital(int32_t c)
     return c >= 0x400 && c < 0x410 ? c + 0x50 : c;
 }
 
-/* Returns true if the character is its own folded form in every text in which no mark follows it. */
+/* Returns true if folding does not change the character, unless a mark follows it. */
 static bool is_unchanged(int32_t c)
 {
     if (is_unchanged_letter(c))

@@ -63,8 +63,8 @@ static void reject_unknown(struct loading *l, struct str name)
         loading_report(l, "%s%.*s: unknown configuration key", PREFIX, (int)name.len, name.p);
 }
 
-/* Returns true if `name` names a key. Sets `*at` to the number of the key, and `*from_file` to true if the
- * value is the path of a file that contains the secret. */
+/* Finds the configuration key that a variable sets. `name` is the variable without PREFIX. Sets `*at` to the
+ * index of the key, and `*from_file` to true if the value is the path of a file that contains the secret. */
 static bool find_named(struct str name, size_t *at, bool *from_file)
 {
     char candidate[CONFIG_NAME_MAX];

@@ -18,9 +18,9 @@ struct redis_inspected {
     int64_t took_us;
 };
 
-/* Connects with the options, which it takes over, logs in and sends the commands. Blocks for at most
- * `timeout_ms`. On failure, returns ERR_IO; `error` then has the reason, and `*failure` what failed. The
- * commands before the failure have their replies. */
+/* Connects, logs in and sends the commands. Takes ownership of `options`. Blocks for at most `timeout_ms`. On
+ * failure, returns ERR_IO and sets `*failure` and `error`; the commands before the failure have their
+ * replies. */
 MUST_USE enum err redis_inspect(struct redis_options *options, struct redis_inspected *commands, int count,
                                 int timeout_ms, enum redis_failure *failure, struct error *error);
 

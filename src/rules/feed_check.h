@@ -15,10 +15,10 @@
 #include "store/model.h"
 
 enum feed_problem {
-    FEED_EVENT_MISSING,   /* the video has a milestone or viral mark without an event in the feed */
-    FEED_MARK_MISSING,    /* the feed has an event, but the video lacks the milestone or viral mark */
+    FEED_EVENT_MISSING,   /* the video has reached a milestone or gone viral, but the feed has no event */
+    FEED_MARK_MISSING,    /* the feed has an event that, according to the video, did not happen */
     FEED_EVENT_DIFFERS,   /* the time or the numbers of the event differ from those of the video */
-    FEED_EVENT_DUPLICATE, /* an earlier event is about the same milestone or viral mark */
+    FEED_EVENT_DUPLICATE, /* an earlier event reports the same */
     FEED_VIDEO_MISSING,   /* the author has no such video */
 };
 

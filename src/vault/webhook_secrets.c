@@ -134,10 +134,10 @@ struct resealing {
     struct store *store;
     struct seal_keys *keys;
     uint32_t key_id;
-    int64_t *count; /* resealed, or old */
+    int64_t *count; /* rows that were resealed, or for count_row(), rows that must still be resealed */
 };
 
-static bool is_under(const struct webhook_secrets *row, uint32_t key_id)
+static bool is_sealed_with(const struct webhook_secrets *row, uint32_t key_id)
 {
     return seal_key_id(row->secret) == key_id &&
            (!row->old_secret.p || seal_key_id(row->old_secret) == key_id);
@@ -163,7 +163,7 @@ static enum err reseal_row(void *ctx, struct webhook_secrets *row)
     const struct webhook_secret_place place = {row->author_row, row->name};
     char room[2][SEALED_LEN];
     struct buf secret = buf_on(room[0], sizeof room[0]), old_secret = buf_on(room[1], sizeof room[1]);
-    if (is_under(row, r->key_id))
+    if (is_sealed_with(row, r->key_id))
         return OK;
     enum err err = reseal_one(r, &place, &row->secret, &secret);
     if (!err)
@@ -188,7 +188,7 @@ enum err webhook_secrets_reseal(struct store *s, struct seal_keys *keys, uint32_
 static enum err count_row(void *ctx, struct webhook_secrets *row)
 {
     struct resealing *r = ctx;
-    *r->count += !is_under(row, r->key_id);
+    *r->count += !is_sealed_with(row, r->key_id);
     return OK;
 }
 

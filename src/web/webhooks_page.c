@@ -84,7 +84,7 @@ static void write_form(struct request *r, const struct webhooks_list *list)
     HTML(b, "<button>Create webhook</button></form></section>\n");
 }
 
-static void write_missing(struct request *r)
+static void write_missing_key_notice(struct request *r)
 {
     struct buf *b = &r->res.body;
     HTML(b,
@@ -122,7 +122,7 @@ static enum next show_list(struct request *r, struct str url, const char *error)
     if (*config->secrets.key_file)
         write_form(r, list);
     else
-        write_missing(r);
+        write_missing_key_notice(r);
     r->step = listed_step;
     return store_read_webhooks(&page->read, page->viewer.author_row, SHOWN_MAX, on_webhook, r);
 }

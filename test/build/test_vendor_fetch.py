@@ -15,7 +15,7 @@ FROM_NPM = f"sqlite 3.0 npm better@1.0.0 better-1.0.0.tgz {GOOD_SUM}\n"
 MOVING = "llhttp >=9.4.2 deb sid/libllhttp-source libllhttp-source_*_all.deb index\n"
 
 
-class Place:
+class Checkout:
     """A copy of vendor/fetch beside a manifest of one line, with fake tools first in PATH."""
 
     def __init__(self, directory):
@@ -53,75 +53,75 @@ class Place:
         return self.calls.read_text() if self.calls.exists() else ""
 
     def indexes(self):
-        """The kinds of index of sid that apt-get has read."""
+        """Returns the types (deb, deb-src) of sid's package lists that apt-get has read."""
         return sorted({line.split()[0] for line in self.lists.read_text().splitlines() if line.endswith(" sid main")})
 
 
 @pytest.fixture
-def place(tmp_path):
-    return Place(tmp_path)
+def checkout(tmp_path):
+    return Checkout(tmp_path)
 
 
 @pytest.fixture
-def without_npm(place):
+def without_npm(checkout):
     """A PATH with the fakes and the tools that the script needs, without the machine's npm."""
     for tool in ("sh", "awk", "basename", "cat", "cut", "dirname", "env", "flock", "grep", "head", "id", "ls", "mkdir", "mv",
                  "rm", "sed", "sha256sum", "tail", "tar", "tr", "dpkg", "dpkg-deb"):
-        os.symlink(shutil.which(tool, path="/usr/bin:/bin"), place.tools / tool)
-    place.path = str(place.tools)
-    return place
+        os.symlink(shutil.which(tool, path="/usr/bin:/bin"), checkout.tools / tool)
+    checkout.path = str(checkout.tools)
+    return checkout
 
 
-def test_filled_cache_needs_no_network(place):
-    (place.cache / "libx_1.0.orig.tar.gz").write_bytes(GOOD)
-    assert place.run(PINNED)[0] == 0
-    assert place.called() == ""
+def test_filled_cache_needs_no_network(checkout):
+    (checkout.cache / "libx_1.0.orig.tar.gz").write_bytes(GOOD)
+    assert checkout.run(PINNED)[0] == 0
+    assert checkout.called() == ""
 
 
-def test_missing_source_is_fetched_by_apt(place):
-    place.apt('printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz')
-    assert place.run(PINNED)[0] == 0
-    assert (place.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
-    assert "source --download-only --tar-only libx" in place.called()
+def test_missing_source_is_fetched_by_apt(checkout):
+    checkout.apt('printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz')
+    assert checkout.run(PINNED)[0] == 0
+    assert (checkout.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
+    assert "source --download-only --tar-only libx" in checkout.called()
 
 
-def test_tarball_is_fetched_from_the_newest_revision_if_the_pinned_one_has_gone(place):
+def test_tarball_is_fetched_from_the_newest_revision_if_the_pinned_one_has_gone(checkout):
     pinned = PINNED.replace("trixie/libx ", "trixie/libx=1.0-1 ")
-    place.tool("apt-get", 'case "$*" in *indextargets*) echo "mirror://here bookworm main" ;; *" update"*) ;; *=1.0-1) exit 100 ;;\n'
+    checkout.tool("apt-get", 'case "$*" in *indextargets*) echo "mirror://here bookworm main" ;; *" update"*) ;; *=1.0-1) exit 100 ;;\n'
                           '*" libx") printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz ;; esac')
-    assert place.run(pinned)[0] == 0
-    assert (place.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
-    place.calls.unlink()
+    assert checkout.run(pinned)[0] == 0
+    assert (checkout.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
+    checkout.calls.unlink()
     patches = pinned.replace(" source ", " patches ").replace(".orig.tar.gz", "-1.debian.tar.xz")
-    status, said = place.run(patches)
+    status, said = checkout.run(patches)
     assert status == 1 and "cannot get libx_1.0-1.debian.tar.xz" in said
-    assert " libx\n" not in place.called(), "patches belong to one revision"
+    assert " libx\n" not in checkout.called(), "patches belong to one revision"
 
 
-def test_damaged_file_is_fetched_again(place):
-    (place.cache / "libx_1.0.orig.tar.gz").write_bytes(b"half of")
-    place.apt('printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz')
-    assert place.run(PINNED)[0] == 0
-    assert (place.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
+def test_damaged_file_is_fetched_again(checkout):
+    (checkout.cache / "libx_1.0.orig.tar.gz").write_bytes(b"half of")
+    checkout.apt('printf "the pinned source\\n" >$PART/libx_1.0.orig.tar.gz')
+    assert checkout.run(PINNED)[0] == 0
+    assert (checkout.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
 
 
-def test_wrong_checksum_is_rejected(place):
-    place.apt('echo evil >$PART/libx_1.0.orig.tar.gz')
-    status, said = place.run(PINNED)
+def test_wrong_checksum_is_rejected(checkout):
+    checkout.apt('echo evil >$PART/libx_1.0.orig.tar.gz')
+    status, said = checkout.run(PINNED)
     assert status == 1 and "wrong checksum" in said and GOOD_SUM in said
-    assert not (place.cache / "libx_1.0.orig.tar.gz").exists()
+    assert not (checkout.cache / "libx_1.0.orig.tar.gz").exists()
 
 
-def test_message_for_a_missing_version_names_the_fix(place):
-    place.apt('echo newer >$PART/libx_2.0.orig.tar.gz')
-    status, said = place.run(PINNED)
+def test_message_for_a_missing_version_names_the_fix(checkout):
+    checkout.apt('echo newer >$PART/libx_2.0.orig.tar.gz')
+    status, said = checkout.run(PINNED)
     assert status == 1 and "now has libx_2.0.orig.tar.gz" in said and "any copy with sha256 " + GOOD_SUM in said
     assert "vendor/manifest" in said
 
 
-def test_message_without_network_names_the_fix(place):
-    status, said = place.run(PINNED)
-    assert status == 1 and "put the file into " + str(place.cache) in said
+def test_message_without_network_names_the_fix(checkout):
+    status, said = checkout.run(PINNED)
+    assert status == 1 and "put the file into " + str(checkout.cache) in said
 
 
 def package(directory, version):
@@ -135,86 +135,86 @@ def package(directory, version):
     return file
 
 
-def test_newer_indexed_source_is_accepted_and_cached(place, tmp_path):
-    place.apt(f"cp {package(tmp_path, '9.5.0~x-1')} $PART/")
-    assert place.run(MOVING)[0] == 0
-    place.tool("apt-get", "exit 100")
-    assert place.run(MOVING)[0] == 0, "the second run works offline"
+def test_newer_indexed_source_is_accepted_and_cached(checkout, tmp_path):
+    checkout.apt(f"cp {package(tmp_path, '9.5.0~x-1')} $PART/")
+    assert checkout.run(MOVING)[0] == 0
+    checkout.tool("apt-get", "exit 100")
+    assert checkout.run(MOVING)[0] == 0, "the second run works offline"
 
 
-def test_older_indexed_source_is_rejected(place, tmp_path):
-    place.apt(f"cp {package(tmp_path, '9.3.0-1')} $PART/")
-    status, said = place.run(MOVING)
+def test_older_indexed_source_is_rejected(checkout, tmp_path):
+    checkout.apt(f"cp {package(tmp_path, '9.3.0-1')} $PART/")
+    status, said = checkout.run(MOVING)
     assert status == 1 and "older than 9.4.2" in said
 
 
-def test_damaged_indexed_source_is_fetched_again(place, tmp_path):
+def test_damaged_indexed_source_is_fetched_again(checkout, tmp_path):
     built = package(tmp_path, "9.5.0-1")
-    place.apt(f"cp {built} $PART/")
-    assert place.run(MOVING)[0] == 0
-    (place.cache / built.name).write_bytes(b"half")
-    assert place.run(MOVING)[0] == 0
-    assert (place.cache / built.name).read_bytes() == built.read_bytes()
+    checkout.apt(f"cp {built} $PART/")
+    assert checkout.run(MOVING)[0] == 0
+    (checkout.cache / built.name).write_bytes(b"half")
+    assert checkout.run(MOVING)[0] == 0
+    assert (checkout.cache / built.name).read_bytes() == built.read_bytes()
 
 
 MOVING_TARBALL = "libpq >=17 source sid/postgresql-18 postgresql-18_*.orig.tar.bz2 index\n"
 
 
-def test_newer_indexed_tarball_is_accepted_and_cached(place):
-    place.apt("echo source >$PART/postgresql-18_18.6.orig.tar.bz2")
-    assert place.run(MOVING_TARBALL)[0] == 0
-    assert "source --download-only --tar-only postgresql-18" in place.called()
-    assert place.indexes() == ["deb-src"]
-    place.tool("apt-get", "exit 100")
-    assert place.run(MOVING_TARBALL)[0] == 0, "the second run works offline"
+def test_newer_indexed_tarball_is_accepted_and_cached(checkout):
+    checkout.apt("echo source >$PART/postgresql-18_18.6.orig.tar.bz2")
+    assert checkout.run(MOVING_TARBALL)[0] == 0
+    assert "source --download-only --tar-only postgresql-18" in checkout.called()
+    assert checkout.indexes() == ["deb-src"]
+    checkout.tool("apt-get", "exit 100")
+    assert checkout.run(MOVING_TARBALL)[0] == 0, "the second run works offline"
 
 
-def test_indexed_tarball_of_another_version_scheme_is_compared_by_its_name(place):
-    place.apt("echo source >$PART/postgresql-18_16.9.orig.tar.bz2")
-    status, said = place.run(MOVING_TARBALL)
+def test_indexed_tarball_of_another_version_scheme_is_compared_by_its_name(checkout):
+    checkout.apt("echo source >$PART/postgresql-18_16.9.orig.tar.bz2")
+    status, said = checkout.run(MOVING_TARBALL)
     assert status == 1 and "older than 17" in said
 
 
-def test_message_for_a_renamed_package_names_the_manifest(place):
-    place.apt("echo source >$PART/postgresql-19_19.1.orig.tar.bz2")
-    status, said = place.run(MOVING_TARBALL)
+def test_message_for_a_renamed_package_names_the_manifest(checkout):
+    checkout.apt("echo source >$PART/postgresql-19_19.1.orig.tar.bz2")
+    status, said = checkout.run(MOVING_TARBALL)
     assert status == 1 and "now has postgresql-19_19.1.orig.tar.bz2" in said and "change its name in" in said
 
 
-def test_suite_with_packages_and_sources_gets_both_indexes(place, tmp_path):
-    place.apt(f"cp {package(tmp_path, '9.5.0-1')} $PART/; echo source >$PART/postgresql-18_18.6.orig.tar.bz2")
-    assert place.run(MOVING + MOVING_TARBALL)[0] == 0
-    assert place.indexes() == ["deb", "deb-src"]
+def test_suite_with_packages_and_sources_gets_both_indexes(checkout, tmp_path):
+    checkout.apt(f"cp {package(tmp_path, '9.5.0-1')} $PART/; echo source >$PART/postgresql-18_18.6.orig.tar.bz2")
+    assert checkout.run(MOVING + MOVING_TARBALL)[0] == 0
+    assert checkout.indexes() == ["deb", "deb-src"]
 
 
-def test_installed_npm_provides_the_registry(place):
-    place.tool("npm", 'printf "the pinned source\\n" >$PART/better-1.0.0.tgz')
-    assert place.run(FROM_NPM)[0] == 0
-    assert "npm pack --silent better@1.0.0" in place.called() and "curl" not in place.called()
+def test_installed_npm_provides_the_registry(checkout):
+    checkout.tool("npm", 'printf "the pinned source\\n" >$PART/better-1.0.0.tgz')
+    assert checkout.run(FROM_NPM)[0] == 0
+    assert "npm pack --silent better@1.0.0" in checkout.called() and "curl" not in checkout.called()
 
 
 CURL = 'while [ "$1" != -o ]; do shift; done; printf "the pinned source\\n" >"$2"'
 
 
 def test_without_npm_its_configuration_file_is_read(without_npm):
-    place = without_npm
-    place.tool("curl", CURL)
-    (place.home / ".npmrc").write_text("; mine\nregistry = https://mirror.example/npm/\ncafile=/etc/own-ca.pem\n")
-    assert place.run(FROM_NPM)[0] == 0
-    assert "https://mirror.example/npm/better/-/better-1.0.0.tgz" in place.called()
-    assert "--cacert /etc/own-ca.pem" in place.called()
+    checkout = without_npm
+    checkout.tool("curl", CURL)
+    (checkout.home / ".npmrc").write_text("; mine\nregistry = https://mirror.example/npm/\ncafile=/etc/own-ca.pem\n")
+    assert checkout.run(FROM_NPM)[0] == 0
+    assert "https://mirror.example/npm/better/-/better-1.0.0.tgz" in checkout.called()
+    assert "--cacert /etc/own-ca.pem" in checkout.called()
 
 
 def test_environment_overrides_the_file(without_npm):
-    place = without_npm
-    place.tool("curl", CURL)
-    (place.home / ".npmrc").write_text("registry=https://mirror.example/npm/\n")
-    assert place.run(FROM_NPM, NPM_CONFIG_REGISTRY="https://other.example")[0] == 0
-    assert "https://other.example/better/-/better-1.0.0.tgz" in place.called()
+    checkout = without_npm
+    checkout.tool("curl", CURL)
+    (checkout.home / ".npmrc").write_text("registry=https://mirror.example/npm/\n")
+    assert checkout.run(FROM_NPM, NPM_CONFIG_REGISTRY="https://other.example")[0] == 0
+    assert "https://other.example/better/-/better-1.0.0.tgz" in checkout.called()
 
 
 def test_without_npm_and_configuration_the_default_registry_is_used(without_npm, tmp_path):
-    place = without_npm
+    checkout = without_npm
     root = tmp_path / "npm"
     (root / "DEBIAN").mkdir(parents=True)
     (root / "DEBIAN/control").write_text("Package: npm\nVersion: 9\nArchitecture: all\n"
@@ -223,7 +223,7 @@ def test_without_npm_and_configuration_the_default_registry_is_used(without_npm,
     options.parent.mkdir(parents=True)
     options.write_text("module.exports = {\n  registry: 'https://default.example/',\n}\n")
     subprocess.run(["dpkg-deb", "-b", root, tmp_path / "npm_9_all.deb"], check=True, capture_output=True)
-    place.apt(f"/bin/cp {tmp_path}/npm_9_all.deb .")
-    place.tool("curl", CURL)
-    assert place.run(FROM_NPM)[0] == 0
-    assert "https://default.example/better/-/better-1.0.0.tgz" in place.called()
+    checkout.apt(f"/bin/cp {tmp_path}/npm_9_all.deb .")
+    checkout.tool("curl", CURL)
+    assert checkout.run(FROM_NPM)[0] == 0
+    assert "https://default.example/better/-/better-1.0.0.tgz" in checkout.called()

@@ -74,11 +74,11 @@ def parse_json(body):
 
 
 class Schema:
-    """A closed schema and its place in the document."""
+    """A closed schema and its location in the document."""
 
-    def __init__(self, node, place):
+    def __init__(self, node, location):
         self.node = node
-        self.place = place
+        self.location = location
         self._validator = jsonschema.Draft202012Validator(node, format_checker=FORMATS)
 
     def errors(self, value):
@@ -86,7 +86,7 @@ class Schema:
         for error in self._validator.iter_errors(value):
             worst = jsonschema.exceptions.best_match([error])
             at = "/".join(map(str, worst.absolute_path))
-            found.append(f"{self.place} at /{at}: {worst.message[:400]}")
+            found.append(f"{self.location} at /{at}: {worst.message[:400]}")
         return found
 
     def check(self, value):
@@ -107,56 +107,56 @@ class Schema:
 
 # -- variants of values ------------------------------------------------------------------------------------
 
-def variants(node, place):
+def variants(node, location):
     """All variants of values of this schema: each field, each member of an enum, true and false, null and not null. Yields
-    (place, variant)."""
+    (location, variant)."""
     for choice in node.get("anyOf", []):
-        yield from variants(choice, place)
+        yield from variants(choice, location)
     for choice in node.get("oneOf", []):
-        yield from variants(choice, place)
-        yield place, "null" if choice.get("type") == "null" else "a value"
+        yield from variants(choice, location)
+        yield location, "null" if choice.get("type") == "null" else "a value"
     for member in node.get("enum", []):
-        yield place, repr(member)
+        yield location, repr(member)
     if isinstance(node.get("type"), list):
-        yield from ((place, "null"), (place, "a value"))
+        yield from ((location, "null"), (location, "a value"))
     if node.get("type") == "boolean" and "enum" not in node:
-        yield from ((place, "True"), (place, "False"))
+        yield from ((location, "True"), (location, "False"))
     for name, member in node.get("properties", {}).items():
-        yield f"{place}.{name}", "present"
-        yield from variants(member, f"{place}.{name}")
+        yield f"{location}.{name}", "present"
+        yield from variants(member, f"{location}.{name}")
     if "items" in node:
-        yield from variants(node["items"], f"{place}[]")
+        yield from variants(node["items"], f"{location}[]")
 
 
-def variants_of(node, value, place):
+def variants_of(node, value, location):
     """The variants of this value, which must be valid."""
     for choice in node.get("anyOf", []):
         if jsonschema.Draft202012Validator(choice).is_valid(value):
-            yield from variants_of(choice, value, place)
+            yield from variants_of(choice, value, location)
     for choice in node.get("oneOf", []):
         if jsonschema.Draft202012Validator(choice).is_valid(value):
-            yield from variants_of(choice, value, place)
-            yield place, "null" if value is None else "a value"
+            yield from variants_of(choice, value, location)
+            yield location, "null" if value is None else "a value"
     if "enum" in node or node.get("type") == "boolean":
-        yield place, repr(value)
+        yield location, repr(value)
     if isinstance(node.get("type"), list):
-        yield place, "null" if value is None else "a value"
+        yield location, "null" if value is None else "a value"
     for name, member in node.get("properties", {}).items():
         if name in value:
-            yield f"{place}.{name}", "present"
-            yield from variants_of(member, value[name], f"{place}.{name}")
+            yield f"{location}.{name}", "present"
+            yield from variants_of(member, value[name], f"{location}.{name}")
     for item in value if "items" in node else []:
-        yield from variants_of(node["items"], item, f"{place}[]")
+        yield from variants_of(node["items"], item, f"{location}[]")
 
 
 # -- the document -------------------------------------------------------------------------------------------------------
 
 class Response:
-    def __init__(self, status, node, place):
+    def __init__(self, status, node, location):
         self.status = status
-        self.headers = {name: (Schema(header["schema"], f"{place} header {name}"), header.get("required", False))
+        self.headers = {name: (Schema(header["schema"], f"{location} header {name}"), header.get("required", False))
                         for name, header in node.get("headers", {}).items()}
-        self.contents = {kind: Schema(content["schema"], f"{place} {kind}")
+        self.contents = {kind: Schema(content["schema"], f"{location} {kind}")
                          for kind, content in node.get("content", {}).items()}
 
     def codes(self):
@@ -181,7 +181,7 @@ class Operation:
                                           for part in re.split(r"(\{[^}]*\})", template)))
 
     def query_names(self):
-        return [name for place, name in self.parameters if place == "query"]
+        return [name for location, name in self.parameters if location == "query"]
 
     def response(self, status):
         return self.responses.get(str(status)) or self.responses.get(f"{status // 100}XX") or self.responses["default"]

@@ -26,7 +26,7 @@ class Seen:
     """What the server has sent, as sets of tuples that begin with the name of the operation."""
 
     def __init__(self):
-        self.parameters = set()     # (operation, place, name)
+        self.parameters = set()     # (operation, location, name)
         self.statuses = set()       # (operation, status as in the document)
         self.default_statuses = set()
         self.codes = set()          # (operation, status, code)
@@ -178,7 +178,7 @@ class Checker:
         schema.check(body)
         if media_type == "text/csv":
             _check_csv(body)
-        self.seen.values.update(variants_of(schema.node, body, schema.place))
+        self.seen.values.update(variants_of(schema.node, body, schema.location))
         if response.status >= 400:
             self._check_error(operation, documented, response, body)
         return body
@@ -218,11 +218,11 @@ class Checker:
                 raise DriftError(f"{name} was accepted though it is not UTF-8") from None
             schema.check(schema.read_text(text))
             self.seen.parameters.add((operation.name, "query", name))
-        for place, name in operation.parameters:
-            if place == "header" and name.lower() in sent:
-                self.seen.parameters.add((operation.name, place, name))
-            if place == "path":
-                self.seen.parameters.add((operation.name, place, name))
+        for location, name in operation.parameters:
+            if location == "header" and name.lower() in sent:
+                self.seen.parameters.add((operation.name, location, name))
+            if location == "path":
+                self.seen.parameters.add((operation.name, location, name))
 
     def _check_names_parameter(self, operation, body):
         if body is None or isinstance(body["error"], str):

@@ -24,29 +24,29 @@ def test_every_format_of_the_document_is_checked():
     assert formats == set(FORMATS.checkers)
 
 
-def examples(node, place="#"):
-    """Yields (place, schema, example) of each media type, parameter, header and schema with examples."""
+def examples(node, location="#"):
+    """Yields (location, schema, example) of each media type, parameter, header and schema with examples."""
     if isinstance(node, list):
         for number, item in enumerate(node):
-            yield from examples(item, f"{place}/{number}")
+            yield from examples(item, f"{location}/{number}")
     if not isinstance(node, dict):
         return
     if "schema" in node:
         values = [node["example"]] if "example" in node else [each["value"] for each in node.get("examples", {}).values()]
-        yield from ((place, node["schema"], value) for value in values)
+        yield from ((location, node["schema"], value) for value in values)
     elif isinstance(node.get("examples"), list):
-        yield from ((place, node, value) for value in node["examples"])
+        yield from ((location, node, value) for value in node["examples"])
     for name, member in node.items():
         if name not in ("example", "examples", "value"):
-            yield from examples(member, f"{place}/{name}")
+            yield from examples(member, f"{location}/{name}")
 
 
 def test_every_example_is_valid():
     """Schemas are closed and formats are checked, which is stricter than the linter."""
     found = list(examples(Document.load().whole))
     assert len(found) > 200
-    for place, schema, value in found:
-        Schema(schema, place).check(value)
+    for location, schema, value in found:
+        Schema(schema, location).check(value)
 
 
 def test_formats_reject_dates_and_times_that_do_not_exist():

@@ -19,16 +19,16 @@ NEVER_STATUSES = {"500"}
 def visit(directory, seen, visits, config=None):
     """Runs the visits against one server; returns the failures."""
     directory.mkdir()
-    place = tour.Place(directory, seen, config)
+    installation = tour.Installation(directory, seen, config)
     failures = []
     try:
         for each in visits:
             try:
-                each(place)
+                each(installation)
             except AssertionError as error:
                 failures.append(f"{each.__name__}: {error}")
     finally:
-        place.close()
+        installation.close()
     return failures
 
 
@@ -93,7 +93,7 @@ def test_every_media_type_was_sent(shown):
 def test_every_field_and_value_was_sent(shown):
     """Each field, each member of an enum, true and false, null and not null, in the responses of each endpoint."""
     documented = {each for _, status, response in responses() if status != "default"
-                  for schema in response.contents.values() for each in variants(schema.node, schema.place)}
+                  for schema in response.contents.values() for each in variants(schema.node, schema.location)}
     assert_none_missing(documented - shown[0].values)
 
 

@@ -60,8 +60,8 @@ GOOD = {"updated_after": "2026-07-01T00:00:00Z", "platform": "youtube", "sort": 
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    here = tour.Place(tmp_path_factory.mktemp("parameters"), Seen())
+def installation(tmp_path_factory):
+    here = tour.Installation(tmp_path_factory.mktemp("parameters"), Seen())
     yield here
     here.close()
 
@@ -70,8 +70,8 @@ def target_of(operation):
     return operation.template.replace("{id}", scene.VIRAL)
 
 
-def assert_rejected(place, operation, query, name):
-    response = place.get(target_of(operation), query)
+def assert_rejected(installation, operation, query, name):
+    response = installation.get(target_of(operation), query)
     assert response.status == 400, f"{operation.name}?{query[:200]}: {response}"
     assert response.error_code == "invalid_parameter", response
     message = response.json()["error"]["message"]
@@ -89,76 +89,76 @@ def wrong_values(schema, name):
 
 
 @pytest.mark.parametrize("operation_name, name", PARAMETERS)
-def test_invalid_values_are_rejected(place, operation_name, name):
+def test_invalid_values_are_rejected(installation, operation_name, name):
     operation = DOCUMENT.operation(operation_name)
     tried = 0
     for raw in wrong_values(operation.parameters["query", name], name):
-        assert_rejected(place, operation, f"{BESIDE.get(name, '')}{name}={raw}", name)
+        assert_rejected(installation, operation, f"{BESIDE.get(name, '')}{name}={raw}", name)
         tried += 1
     assert tried > 35
 
 
 @pytest.mark.parametrize("operation_name, name", PARAMETERS)
-def test_empty_values_are_rejected(place, operation_name, name):
+def test_empty_values_are_rejected(installation, operation_name, name):
     operation, beside = DOCUMENT.operation(operation_name), BESIDE.get(name, "")
     for query in (f"{beside}{name}=", f"{beside}{name}", f"{name}&a=b", f"{name}=&{name}=1"):
-        assert_rejected(place, operation, query, name)
+        assert_rejected(installation, operation, query, name)
 
 
 @pytest.mark.parametrize("operation_name, name", PARAMETERS)
-def test_repeated_parameters_give_400(place, operation_name, name):
+def test_repeated_parameters_give_400(installation, operation_name, name):
     operation = DOCUMENT.operation(operation_name)
-    good = GOOD.get(name) or place.get("/videos", {"limit": 1}).json()["next_cursor"]
+    good = GOOD.get(name) or installation.get("/videos", {"limit": 1}).json()["next_cursor"]
     encoded = "".join(f"%{byte:02x}" for byte in name.encode())
     for second in (f"{name}={good}", f"{name}=x", f"{name}=", f"{encoded}={good}"):
-        assert_rejected(place, operation, f"{BESIDE.get(name, '')}{name}={good}&{second}", name)
+        assert_rejected(installation, operation, f"{BESIDE.get(name, '')}{name}={good}&{second}", name)
 
 
 @pytest.mark.parametrize("operation_name, name", PARAMETERS)
-def test_allowed_values_are_accepted(place, operation_name, name):
+def test_allowed_values_are_accepted(installation, operation_name, name):
     """The counterpart: the requests above are rejected because of the value."""
     operation = DOCUMENT.operation(operation_name)
-    good = GOOD.get(name) or place.get("/videos", {"limit": 1}).json()["next_cursor"]
+    good = GOOD.get(name) or installation.get("/videos", {"limit": 1}).json()["next_cursor"]
     encoded = "".join(f"%{byte:02X}" for byte in good.encode())
     for query in (f"{BESIDE.get(name, '')}{name}={good}", f"{BESIDE.get(name, '')}{name}={encoded}"):
         extra = "&limit=1" if name == "cursor" else ""
-        assert place.get(target_of(operation), query + extra).status == 200, query
+        assert installation.get(target_of(operation), query + extra).status == 200, query
 
 
 @pytest.mark.parametrize("operation_name", KEYED)
-def test_unknown_parameters_are_ignored(place, operation_name):
+def test_unknown_parameters_are_ignored(installation, operation_name):
     operation = DOCUMENT.operation(operation_name)
-    plain = place.get(target_of(operation))
+    plain = installation.get(target_of(operation))
     unknown = ["nothing=1", "nothing=1&nothing=2", "nothing=", "nothing", "=x", "&&&", "%FF=%FF", "%=%", "%zz=1", "a=%", "LIMIT=0", "limit%20=0",
                "%20limit=0", "limit[]=0", "limit%00=0", "api_key=x", "x" * 4000 + "=1", "callback=f", "_=1"]
     for name in {name for _, name in PARAMETERS} - set(operation.query_names()):
         unknown += [f"{name}=", f"{name}=%FF", f"{name}=x&{name}=y"]
     for query in unknown:
-        response = place.get(target_of(operation), query)
+        response = installation.get(target_of(operation), query)
         assert (response.status, response.body) == (200, plain.body), query
 
 
-def test_key_in_the_url_is_never_read(place):
+def test_key_in_the_url_is_never_read(installation):
     for name in ("api_key", "access_token", "key", "token", "Authorization"):
-        assert place.send("GET", "/account", {name: place.key}).error_code == "missing_api_key"
+        assert installation.send("GET", "/account", {name: installation.key}).error_code == "missing_api_key"
 
 
-def test_conflicting_parameters_are_rejected(place):
+def test_conflicting_parameters_are_rejected(installation):
     """Each parameter is allowed alone; the message names one of the two."""
     for path, query, name in (("/videos", "start_date=2026-07-02&end_date=2026-07-01", "end_date"),
                               ("/stats", "start_date=2026-07-02&end_date=2026-07-01", "end_date"),
                               ("/events", "order=desc&after=evt_1", "after"), ("/events", "order=desc&after=latest", "after"),
                               ("/events", "before=evt_1", "before"), ("/events", "order=asc&before=evt_1", "before"),
                               ("/events", "order=desc&wait=5", "wait")):
-        assert_rejected(place, DOCUMENT.operation(f"GET {path}"), query, name)
+        assert_rejected(installation, DOCUMENT.operation(f"GET {path}"), query, name)
 
 
-def test_stats_range_has_at_most_90_days(place):
+def test_stats_range_has_at_most_90_days(installation):
     """At most 90 dates, including both ends. Invalid dates are reported before the length."""
-    assert place.get("/stats", {"start_date": "2026-01-01", "end_date": "2026-03-31"}).status == 200
+    assert installation.get("/stats", {"start_date": "2026-01-01", "end_date": "2026-03-31"}).status == 200
     for params in ({"start_date": "2026-01-01", "end_date": "2026-04-01"}, {"start_date": "2026-01-01"},
                    {"start_date": "0001-01-01", "end_date": "9999-12-31"}):
-        response = place.get("/stats", params)
+        response = installation.get("/stats", params)
         assert (response.status, response.error_code) == (400, "range_too_long"), params
     for query, name in (("start_date=2026-01-02&end_date=2026-01-01", "end_date"),
                         ("start_date=x&end_date=y", "start_date"), ("start_date=2026-01-01&end_date=y&group_by=z", "end_date"),
@@ -166,15 +166,15 @@ def test_stats_range_has_at_most_90_days(place):
                         ("start_date=2026-12-31&end_date=2026-01-01&group_by=z", "group_by"),
                         ("start_date=2026-12-31&end_date=2026-01-01&granularity=z", "granularity"),
                         ("start_date=2026-12-31&end_date=2026-01-01&granularity=week", "end_date")):
-        assert_rejected(place, DOCUMENT.operation("GET /stats"), query, name)
+        assert_rejected(installation, DOCUMENT.operation("GET /stats"), query, name)
 
 
-def test_hostile_headers_change_nothing(place):
+def test_hostile_headers_change_nothing(installation):
     """Header parameters take anything; what is of no use is passed over."""
-    plain = place.get("/videos", {"limit": 1})
+    plain = installation.get("/videos", {"limit": 1})
     for value in ("", " ", "x", '"', "W/", "," * 2000, '"' + "a" * 4000 + '"', "\xff\xfe", "*x"):
-        response = place.get("/videos", {"limit": 1}, headers={"If-None-Match": value})
+        response = installation.get("/videos", {"limit": 1}, headers={"If-None-Match": value})
         assert (response.status, response.body) == (200, plain.body), value
     for value in ("", "a b", "a" * 129, "<script>", "\xff", "a\tb", "%0d%0a", "é"):
-        response = place.get("/videos", {"limit": 1}, headers={"X-Request-Id": value})
+        response = installation.get("/videos", {"limit": 1}, headers={"X-Request-Id": value})
         assert response.status == 200 and response.headers["X-Request-Id"] not in ("", value)

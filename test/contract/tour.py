@@ -30,7 +30,7 @@ def parse(data, method="GET"):
     return Response(response.status, response.headers, response.read())
 
 
-class Place:
+class Installation:
     """One server with the scene's data, and a checker."""
 
     def __init__(self, directory, seen, config=None):
@@ -96,104 +96,104 @@ def expect(response, status, code=None):
 
 # -- successes ----------------------------------------------------------------------------------------------------------
 
-def tour_successes(place):
+def tour_successes(installation):
     """Each GET: 200, HEAD with the same headers, 304 for its ETag, a valid request id returned and an invalid one replaced."""
-    expect(place.get("/account"), 200)
-    wait.until(lambda: place.get("/account").json()["data"]["key"]["last_used_at"], "the use of the key to be recorded")
-    for operation, path in place.targets():
+    expect(installation.get("/account"), 200)
+    wait.until(lambda: installation.get("/account").json()["data"]["key"]["last_used_at"], "the use of the key to be recorded")
+    for operation, path in installation.targets():
         if operation.method != "GET":
             continue
-        response = expect(place.get(path, headers={"X-Request-Id": "tour.1_A-z"}), 200)
+        response = expect(installation.get(path, headers={"X-Request-Id": "tour.1_A-z"}), 200)
         assert response.headers["X-Request-Id"] == "tour.1_A-z"
-        head = expect(place.send("HEAD", path, key=place.key), 200)
+        head = expect(installation.send("HEAD", path, key=installation.key), 200)
         for name in ("Content-Type", "Content-Length", "Cache-Control", "Vary"):
             assert head.headers[name] == response.headers[name], (path, name)
         for held in (f'"x", W/{head.headers["ETag"]}', "*"):
-            not_modified = expect(place.get(path, headers={"If-None-Match": held}), 304)
+            not_modified = expect(installation.get(path, headers={"If-None-Match": held}), 304)
             for name in ("ETag", "Cache-Control", "Vary"):
                 assert not_modified.headers[name] == head.headers[name], (path, name, not_modified.headers[name])
-        expect(place.send("HEAD", path, key=place.key, headers={"If-None-Match": "*"}), 304)
-        expect(place.get(path, headers={"If-None-Match": '"another"'}), 200)
+        expect(installation.send("HEAD", path, key=installation.key, headers={"If-None-Match": "*"}), 304)
+        expect(installation.get(path, headers={"If-None-Match": '"another"'}), 200)
         for headers, status in (({}, 200), ({"If-None-Match": "*"}, 304)):
             for method in ("GET", "HEAD"):
-                ignored = expect(place.send(method, path, "utm=1&a%3Ab=2&=x&%FF", place.key, headers), status)
+                ignored = expect(installation.send(method, path, "utm=1&a%3Ab=2&=x&%FF", installation.key, headers), status)
                 assert ignored.headers["X-Unknown-Parameters"] == "utm, a%3Ab, %FF", ignored.headers.items()
-        replaced = expect(place.get(path, headers={"X-Request-Id": "no blanks"}), 200)
+        replaced = expect(installation.get(path, headers={"X-Request-Id": "no blanks"}), 200)
         assert replaced.headers["X-Request-Id"] != "no blanks"
-    expect(place.get("/openapi.json"), 200)
-    served = place.get("/openapi.json").json()
-    assert served == {**place.document.raw, "servers": [{"url": "/v1"}]}, served["servers"]
-    assert place.get("").body == place.get("/").body, "/v1 and /v1/ differ"
-    expect(place.send("HEAD", "/account"), 401)
+    expect(installation.get("/openapi.json"), 200)
+    served = installation.get("/openapi.json").json()
+    assert served == {**installation.document.raw, "servers": [{"url": "/v1"}]}, served["servers"]
+    assert installation.get("").body == installation.get("/").body, "/v1 and /v1/ differ"
+    expect(installation.send("HEAD", "/account"), 401)
 
 
-def tour_account(place):
+def tour_account(installation):
     for author in (scene.FULL, scene.EMPTY):
-        expect(place.get("/account", key=place.keys[author]), 200)
-    fresh = place.viewtally.create_key(scene.FULL, "Zweiter Schlüssel")
-    assert place.get("/account", key=fresh).json()["data"]["key"]["last_used_at"] is None
+        expect(installation.get("/account", key=installation.keys[author]), 200)
+    fresh = installation.viewtally.create_key(scene.FULL, "Zweiter Schlüssel")
+    assert installation.get("/account", key=fresh).json()["data"]["key"]["last_used_at"] is None
 
 
-def follow_links(place, path, params):
+def follow_links(installation, path, params):
     """Following Link: rel=next gives the same records as following next_cursor, each page fresh, from the cache, and as 304."""
     cursor_name = "cursor" if path == "/videos" else "before" if "order" in params else "after"
     target, cursor, pages = f"/v1{path}?{urllib.parse.urlencode(params)}", None, 0
     while target:
         query = target.partition("?")[2]
-        by_cursor = place.get(path, {**params, **({cursor_name: cursor} if cursor else {})})
+        by_cursor = installation.get(path, {**params, **({cursor_name: cursor} if cursor else {})})
         for status, headers in ((200, {}), (200, {}), (200, {}), (304, {"If-None-Match": "*"})):
-            response = expect(place.get(path, query, headers), status)
+            response = expect(installation.get(path, query, headers), status)
             if status == 200:
                 assert response.body == by_cursor.body, target
-        head = expect(place.send("HEAD", path, query, place.key), 200)
-        assert expect(place.send("HEAD", path, query, place.key, {"If-None-Match": "*"}), 304).headers["Link"] == head.headers["Link"]
+        head = expect(installation.send("HEAD", path, query, installation.key), 200)
+        assert expect(installation.send("HEAD", path, query, installation.key, {"If-None-Match": "*"}), 304).headers["Link"] == head.headers["Link"]
         link, page = response.headers["Link"], by_cursor.json()
         assert (link is not None) == page["has_more"] and head.headers["Link"] == link, (target, link)
         target, cursor, pages = link and link[1:link.index(">")], page["next_cursor"], pages + 1
     assert pages > 1
 
 
-def tour_videos(place):
-    everything = expect(place.get("/videos"), 200).json()["data"]
+def tour_videos(installation):
+    everything = expect(installation.get("/videos"), 200).json()["data"]
     for each in everything:
-        assert expect(place.get(f"/videos/{each['id'].upper()}"), 200).json()["data"] == each
-    page = expect(place.get("/videos", {"limit": 3, "viral": "false"}), 200).json()
-    expect(place.get("/videos", {"limit": 100, "viral": "false", "cursor": page["next_cursor"]}), 200)
-    follow_links(place, "/videos", {"limit": 2, "viral": "false"})
-    assert len(place.get("/videos", {"viral": "true"}).json()["data"]) == 2
-    assert place.get("/videos", {"book_id": scene.BOOK.upper()}).json()["data"]
-    assert place.get("/videos", {"start_date": "2026-06-10", "end_date": "2026-07-10"}).json()["data"]
-    assert not place.get("/videos", key=place.keys[scene.EMPTY]).json()["data"]
+        assert expect(installation.get(f"/videos/{each['id'].upper()}"), 200).json()["data"] == each
+    page = expect(installation.get("/videos", {"limit": 3, "viral": "false"}), 200).json()
+    expect(installation.get("/videos", {"limit": 100, "viral": "false", "cursor": page["next_cursor"]}), 200)
+    follow_links(installation, "/videos", {"limit": 2, "viral": "false"})
+    assert len(installation.get("/videos", {"viral": "true"}).json()["data"]) == 2
+    assert installation.get("/videos", {"book_id": scene.BOOK.upper()}).json()["data"]
+    assert installation.get("/videos", {"start_date": "2026-06-10", "end_date": "2026-07-10"}).json()["data"]
+    assert not installation.get("/videos", key=installation.keys[scene.EMPTY]).json()["data"]
     for platform in {post["platform"] for each in everything for post in each["platforms"]}:
-        assert place.get("/videos", {"platform": platform, "updated_after": "2026-01-01T00:00:00Z"}).json()["data"]
+        assert installation.get("/videos", {"platform": platform, "updated_after": "2026-01-01T00:00:00Z"}).json()["data"]
     for video in everything:
-        assert video in place.get("/videos", {"q": video["title"].upper()[:100]}).json()["data"]
+        assert video in installation.get("/videos", {"q": video["title"].upper()[:100]}).json()["data"]
     for sort in ("posted_at", "views", "views_7d"):
-        follow_links(place, "/videos", {"limit": 2, "sort": sort})
-    assert expect(place.get("/videos", {"limit": 1, "include": "total"}), 200).json()["total_count"] == len(everything)
+        follow_links(installation, "/videos", {"limit": 2, "sort": sort})
+    assert expect(installation.get("/videos", {"limit": 1, "include": "total"}), 200).json()["total_count"] == len(everything)
 
 
-def tour_stats(place):
+def tour_stats(installation):
     ranges = ({}, {"start_date": "2026-06-14", "end_date": "2026-07-10"}, {"end_date": "2026-06-20"},
               {"start_date": "2026-04-15", "end_date": "2026-07-13"}, {"start_date": "2026-07-09"})
     for params in ranges:
         for group in ({}, {"group_by": "video"}, {"group_by": "book"}, {"group_by": "account"}, {"group_by": "platform"},
                       {"granularity": "week"}, {"group_by": "account", "granularity": "month"}):
-            expect(place.get("/stats", {**params, **group}), 200)
-            expect(place.get("/stats", {**params, **group, "format": "json"}, headers={"Accept": "text/csv"}), 200)
-            for csv in (place.get("/stats", {**params, **group, "format": "csv"}),
-                        place.get("/stats", {**params, **group}, headers={"Accept": "text/csv"}),
-                        place.get("/stats.csv", {**params, **group})):
+            expect(installation.get("/stats", {**params, **group}), 200)
+            expect(installation.get("/stats", {**params, **group, "format": "json"}, headers={"Accept": "text/csv"}), 200)
+            for csv in (installation.get("/stats", {**params, **group, "format": "csv"}),
+                        installation.get("/stats", {**params, **group}, headers={"Accept": "text/csv"}),
+                        installation.get("/stats.csv", {**params, **group})):
                 assert csv.headers["Content-Type"].startswith("text/csv") and csv.headers["Content-Disposition"]
-    expect(place.get("/stats", key=place.keys[scene.EMPTY]), 200)
-    spread_gains(place)
-    shown = expect(place.get("/stats", {"group_by": "platform"}), 200).json()["data"]
+    expect(installation.get("/stats", key=installation.keys[scene.EMPTY]), 200)
+    spread_gains(installation)
+    shown = expect(installation.get("/stats", {"group_by": "platform"}), 200).json()["data"]
     assert [row["platform"] for row in shown] == ["tiktok", "instagram", "youtube", "facebook", "pinterest", None]
 
 
-def spread_gains(place):
-    """Gives each platform a gain of one view, and takes away all others, which are then without a platform."""
-    with contextlib.closing(sqlite3.connect(place.viewtally.settings["store"]["path"])) as database, database:
+def spread_gains(installation):
+    """Gives each platform a gain of one view. All other gains lose their platform, so /stats shows them without one."""
+    with contextlib.closing(sqlite3.connect(installation.viewtally.settings["store"]["path"])) as database, database:
         author, day = database.execute("SELECT author_id, day FROM author_daily WHERE gained > 5 ORDER BY day DESC LIMIT 1").fetchone()
         database.execute("DELETE FROM author_daily WHERE author_id = ?", (author,))
         database.executemany("INSERT INTO author_daily (author_id, day, platform, gained) VALUES (?, ?, ?, 1)",
@@ -201,154 +201,154 @@ def spread_gains(place):
         database.execute("UPDATE authors SET rev = rev + 1")
 
 
-def tour_events(place):
-    everything = expect(place.get("/events"), 200).json()
+def tour_events(installation):
+    everything = expect(installation.get("/events"), 200).json()
     assert {event["type"] for event in everything["data"]} == {"video.went_viral", "video.milestone_reached"}
-    page = expect(place.get("/events", {"limit": 2}), 200).json()
+    page = expect(installation.get("/events", {"limit": 2}), 200).json()
     assert page["has_more"]
-    expect(place.get("/events", {"limit": 2, "after": page["next_cursor"]}), 200)
-    follow_links(place, "/events", {"limit": 2, "occurred_after": "2026-06-01T00:00:00Z"})
-    follow_links(place, "/events", {"limit": 2, "order": "desc"})
-    assert place.get("/events", {"after": everything["next_cursor"]}).json()["next_cursor"] is None
-    assert place.get("/events", {"after": "latest"}).json()["next_cursor"] == everything["next_cursor"]
+    expect(installation.get("/events", {"limit": 2, "after": page["next_cursor"]}), 200)
+    follow_links(installation, "/events", {"limit": 2, "occurred_after": "2026-06-01T00:00:00Z"})
+    follow_links(installation, "/events", {"limit": 2, "order": "desc"})
+    assert installation.get("/events", {"after": everything["next_cursor"]}).json()["next_cursor"] is None
+    assert installation.get("/events", {"after": "latest"}).json()["next_cursor"] == everything["next_cursor"]
     for type_name in ("video.went_viral", "video.milestone_reached", "video.milestone_reached,video.went_viral"):
-        expect(place.get("/events", {"type": type_name}), 200)
-    expect(place.get("/events", {"occurred_after": "2026-07-01T00:00:00Z"}), 200)
-    expect(place.get("/events", {"occurred_after": "2026-07-01T00:00:00.123456789Z", "order": "asc"}), 200)
-    newest = expect(place.get("/events", {"order": "desc", "limit": 1}), 200).json()
-    expect(place.get("/events", {"order": "desc", "before": newest["next_cursor"]}), 200)
-    expect(place.get("/events", {"after": "latest", "wait": 1}), 200)
-    expect(place.get("/events", {"wait": 55}), 200)
+        expect(installation.get("/events", {"type": type_name}), 200)
+    expect(installation.get("/events", {"occurred_after": "2026-07-01T00:00:00Z"}), 200)
+    expect(installation.get("/events", {"occurred_after": "2026-07-01T00:00:00.123456789Z", "order": "asc"}), 200)
+    newest = expect(installation.get("/events", {"order": "desc", "limit": 1}), 200).json()
+    expect(installation.get("/events", {"order": "desc", "before": newest["next_cursor"]}), 200)
+    expect(installation.get("/events", {"after": "latest", "wait": 1}), 200)
+    expect(installation.get("/events", {"wait": 55}), 200)
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------
 
-def tour_keys(place):
+def tour_keys(installation):
     """401 and 403 of each endpoint that needs a key; 200 of the others."""
-    revoked = place.viewtally.run("key", "create", "--author", scene.FULL, "--name", "gone", "--json").json()
-    place.viewtally.run("key", "revoke", revoked["id"])
-    unknown = place.key[:-1] + ("a" if place.key[-1] != "a" else "b")
-    for operation, path in place.targets(keyed=True):
+    revoked = installation.viewtally.run("key", "create", "--author", scene.FULL, "--name", "gone", "--json").json()
+    installation.viewtally.run("key", "revoke", revoked["id"])
+    unknown = installation.key[:-1] + ("a" if installation.key[-1] != "a" else "b")
+    for operation, path in installation.targets(keyed=True):
         for headers in ({}, {"Authorization": ""}, {"Authorization": "Basic eDp5"}, {"Authorization": "Bearer"}):
-            expect(place.send(operation.method, path, headers=headers), 401, "missing_api_key")
-        expect(place.send(operation.method, path, key=unknown), 401, "invalid_api_key")
-        expect(place.send(operation.method, path, key="x"), 401, "invalid_api_key")
-        expect(place.send(operation.method, path, key=revoked["key"]), 401, "api_key_revoked")
-        expect(place.send(operation.method, path, key=place.keys[scene.UNPAID]), 403, "plan_inactive")
-    for operation, path in place.targets(keyed=False):
+            expect(installation.send(operation.method, path, headers=headers), 401, "missing_api_key")
+        expect(installation.send(operation.method, path, key=unknown), 401, "invalid_api_key")
+        expect(installation.send(operation.method, path, key="x"), 401, "invalid_api_key")
+        expect(installation.send(operation.method, path, key=revoked["key"]), 401, "api_key_revoked")
+        expect(installation.send(operation.method, path, key=installation.keys[scene.UNPAID]), 403, "plan_inactive")
+    for operation, path in installation.targets(keyed=False):
         if operation.method == "GET":
-            expect(place.send("GET", path), 200)
+            expect(installation.send("GET", path), 200)
 
 
-def tour_oauth(place):
+def tour_oauth(installation):
     """The token and the revocation endpoint: each success and each error except that of an unavailable database."""
-    public, confidential = (oauth.add_app(place.viewtally, confidential=kind) for kind in (False, True))
+    public, confidential = (oauth.add_app(installation.viewtally, confidential=kind) for kind in (False, True))
     for app in (public, confidential):
-        grant = oauth.Grant(place.viewtally, app, scene.FULL, at_ms=place.clock.wall_ms)
+        grant = oauth.Grant(installation.viewtally, app, scene.FULL, at_ms=installation.clock.wall_ms)
         if app is public:       # an app with a webhook, to which the author has consented
-            oauth.rows(place.viewtally, "UPDATE apps SET webhook_url = 'https://app.example/hook' WHERE client_id = ?", app["client_id"])
-            oauth.rows(place.viewtally, "UPDATE oauth_codes SET webhook_url = 'https://app.example/hook' WHERE hash = ?", oauth.hash_of(grant.code))
-        response = expect(place.form("token", grant.fields(), {"X-Request-Id": "token-1"}), 200).json()
-        expect(place.get("/account", key=response["access_token"]), 200)
+            oauth.rows(installation.viewtally, "UPDATE apps SET webhook_url = 'https://app.example/hook' WHERE client_id = ?", app["client_id"])
+            oauth.rows(installation.viewtally, "UPDATE oauth_codes SET webhook_url = 'https://app.example/hook' WHERE hash = ?", oauth.hash_of(grant.code))
+        response = expect(installation.form("token", grant.fields(), {"X-Request-Id": "token-1"}), 200).json()
+        expect(installation.get("/account", key=response["access_token"]), 200)
         gone = {name: value for name, value in app.items() if name.startswith("client_") and value}
-        expect(place.form("revoke", {**gone, "token": response["access_token"], "token_type_hint": "access_token"},
+        expect(installation.form("revoke", {**gone, "token": response["access_token"], "token_type_hint": "access_token"},
                           {"X-Request-Id": "revoke-1"}), 200)
-        expect(place.get("/account", key=response["access_token"]), 401, "api_key_revoked")
+        expect(installation.get("/account", key=response["access_token"]), 401, "api_key_revoked")
         for name, error in (("code", "invalid_request"), ("grant_type", "invalid_request")):
-            assert oauth.error_of(place.form("token", grant.fields(**{name: None}))) == error
-        assert oauth.error_of(place.form("token", grant.fields(grant_type="password"))) == "unsupported_grant_type"
-        assert oauth.error_of(place.form("token", grant.fields())) == "invalid_grant"
-        assert oauth.error_of(place.form("revoke", gone)) == "invalid_request"
-        assert oauth.error_of(place.form("revoke", {**gone, "token": place.key})) == "invalid_grant"
+            assert oauth.error_of(installation.form("token", grant.fields(**{name: None}))) == error
+        assert oauth.error_of(installation.form("token", grant.fields(grant_type="password"))) == "unsupported_grant_type"
+        assert oauth.error_of(installation.form("token", grant.fields())) == "invalid_grant"
+        assert oauth.error_of(installation.form("revoke", gone)) == "invalid_request"
+        assert oauth.error_of(installation.form("revoke", {**gone, "token": installation.key})) == "invalid_grant"
     unknown_client = {"grant_type": "authorization_code", "client_id": "app_nobody", "token": "x"}
-    assert oauth.error_of(place.form("revoke", unknown_client), 401) == "invalid_client"
-    responses = [place.form("token", unknown_client) for _ in range(40)]
+    assert oauth.error_of(installation.form("revoke", unknown_client), 401) == "invalid_client"
+    responses = [installation.form("token", unknown_client) for _ in range(40)]
     assert {oauth.error_of(each, each.status) for each in responses} == {"invalid_client", "slow_down"}
-    rejected = place.form("revoke", unknown_client)
+    rejected = installation.form("revoke", unknown_client)
     assert oauth.error_of(rejected, 429) == "slow_down" and 1 <= int(rejected.headers["Retry-After"]) <= 60
 
 
-def tour_unknown_paths_and_methods(place):
+def tour_unknown_paths_and_methods(installation):
     """404 and 405."""
     for path in ("/nothing", "/videos/", "/accounts", "/oauth/token/x", "/openapi", "/Account", "/%61ccount", "/books/x"):
-        expect(place.get(path), 404, "not_found")
+        expect(installation.get(path), 404, "not_found")
     for unknown in (scene.name_uuid("nobody's"), "not-a-uuid", scene.VIRAL[:-1], "%00", "%", "x" * 3000):
-        expect(place.get(f"/videos/{unknown}"), 404, "not_found")
-    expect(place.get(f"/videos/{scene.VIRAL}", key=place.keys[scene.EMPTY]), 404, "not_found")
-    for operation, path in place.targets():
+        expect(installation.get(f"/videos/{unknown}"), 404, "not_found")
+    expect(installation.get(f"/videos/{scene.VIRAL}", key=installation.keys[scene.EMPTY]), 404, "not_found")
+    for operation, path in installation.targets():
         for method in ("DELETE", "PUT", "PATCH", "OPTIONS", "GET" if operation.method == "POST" else "POST"):
-            expect(place.send(method, path, key=place.key), 405, "not_found")
+            expect(installation.send(method, path, key=installation.key), 405, "not_found")
         if operation.method == "POST":
-            expect(place.send("HEAD", path, key=place.key), 405)
+            expect(installation.send("HEAD", path, key=installation.key), 405)
 
 
-def tour_protocol(place):
+def tour_protocol(installation):
     """Protocol errors, on each path."""
-    for operation, path in place.targets():
+    for operation, path in installation.targets():
         target, method = f"/v1{path}", operation.method
-        expect(place.raw(b"A: b", target, method), 400, "invalid_parameter")
-        expect(place.raw(b"Host: x\r\nHost: y", target, method), 400, "invalid_parameter")
-        expect(place.raw(b"Host: x", f"{target}?{'x' * 9000}", method), 414, "invalid_parameter")
-        expect(place.raw(b"Host: x\r\nA: " + b"x" * 17000, target, method), 431, "invalid_parameter")
-        expect(place.raw(b"Host: x\r\nContent-Length: 20000", target, method), 413, "invalid_parameter")
-        expect(place.raw(b"Host: x\r\nExpect: magic", target, method), 417, "invalid_parameter")
-        expect(place.raw(b"Host: x\r\nTransfer-Encoding: gzip, chunked", target, method), 501, "internal_error")
-        expect(place.exchange_raw(f"{method} {target} HTTP/2.0\r\nHost: x\r\n\r\n".encode(), method, target), 505, "invalid_parameter")
+        expect(installation.raw(b"A: b", target, method), 400, "invalid_parameter")
+        expect(installation.raw(b"Host: x\r\nHost: y", target, method), 400, "invalid_parameter")
+        expect(installation.raw(b"Host: x", f"{target}?{'x' * 9000}", method), 414, "invalid_parameter")
+        expect(installation.raw(b"Host: x\r\nA: " + b"x" * 17000, target, method), 431, "invalid_parameter")
+        expect(installation.raw(b"Host: x\r\nContent-Length: 20000", target, method), 413, "invalid_parameter")
+        expect(installation.raw(b"Host: x\r\nExpect: magic", target, method), 417, "invalid_parameter")
+        expect(installation.raw(b"Host: x\r\nTransfer-Encoding: gzip, chunked", target, method), 501, "internal_error")
+        expect(installation.exchange_raw(f"{method} {target} HTTP/2.0\r\nHost: x\r\n\r\n".encode(), method, target), 505, "invalid_parameter")
 
 
-def tour_parameters(place):
+def tour_parameters(installation):
     """A 400 of each endpoint that has parameters (for all parameters see test_parameters.py)."""
     for path in ("/videos", "/events"):
-        expect(place.get(path, {"limit": 101}), 400, "invalid_parameter")
+        expect(installation.get(path, {"limit": 101}), 400, "invalid_parameter")
     for path in ("/stats", "/stats.csv"):
-        expect(place.get(path, {"group_by": "author"}), 400, "invalid_parameter")
+        expect(installation.get(path, {"group_by": "author"}), 400, "invalid_parameter")
     for path in ("/stats", "/stats.csv"):
         for params, param in (({"start_date": "2026-01-01", "end_date": "2026-04-01"}, "end_date"), ({"start_date": "2026-01-01"}, "start_date")):
-            assert expect(place.get(path, params), 400, "range_too_long").json()["error"]["param"] == param
+            assert expect(installation.get(path, params), 400, "range_too_long").json()["error"]["param"] == param
 
 
-def tour_browser(place):
+def tour_browser(installation):
     """Requests of an allowed origin, of other origins and without an origin; an allowed origin can read errors too."""
     for headers in ({"Origin": ORIGIN}, {"Origin": "https://evil.example"}, {"Origin": "null"}, {}):
-        for operation, path in place.targets():
-            expect(place.send(operation.method, path, key=place.key, headers=headers), 400 if operation.method == "POST" else 200)
-            expect(place.send("DELETE", path, headers=headers), 405)
-        expect(place.send("GET", "/account", headers=headers), 401)
-        expect(place.get("/videos", {"limit": 0}, headers=headers), 400)
-        expect(place.get("/stats", {"format": "csv"}, headers=headers), 200)
-        expect(place.get("/books", headers={**headers, "If-None-Match": "*"}), 304)
+        for operation, path in installation.targets():
+            expect(installation.send(operation.method, path, key=installation.key, headers=headers), 400 if operation.method == "POST" else 200)
+            expect(installation.send("DELETE", path, headers=headers), 405)
+        expect(installation.send("GET", "/account", headers=headers), 401)
+        expect(installation.get("/videos", {"limit": 0}, headers=headers), 400)
+        expect(installation.get("/stats", {"format": "csv"}, headers=headers), 200)
+        expect(installation.get("/books", headers={**headers, "If-None-Match": "*"}), 304)
 
 
-def tour_limit(place):
+def tour_limit(installation):
     """429 of each endpoint. The server admits one request per minute."""
-    for operation, path in place.targets(keyed=True):
-        key = place.viewtally.create_key(scene.FULL)
-        expect(place.send(operation.method, path, key=key), 200)
-        rejected = expect(place.send(operation.method, path, key=key), 429, "rate_limited")
+    for operation, path in installation.targets(keyed=True):
+        key = installation.viewtally.create_key(scene.FULL)
+        expect(installation.send(operation.method, path, key=key), 200)
+        rejected = expect(installation.send(operation.method, path, key=key), 429, "rate_limited")
         assert 1 <= int(rejected.headers["Retry-After"]) <= 60
 
 
-def tour_slow_head(place):
+def tour_slow_head(installation):
     """408. The server waits for a head for 200 ms."""
-    expect(place.exchange_raw(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n"), 408, "invalid_parameter")
+    expect(installation.exchange_raw(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n"), 408, "invalid_parameter")
 
 
-def tour_broken_store(place):
+def tour_broken_store(installation):
     """503 of each endpoint that reads data: first the tables of the data are renamed while the server runs, then those of the keys."""
-    app = oauth.add_app(place.viewtally)
+    app = oauth.add_app(installation.viewtally)
     for changes in (("videos RENAME TO videos_gone", "books RENAME TO books_gone", "authors RENAME COLUMN created_at TO made_at"),
                     ("api_keys RENAME TO keys_gone", "apps RENAME TO apps_gone")):
-        with contextlib.closing(sqlite3.connect(place.viewtally.settings["store"]["path"])) as database:
+        with contextlib.closing(sqlite3.connect(installation.viewtally.settings["store"]["path"])) as database:
             for change in changes:
                 database.execute("ALTER TABLE " + change)
             database.commit()
-        for operation, path in place.targets(keyed=True):
-            rejected = expect(place.get(path), 503, "internal_error")
+        for operation, path in installation.targets(keyed=True):
+            rejected = expect(installation.get(path), 503, "internal_error")
             assert int(rejected.headers["Retry-After"]) >= 1
-    for operation, path in place.targets(keyed=False):
+    for operation, path in installation.targets(keyed=False):
         if operation.method == "GET":
-            expect(place.send("GET", path), 200)
+            expect(installation.send("GET", path), 200)
     rest = {"client_id": app["client_id"], "code": "x", "redirect_uri": "x", "code_verifier": "v" * 43, "token": oauth.make_code("service_live_")}
     for endpoint in ("token", "revoke"):
-        rejected = place.form(endpoint, {"grant_type": "authorization_code", **rest})
+        rejected = installation.form(endpoint, {"grant_type": "authorization_code", **rest})
         assert oauth.error_of(rejected, 503) == "server_error" and int(rejected.headers["Retry-After"]) >= 1

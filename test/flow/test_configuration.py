@@ -1,4 +1,5 @@
-"""Which configuration file is used, all mistakes at once, and no database in a directory that nobody named."""
+"""Tests which configuration file is used, that all mistakes are reported at once, and that no database is created at a path that is not
+configured."""
 import json
 import os
 import signal
@@ -119,7 +120,7 @@ def test_reload_logs_each_mistake_on_a_line(viewtally):
         assert len(rejected) == 2 and all("config.ini:" in line and "\\n" not in line for line in rejected), rejected
 
 
-# --- no database in a directory that nobody named ---
+# --- no database at a path that is not configured ---
 
 
 @pytest.mark.parametrize("command", [["migrate"], ["demo", "/dev/null"], ["serve", "--create"], ["import", "--create", "/dev/null"]],

@@ -154,7 +154,7 @@ def test_erase_deletes_the_redis_data_of_the_keys(make_viewtally, clock, redis):
     instance = make_viewtally({"redis": {"url": redis.url}}, clock)
     instance.import_lines(lines_of("Ann") + lines_of("Bob"))
     for name in ("Ann", "Bob"):
-        for _ in range(60):         # more than one call deletes
+        for _ in range(60):         # more keys than one call to Redis deletes
             instance.create_key(uid(name))
     keys = {name: [entry["id"] for entry in instance.run("key", "list", "--author", uid(name), "--json").json()] for name in ("Ann", "Bob")}
     for key in keys["Ann"] + keys["Bob"]:

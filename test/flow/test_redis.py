@@ -40,7 +40,7 @@ class World:
             wait.until(lambda s=server: last_state(s) == "up", "Redis to be up")
 
     def wait_until_used_again(self):
-        """After failed calls a server may log "up" only when a call succeeds, so this sends requests of another key."""
+        """After failed calls, a server may not log "up" before a call has succeeded. So this sends requests with another key."""
         for server in (self.first, self.second):
             with server.client(self.other_key) as client:
                 wait.until(lambda s=server, c=client: c.get("/account") and last_state(s) == "up", "Redis to be used again")

@@ -62,7 +62,7 @@ class World:
         assert self.has_logged(words), self.lines()
 
     def assert_unavailable(self, *words):
-        """One log line with the reason, and requests are served."""
+        """Asserts that the log has one line with the reason, and that requests are served."""
         self.wait_for_reason(*words)
         self.assert_limits_in_process()
         assert len(self.lines()) == 1, self.lines()

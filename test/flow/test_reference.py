@@ -117,7 +117,7 @@ def test_doc_url_of_an_error_body_leads_to_its_section(site):
 
 
 def test_error_uri_of_oauth_leads_to_its_section(site):
-    """For every error code that the sources of the authorization server contain."""
+    """The guide has a section for every error code in the sources of the authorization server."""
     sources = [*(ROOT / "src/oauth").glob("*.c"), ROOT / "src/web/consent_page.c"]
     known = {"invalid_request", "invalid_client", "invalid_grant", "unsupported_grant_type", "unsupported_response_type", "invalid_scope",
              "access_denied", "slow_down", "server_error"}
@@ -187,8 +187,8 @@ def test_curl_lines_of_a_guide_work_as_printed(documented, guide, count):
         assert "evt_0" not in line or [event["type"] for event in body["data"]][:1] == ["video.milestone_reached"]
 
 
-def test_lines_of_the_guide_about_apps_connect_an_app(documented):
-    """As printed, except that the placeholders (…) are replaced."""
+def test_commands_of_the_guide_connect_an_app(documented):
+    """Runs the commands as printed, with values for the placeholders (…)."""
     consent_url, line = examples(documented, "connect")
     app, verifier = documented.app, oauth.make_verifier()
     browser = sign_up(documented, uid("Ann"), "ann", "correct horse battery")

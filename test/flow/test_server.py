@@ -412,7 +412,7 @@ def test_server_resumes_after_sigstop_and_sigcont(owned, clock):
 DIRT = [b"\r", b"\n", b"\x1b[31m", b"\x00", b"\x7f", b"\x08", b"\t", b"\xe2\x80\xa8", b"\xe2\x80\xa9", b"\xc2\x85", b"\xc2\x9b31m",
         b"\xff\xfe", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf0\x9f\x98", b'"', b"\\", b"\r\n2026-01-01T00:00:00.000Z error forged",
         b'\n{"level":"error","message":"forged"}', b"%0d%0aforged", b"%s%n"]
-PLACES = [b"GET /v1/a@?b HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /v1/account?x=@ HTTP/1.1\r\nHost: a\r\n\r\n",
+TEMPLATES = [b"GET /v1/a@?b HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /v1/account?x=@ HTTP/1.1\r\nHost: a\r\n\r\n",
           b"G@T / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1@\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a@\r\n\r\n",
           b"GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: a@\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 1.2.3.4@\r\n\r\n",
           b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: @\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nUser-Agent: @\r\n\r\n",
@@ -428,16 +428,16 @@ def control_in(text):
 @pytest.mark.parametrize("style", ["json", "text"])
 def test_request_bytes_are_escaped_in_the_log(owned, style):
     instance = owned({"log": {"level": "debug", "format": style}, "server": {"trusted_proxies": "127.0.0.1"}}).start()
-    for place in PLACES:
+    for template in TEMPLATES:
         for dirt in DIRT:
-            instance.exchange(place.replace(b"@", dirt), half_close=True)
+            instance.exchange(template.replace(b"@", dirt), half_close=True)
     with instance.client(instance.key) as client:
         assert client.get("/account", headers={"X-Request-Id": "the-last-one"}).status == 200
     instance.stop()
     raw = instance._log_path.read_bytes()
     assert raw.endswith(b"\n")
     lines = raw[:-1].decode("utf-8").split("\n")    # valid UTF-8
-    assert len(lines) > len(PLACES) * len(DIRT) and "the-last-one" in raw.decode()
+    assert len(lines) > len(TEMPLATES) * len(DIRT) and "the-last-one" in raw.decode()
     for line in lines:
         assert not control_in(line), ascii(line)
         if style == "text":

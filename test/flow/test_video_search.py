@@ -166,13 +166,13 @@ def test_every_term_is_a_substring_of_the_title(client, titles, search):
 
 
 def test_searches_find_titles_that_are_spelled_differently(client, titles):
-    """The model above is not empty: each search finds what only the other spelling has."""
+    """Each search finds a title that has only the other spelling. So the comparison with the model above is not trivial."""
     for search, spelling in (("strasse", "Straße"), ("STRAẞE", "STRASSE"), ("étude", "E\u0301TUDE"), ("FINALE", "ﬁnale"), ("한국", "\u1112\u1161\u11ab국"),
                              ("ガ", "ｶﾞ"), ("full", "ＦＵＬＬ"), ("garten", "ＧＡＲＴＥＮ"), ("UNTITLED", "Untitled")):
         assert any(spelling in v["title"] for v in pages(client, quote(search))[0]), search
     assert not any("ı" in v["title"] and "İ" not in v["title"] for v in pages(client, quote("istanbul"))[0]), "a dotless i is another letter"
     found = pages(client, quote("garten"))[0]
-    assert 50 < len(found) < len(titles) and all(v["book"]["id"] == uid("Novel") for v in found), "the title of the book stands for a missing one"
+    assert 50 < len(found) < len(titles) and all(v["book"]["id"] == uid("Novel") for v in found), "a video without a title has the title of its book"
 
 
 def test_each_video_without_a_title_has_that_of_its_own_book(client):

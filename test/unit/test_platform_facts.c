@@ -32,29 +32,29 @@ static void add_fact(const char *kind, const char *text, const char *more)
 
 /* ---- paths of values ---- */
 
-struct place {
+struct path_slot {
     const void *value;
     char path[PATH_LEN];
 };
-static struct place places[SLOTS];
+static struct path_slot path_slots[SLOTS];
 
-static struct place *find_place(const void *value)
+static struct path_slot *find_slot(const void *value)
 {
     size_t at = ((uintptr_t)value >> 4) % SLOTS;
-    while (places[at].value && places[at].value != value)
+    while (path_slots[at].value && path_slots[at].value != value)
         at = (at + 1) % SLOTS;
-    return &places[at];
+    return &path_slots[at];
 }
 
 static const char *path_of(const void *value)
 {
-    const struct place *p = find_place(value);
+    const struct path_slot *p = find_slot(value);
     return p->value ? p->path : "?";
 }
 
 static void set_path(const void *value, const char *path)
 {
-    struct place *p = find_place(value);
+    struct path_slot *p = find_slot(value);
     p->value = value;
     (void)snprintf(p->path, sizeof p->path, "%s", path);
 }
@@ -170,7 +170,7 @@ static void read_sample(void *ctx, const char *name, struct str text)
         fail_msg("%s is no sample", name);
     (void)snprintf(context, sizeof context, "%s %s %d", platform_desc(s->api)->name, functions[s->function],
                    s->tier);
-    memset(places, 0, sizeof places);
+    memset(path_slots, 0, sizeof path_slots);
     arena_init(&arena, 64 << 10);
     sample_play(&arena, s);
     arena_fini(&arena);

@@ -28,8 +28,7 @@ static void viral_at_exactly_the_threshold(void **state)
     assert_int_equal(now.viral.threshold, 10000);
     assert_int_equal(now.viral.median, COUNT_NONE);
     struct seen_events e = events_of(&a);
-    assert_int_equal(e.n, 3); /* the milestone 1,000; then the milestone 10,000 and going viral at 10,000,
-                                 with the milestone first */
+    assert_int_equal(e.n, 3); /* the milestones 1,000 and 10,000, then the viral event */
     assert_int_equal(e.e[1].type, EVENT_MILESTONE_REACHED);
     assert_int_equal(e.e[1].value, 10000);
     assert_int_equal(e.e[2].type, EVENT_WENT_VIRAL);

@@ -1,5 +1,5 @@
-/* Case folding: known pairs of equal and of different texts, and the short cut for unchanged characters
- * compared with utf8proc for every character in many surroundings. */
+/* Tests case folding with known pairs of equal and of different texts. Also folds each character between many
+ * others, and compares the result with that of utf8proc alone. */
 #include "unit.h"
 
 #include "base/clock.h"

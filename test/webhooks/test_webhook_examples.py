@@ -64,8 +64,8 @@ def send(port, message, body=None, **headers):
         return error.code
 
 
-def test_lines_of_the_guide_verify(message):
-    """The block of the built-in guide, with the published library."""
+def test_example_of_the_guide_verifies(message):
+    """The guide is part of the API documentation that the server serves. Its example uses the published library."""
     installed = npm.install("webhooks")
     guide = (ROOT / "src/reference/guides/webhooks.md").read_text(encoding="utf-8")
     block, = re.findall(r"^```\n(import .*?)^```", guide, re.M | re.S)
