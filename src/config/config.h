@@ -59,8 +59,8 @@ struct config {
     } server;
     struct {
         char *path;
-        char *url;      /* of a PostgreSQL database; "": SQLite at `path` */
-        char *password; /* for `url`; "": none is configured */
+        char *url;           /* of a PostgreSQL database; "": SQLite at `path` */
+        char *password_file; /* for `url`; "" if not set */
         int64_t hold_ms;
         int64_t busy_timeout_ms;
         int64_t min_free_bytes; /* 0: not checked */

@@ -28,9 +28,10 @@ enum store_mode {
 
 /* The strings must stay valid only until store_open() returns. */
 struct store_options {
-    const char *path;       /* the database file */
-    const char *url;        /* of a PostgreSQL database (pg/pg_options.h). NULL or empty: SQLite at `path` */
-    const char *password;   /* for `url`; NULL or empty: as libpq finds it, for example in PGPASSFILE */
+    const char *path; /* the database file */
+    const char *url;  /* of a PostgreSQL database (pg/pg_options.h). NULL or empty: SQLite at `path` */
+    const char *password_file; /* its first line is the password for `url`; NULL or empty: libpq looks it up,
+                                  for example in PGPASSFILE */
     struct uv_loop_s *loop; /* for `url`: the connection serves the reads of read.h on this event loop. NULL:
                                it is used for everything else, and its calls block */
     int hold_ms;            /* with `loop`: how long a read may wait for the connection */

@@ -16,7 +16,7 @@ struct store_options store_options_from_config(const struct config *c, enum stor
     return (struct store_options){
         .path = c->store.path,
         .url = c->store.url,
-        .password = c->store.password,
+        .password_file = c->store.password_file,
         .hold_ms = (int)c->store.hold_ms,
         .mode = mode,
         .busy_timeout_ms = mode == STORE_WRITE ? (int)c->store.busy_timeout_ms : 0,
