@@ -311,9 +311,9 @@ $(B)/test/%: $(B)/obj/test/unit/%.o $(UNIT_LIB) $(ARCHIVE)
 	@echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(CMOCKA) $(LIBS)
 
-# Drives the PostgreSQL link for test/pg, see the head of the file.
-PG_DRIVER := $(B)/pg_driver
-$(PG_DRIVER): $(B)/obj/test/pg/pg_driver.o $(ARCHIVE)
+# These drive the PostgreSQL link and a PostgreSQL store for test/pg, see the heads of the files.
+PG_DRIVER := $(B)/pg_driver $(B)/store_driver
+$(PG_DRIVER): $(B)/%: $(B)/obj/test/pg/%.o $(ARCHIVE)
 	@echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 .PHONY: pg-driver

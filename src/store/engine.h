@@ -44,7 +44,7 @@ struct store_engine {
     struct store_log (*get_log_state)(struct store *s);
 };
 
-extern const struct store_engine store_sqlite_engine;
+extern const struct store_engine store_sqlite_engine, store_pg_engine;
 
 /* Initializes the common members of a zeroed struct. `sql` is the engine's connection. */
 void store_init(struct store *s, const struct store_engine *engine, struct sql *sql);

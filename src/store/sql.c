@@ -80,11 +80,16 @@ enum err sql_update(struct sql *sql, struct sql_statement *q)
 
 enum err sql_insert(struct sql *sql, struct sql_statement *q, int64_t *row)
 {
-    enum err err = sql_write(sql, q);
-    if (err)
-        return err;
-    *row = sql->engine->get_inserted_row(sql);
-    return OK;
+    enum err err = OK;
+    CHECK(sql_in_transaction(sql));
+    /* The statement ends with RETURNING id if the engine cannot tell the id otherwise. */
+    if (sql_row(sql, q, &err)) {
+        *row = sql_i64(q, 0);
+        sql_reset(q);
+    } else if (!err) {
+        *row = sql->engine->get_inserted_row(sql);
+    }
+    return err;
 }
 
 enum err sql_one(struct sql *sql, struct sql_statement *q)

@@ -54,7 +54,8 @@ enum err store_load(struct store *s)
 
 enum err store_open(struct store **out, const struct store_options *options, struct error *error)
 {
-    return store_sqlite_engine.open(out, options, error);
+    const bool has_url = options->url && *options->url;
+    return (has_url ? &store_pg_engine : &store_sqlite_engine)->open(out, options, error);
 }
 
 void store_close(struct store *s)

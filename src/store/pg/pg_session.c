@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "pg/pg_barrier.h"
 #include "pg/pg_queue.h"
+#include "store/pg/pg_where.h"
 
 #include <netdb.h>
 #include <stdio.h>
@@ -50,12 +51,16 @@ static void on_late(uv_timer_t *timer)
 
 /* ---- life cycle ---- */
 
-enum err pg_session_init(struct pg_session *s, struct pg_options *where)
+enum err pg_session_init(struct pg_session *s, const char *url, const char *password_file,
+                         struct error *error)
 {
-    *s = (struct pg_session){.where = *where};
-    if (uv_loop_init(&s->loop) != 0) {
+    *s = (struct pg_session){.host = 0};
+    enum err err = pg_where_parse(&s->where, url, password_file, error);
+    if (!err && uv_loop_init(&s->loop) != 0)
+        err = error_set(error, ERR_IO, "PostgreSQL: the system has no resources for a connection");
+    if (err) {
         pg_options_fini(&s->where);
-        return ERR_IO;
+        return err;
     }
     CHECK(uv_timer_init(&s->loop, &s->timer) == 0); /* cannot fail */
     s->timer.data = s;

@@ -31,9 +31,11 @@ struct pg_session {
     char reason[PG_SESSION_REASON_MAX + 1]; /* … in words, without a password */
 };
 
-/* Initializes a session that is not connected. Takes ownership of `where`, even if it fails. Returns ERR_IO
- * if the system has no resources for an event loop; then pg_session_fini() must not be called. */
-MUST_USE enum err pg_session_init(struct pg_session *s, struct pg_options *where);
+/* Initializes a session that is not connected. Returns ERR_INVALID if the URL is wrong, and ERR_IO if
+ * the password file cannot be read or the system has no resources for an event loop. Call pg_session_fini()
+ * only after OK. For the parameters see pg_where.h. */
+MUST_USE enum err pg_session_init(struct pg_session *s, const char *url, const char *password_file,
+                                  struct error *error);
 void pg_session_fini(struct pg_session *s);
 
 /* Connects to one of the hosts, beginning with the last one that was used, each with its own deadline. Checks

@@ -4,7 +4,6 @@
 #include "pg/pg_link.h"
 #include "store/pg/pg_migrations.h"
 #include "store/pg/pg_schema.h"
-#include "store/pg/pg_where.h"
 
 #include <stdio.h>
 
@@ -153,17 +152,11 @@ static enum err upgrade_session(struct pg_session *s, bool only_checks, struct s
 static enum err upgrade(const char *url, const char *password_file, bool only_checks,
                         struct server_upgrade_result *result, struct error *error)
 {
-    struct pg_options where;
     struct pg_session session;
     *result = (struct server_upgrade_result){0};
-    enum err err = pg_where_parse(&where, url, password_file, error);
-    if (err) {
-        pg_options_fini(&where);
-        return err;
-    }
-    err = pg_session_init(&session, &where);
+    enum err err = pg_session_init(&session, url, password_file, error);
     if (err)
-        return error_set(error, err, "PostgreSQL: the system has no resources for a connection");
+        return err;
     err = upgrade_session(&session, only_checks, result, error);
     pg_session_fini(&session);
     return err;

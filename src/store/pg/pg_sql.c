@@ -1,0 +1,431 @@
+/* The PostgreSQL driver. Statements are prepared when they are used first, in the same batch. A result is
+ * received completely before its first row is read, so other statements can run while rows are read. */
+#include "store/pg/pg_sql.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "pg/pg_link.h"
+#include "store/pg/pg_translate.h"
+#include "store/slow_query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    STATEMENT_MS = 60000, /* deadline of a statement */
+    RESOLVE_MS = 25000,   /* how long to ask for the outcome of a commit: a failover takes 20 s */
+    RESOLVE_PAUSE_MS = 100,
+    LOG_AGAIN_MS = 1000,
+};
+
+/* ---- the statements of the driver itself ---- */
+
+enum own {
+    SETTINGS,
+    BEGIN_WRITE,
+    BEGIN_SNAPSHOT,
+    LOCK_TIMEOUT,
+    LOCK,
+    TRANSACTION_ID,
+    COMMIT,
+    ROLLBACK,
+    STATUS,
+    SNAPSHOT,
+    OWN
+};
+
+/* Canceling a statement is not safe (pg_session.h), so the server must not do it either. */
+static const struct pg_statement own[OWN] = {
+    [SETTINGS] = {"vt_settings",
+                  "SELECT set_config('statement_timeout', '0', false), "
+                  "set_config('default_transaction_read_only', CASE $1::bigint WHEN 1 THEN 'on' ELSE 'off' "
+                  "END, false)",
+                  true},
+    [BEGIN_WRITE] = {"vt_begin_write", "BEGIN ISOLATION LEVEL READ COMMITTED", false},
+    [BEGIN_SNAPSHOT] = {"vt_begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", true},
+    [LOCK_TIMEOUT] = {"vt_lock_timeout", "SELECT set_config('lock_timeout', ($1::bigint)::text, true)", true},
+    [LOCK] = {"vt_lock", PG_SQL_LOCK, true},
+    [TRANSACTION_ID] = {"vt_transaction_id", "SELECT pg_current_xact_id()::text", true},
+    [COMMIT] = {"vt_commit", "COMMIT", false},
+    [ROLLBACK] = {"vt_rollback", "ROLLBACK", true},
+    [STATUS] = {"vt_status", "SELECT pg_xact_status($1::text::xid8)", true},
+    [SNAPSHOT] = {"vt_snapshot", "SELECT pg_current_snapshot()::text", true},
+};
+
+static void add_own(struct pg_sql *db, enum own which, bool prepares, const struct pg_params *params)
+{
+    pg_session_add(&db->session, own[which].name, prepares ? own[which].sql : NULL, params);
+}
+
+static void add_own_i64(struct pg_sql *db, enum own which, bool prepares, int64_t value)
+{
+    struct pg_params params;
+    pg_params_init(&params);
+    pg_params_add_i64(&params, value);
+    add_own(db, which, prepares, &params);
+    pg_params_fini(&params);
+}
+
+static void add_own_plain(struct pg_sql *db, enum own which)
+{
+    struct pg_params none;
+    pg_params_init(&none);
+    add_own(db, which, false, &none);
+}
+
+/* ---- failures ---- */
+
+/* Logs a failure where it first occurs. The same SQLSTATE is logged once a second. */
+static void log_failure(struct pg_sql *db, enum err err, const char *what, const char *state,
+                        const char *text)
+{
+    const int64_t now = clock_mono_ms();
+    if (db->logged_at_ms && strcmp(state, db->logged_state) == 0 && now - db->logged_at_ms < LOG_AGAIN_MS) {
+        db->unlogged++;
+        return;
+    }
+    const enum log_level level = err == ERR_EXISTS ? LOG_DEBUG : err == ERR_BUSY ? LOG_WARN : LOG_ERROR;
+    char more[40] = "";
+    if (db->unlogged)
+        (void)snprintf(more, sizeof more, "; %d more since", db->unlogged);
+    log_at(level, "store: %s: %s (%s%s)", what, text, *state ? state : "connection", more);
+    (void)snprintf(db->logged_state, sizeof db->logged_state, "%s", state);
+    db->logged_at_ms = now;
+    db->unlogged = 0;
+}
+
+/* Logs the error of the last batch, and marks the transaction as failed. */
+static enum err fail(struct pg_sql *db, enum err err, const char *what)
+{
+    const bool is_lost = !pg_session_is_open(&db->session);
+    log_failure(db, err, what, is_lost ? "" : db->session.error.sqlstate,
+                is_lost ? db->session.reason : db->session.error.text);
+    db->sql.failures += err != ERR_EXISTS;
+    if (db->transaction == PG_TRANSACTION_OPEN) {
+        db->transaction = PG_TRANSACTION_FAILED;
+        db->transaction_error = err == ERR_EXISTS ? ERR_INTERNAL : err;
+    }
+    return err;
+}
+
+/* ---- connecting ---- */
+
+static enum err connect_again(struct pg_sql *db)
+{
+    memset(db->was_prepared, 0, sizeof db->was_prepared);
+    enum err err = pg_session_open(&db->session);
+    if (err)
+        return err;
+    add_own_i64(db, SETTINGS, true, db->is_read_only);
+    for (int i = SETTINGS + 1; i < OWN; i++)
+        pg_session_prepare(&db->session, own[i].name, own[i].sql);
+    err = pg_session_run(&db->session, PG_ANSWER_MS);
+    if (err && pg_session_is_open(&db->session)) {
+        (void)snprintf(db->session.reason, sizeof db->session.reason, "%s", db->session.error.text);
+        db->session.failure = PG_FAILED_CONNECTION;
+        pg_session_close(&db->session);
+    }
+    return err;
+}
+
+/* Connects unless there is a connection. */
+static enum err ensure_connected(struct pg_sql *db, const char *what)
+{
+    if (pg_session_is_open(&db->session))
+        return OK;
+    enum err err = connect_again(db);
+    return err ? fail(db, err, what) : OK;
+}
+
+/* ---- the SQL interface ---- */
+
+static struct pg_sql *pg_sql_of(struct sql *sql)
+{
+    return (struct pg_sql *)sql;
+}
+
+static struct sql_statement *use(struct sql *sql, enum query query)
+{
+    struct pg_cursor *c = &pg_sql_of(sql)->cursors[query];
+    CHECK(!c->result && pg_translate(query)->text);
+    return &c->statement;
+}
+
+/* Sends the statement once. */
+static enum err send_once(struct pg_sql *db, struct pg_cursor *c, enum query query)
+{
+    const struct pg_translated *t = pg_translate(query);
+    struct pg_params params;
+    const int64_t start_us = clock_work_us();
+    const bool prepares = !db->was_prepared[query];
+    pg_cursor_encode(c, t->param_count, &params);
+    pg_session_add(&db->session, sql_queries[query].name, prepares ? t->text : NULL, &params);
+    pg_params_fini(&params);
+    enum err err = pg_session_run(&db->session, STATEMENT_MS);
+    slow_query_report(t->text, (clock_work_us() - start_us) / 1000);
+    /* If the statement could not be prepared, there is no result. A prepared statement outlives a failed
+     * transaction. */
+    db->was_prepared[query] = !prepares || db->session.result;
+    return err;
+}
+
+static enum err run(struct pg_sql *db, struct pg_cursor *c)
+{
+    const enum query query = (enum query)(c - db->cursors);
+    const char *name = sql_queries[query].name;
+    if (db->transaction == PG_TRANSACTION_FAILED)
+        return db->transaction_error;
+    const bool is_connected = pg_session_is_open(&db->session);
+    enum err err = ensure_connected(db, name);
+    if (err)
+        return err;
+    err = send_once(db, c, query);
+    /* The server may have restarted since the last statement. */
+    if (is_connected && !pg_session_is_open(&db->session) && db->transaction == PG_TRANSACTION_NONE) {
+        err = ensure_connected(db, name);
+        if (err)
+            return err;
+        err = send_once(db, c, query);
+    }
+    if (err)
+        return fail(db, err, name);
+    db->changes = pg_result_changes(db->session.result);
+    c->result = pg_session_take_result(&db->session);
+    c->row = -1;
+    return OK;
+}
+
+static void reset(struct sql_statement *q)
+{
+    struct pg_cursor *c = pg_cursor_of(q);
+    pg_result_free(c->result);
+    c->result = NULL;
+}
+
+static bool row(struct sql *sql, struct sql_statement *q, enum err *err)
+{
+    struct pg_cursor *c = pg_cursor_of(q);
+    *err = c->result ? OK : run(pg_sql_of(sql), c);
+    if (*err)
+        return false;
+    if (pg_cursor_advance(c))
+        return true;
+    reset(q);
+    return false;
+}
+
+static int count_changes(struct sql *sql)
+{
+    return (int)pg_sql_of(sql)->changes;
+}
+
+static int64_t get_inserted_row(struct sql *sql)
+{
+    (void)sql;
+    CHECK(!"the statement ends with RETURNING id");
+    return 0;
+}
+
+static bool in_transaction(const struct sql *sql)
+{
+    return ((const struct pg_sql *)sql)->transaction != PG_TRANSACTION_NONE;
+}
+
+static enum err report_damage(struct sql *sql, const char *what)
+{
+    log_failure(pg_sql_of(sql), ERR_CORRUPT, what, "XX001", "damaged row");
+    sql->failures++;
+    return ERR_CORRUPT;
+}
+
+static const struct sql_engine pg_engine = {.use = use,
+                                            .bind_i64 = pg_cursor_bind_i64,
+                                            .bind_null = pg_cursor_bind_null,
+                                            .bind_text = pg_cursor_bind_text,
+                                            .bind_blob = pg_cursor_bind_blob,
+                                            .row = row,
+                                            .reset = reset,
+                                            .i64 = pg_cursor_i64,
+                                            .i64_or = pg_cursor_i64_or,
+                                            .text = pg_cursor_text,
+                                            .count_changes = count_changes,
+                                            .get_inserted_row = get_inserted_row,
+                                            .in_transaction = in_transaction,
+                                            .report_damage = report_damage};
+
+/* ---- transactions ---- */
+
+static void add_begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
+{
+    if (!writes) {
+        add_own_plain(db, BEGIN_SNAPSHOT);
+        return;
+    }
+    add_own_plain(db, BEGIN_WRITE);
+    add_own_i64(db, LOCK_TIMEOUT, false, lock_timeout_ms);
+    add_own_plain(db, LOCK);
+    add_own_plain(db, TRANSACTION_ID);
+}
+
+/* A batch that begins a transaction can be sent again if the connection turns out to be lost. */
+static enum err send_begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
+{
+    const bool is_connected = pg_session_is_open(&db->session);
+    enum err err = ensure_connected(db, "begin");
+    if (err)
+        return err;
+    add_begin(db, writes, lock_timeout_ms);
+    err = pg_session_run(&db->session, lock_timeout_ms + PG_ANSWER_MS);
+    if (is_connected && !pg_session_is_open(&db->session)) {
+        err = ensure_connected(db, "begin");
+        if (err)
+            return err;
+        add_begin(db, writes, lock_timeout_ms);
+        err = pg_session_run(&db->session, lock_timeout_ms + PG_ANSWER_MS);
+    }
+    return err ? fail(db, err, "begin") : OK;
+}
+
+static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
+{
+    CHECK(db->transaction == PG_TRANSACTION_NONE);
+    enum err err = send_begin(db, writes, lock_timeout_ms);
+    if (err) {
+        pg_sql_rollback(db);
+        return err;
+    }
+    db->transaction = PG_TRANSACTION_OPEN;
+    return OK;
+}
+
+enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms)
+{
+    /* For PostgreSQL 0 means no limit. */
+    enum err err = begin(db, true, lock_timeout_ms > 0 ? lock_timeout_ms : 1);
+    if (err)
+        return err;
+    struct pg_row row = {.result = db->session.result};
+    const struct str id = pg_row_bytes(&row, 0);
+    (void)snprintf(db->transaction_id, sizeof db->transaction_id, "%.*s", (int)id.len, id.p ? id.p : "");
+    return OK;
+}
+
+enum err pg_sql_begin_snapshot(struct pg_sql *db)
+{
+    return begin(db, false, 0);
+}
+
+static enum err run_own(struct pg_sql *db, enum own which)
+{
+    add_own_plain(db, which);
+    return pg_session_run(&db->session, STATEMENT_MS);
+}
+
+void pg_sql_rollback(struct pg_sql *db)
+{
+    /* A connection that is not back outside of a transaction must not be used again. */
+    if (pg_session_is_open(&db->session) && run_own(db, ROLLBACK))
+        pg_session_close(&db->session);
+    db->transaction = PG_TRANSACTION_NONE;
+}
+
+/* Asks once for the status of the transaction. Returns false if the server does not reply, or if the
+ * transaction is still running there. */
+static bool find_outcome(struct pg_sql *db, enum err *outcome)
+{
+    struct pg_params params;
+    if (!pg_session_is_open(&db->session) && connect_again(db))
+        return false;
+    pg_params_init(&params);
+    pg_params_add_bytes(&params, str_from_cstr(db->transaction_id));
+    add_own(db, STATUS, false, &params);
+    pg_params_fini(&params);
+    enum err err = pg_session_run(&db->session, PG_ANSWER_MS);
+    if (!pg_session_is_open(&db->session))
+        return false;
+    struct pg_row row = {.result = db->session.result};
+    const struct str status = err ? STR("") : pg_row_bytes(&row, 0);
+    *outcome = str_eq(status, STR("committed")) ? OK : ERR_IO;
+    return !str_eq(status, STR("in progress"));
+}
+
+static enum err resolve_commit(struct pg_sql *db)
+{
+    const struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
+    const int64_t end_ms = clock_mono_ms() + RESOLVE_MS;
+    enum err outcome;
+    while (!find_outcome(db, &outcome)) {
+        if (clock_mono_ms() >= end_ms) {
+            log_error("store: the connection was lost during a commit; it is unknown whether transaction %s "
+                      "was committed",
+                      db->transaction_id);
+            return ERR_IO;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    log_warn("store: the connection was lost during a commit; the transaction was %s",
+             outcome ? "not committed" : "committed");
+    return outcome;
+}
+
+enum err pg_sql_commit(struct pg_sql *db)
+{
+    if (db->transaction == PG_TRANSACTION_FAILED)
+        return db->transaction_error;
+    enum err err = run_own(db, COMMIT);
+    db->transaction = PG_TRANSACTION_NONE;
+    if (!pg_session_is_open(&db->session)) {
+        (void)fail(db, err, "commit");
+        return resolve_commit(db);
+    }
+    if (err)
+        return fail(db, err, "commit");
+    if (pg_result_is_command(db->session.result, "COMMIT"))
+        return OK;
+    (void)snprintf(db->session.error.text, sizeof db->session.error.text, "the server has rolled back");
+    return fail(db, ERR_INTERNAL, "commit");
+}
+
+/* Every commit changes the list of running transactions, which is a part of the snapshot. */
+bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen)
+{
+    const uint64_t before = *seen;
+    if (ensure_connected(db, "snapshot") || run_own(db, SNAPSHOT))
+        return true;
+    struct pg_row row = {.result = db->session.result};
+    *seen = hash_64(pg_row_bytes(&row, 0), 0) | 1;
+    return *seen != before;
+}
+
+/* ---- the connection ---- */
+
+enum err pg_sql_open(struct pg_sql *db, const char *url, const char *password_file, bool is_read_only,
+                     struct error *error)
+{
+    *db = (struct pg_sql){.sql = {.engine = &pg_engine}, .is_read_only = is_read_only};
+    enum err err = pg_session_init(&db->session, url, password_file, error);
+    if (err)
+        return err;
+    err = connect_again(db);
+    if (err) {
+        (void)error_set(error, err, "PostgreSQL: %s%s", db->session.reason,
+                        pg_failure_fix(db->session.failure));
+        pg_session_fini(&db->session);
+        return err;
+    }
+    db->cursors = xcalloc(QUERY_COUNT, sizeof *db->cursors);
+    for (int i = 0; i < QUERY_COUNT; i++)
+        pg_cursor_init(&db->cursors[i], &pg_engine);
+    return OK;
+}
+
+void pg_sql_close(struct pg_sql *db)
+{
+    for (int i = 0; i < QUERY_COUNT; i++)
+        pg_result_free(db->cursors[i].result);
+    free(db->cursors);
+    pg_session_fini(&db->session);
+}

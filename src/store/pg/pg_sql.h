@@ -1,0 +1,62 @@
+/* The SQL interface (sql.h) on a blocking connection to PostgreSQL, with its transactions.
+ *
+ * If the connection is lost, every statement of the running transaction fails with ERR_IO until it is rolled
+ * back. The next transaction, or the next statement outside of a transaction, connects again. A statement
+ * outside of a transaction must only read, because it is sent again if the connection turns out to be lost.
+ *
+ * After an error PostgreSQL ignores the rest of a transaction, also after ERR_EXISTS: the only thing to do is
+ * to roll it back. Statements after the error return it again, as ERR_INTERNAL if it was ERR_EXISTS. */
+#ifndef VT_STORE_PG_PG_SQL_H
+#define VT_STORE_PG_PG_SQL_H
+
+#include "store/pg/pg_cursor.h"
+#include "store/pg/pg_session.h"
+
+enum pg_transaction_state {
+    PG_TRANSACTION_NONE,
+    PG_TRANSACTION_OPEN,
+    PG_TRANSACTION_FAILED, /* it must be rolled back */
+};
+
+enum { PG_TRANSACTION_ID_MAX = 24 };
+
+struct pg_sql {
+    struct sql sql; /* first */
+    struct pg_session session;
+    bool is_read_only;
+    bool was_prepared[QUERY_COUNT]; /* on this connection */
+    struct pg_cursor *cursors;      /* QUERY_COUNT */
+
+    enum pg_transaction_state transaction;
+    enum err transaction_error;                 /* of a failed transaction */
+    char transaction_id[PG_TRANSACTION_ID_MAX]; /* of a write transaction, in decimal */
+    int64_t changes;                            /* of the last statement */
+
+    char logged_state[6]; /* SQLSTATE of the failure that was logged last, and when; "": connection lost */
+    int64_t logged_at_ms; /* 0: none */
+    int unlogged;
+};
+
+/* Connects. With `is_read_only`, the server rejects writes. The error text names the reason and what to do,
+ * without a password. Call pg_sql_close() only after OK. */
+MUST_USE enum err pg_sql_open(struct pg_sql *db, const char *url, const char *password_file,
+                              bool is_read_only, struct error *error);
+void pg_sql_close(struct pg_sql *db);
+
+/* Begins a write transaction. Write transactions of all processes run one after the other, so that each sees
+ * what the one before has committed. Waits at most `lock_timeout_ms` for another one, then returns
+ * ERR_BUSY. */
+MUST_USE enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms);
+/* Begins a transaction that reads one snapshot. */
+MUST_USE enum err pg_sql_begin_snapshot(struct pg_sql *db);
+/* If the connection is lost, connects again and asks the server for the outcome. ERR_IO with
+ * another outcome than "aborted" is logged: then it is unknown whether the transaction was committed. */
+MUST_USE enum err pg_sql_commit(struct pg_sql *db);
+/* Precondition: a transaction is open. */
+void pg_sql_rollback(struct pg_sql *db);
+
+/* Returns true if any process may have committed since the previous call with the same `*seen`, see
+ * store_has_changed(). */
+bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen);
+
+#endif

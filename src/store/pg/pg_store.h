@@ -1,0 +1,21 @@
+/* A store whose engine is PostgreSQL. Only for the files of src/store/pg. */
+#ifndef VT_STORE_PG_PG_STORE_H
+#define VT_STORE_PG_PG_STORE_H
+
+#include "store/engine.h"
+#include "store/pg/pg_sql.h"
+
+struct pg_store {
+    struct store store; /* first, so that a pointer to it can be cast */
+    struct pg_sql db;
+    bool is_open;
+    int busy_timeout_ms;
+};
+
+/* Returns the connection of the store. */
+static inline struct pg_sql *pg_sql_of_store(struct store *s)
+{
+    return &((struct pg_store *)s)->db;
+}
+
+#endif

@@ -1,0 +1,315 @@
+"""The blocking store on a real PostgreSQL: transactions, errors, lost connections, writers side by side."""
+import os
+import signal
+import threading
+
+import pytest
+
+from lib import postgres, wait
+from lib.pgstore import StoreDriver
+
+LOST = "input/output error"
+
+
+@pytest.fixture(scope="session")
+def migrated(cluster):
+    """The name of a database with the current schema, from which the tests copy theirs."""
+    cluster.sql("CREATE DATABASE migrated", database="postgres")
+    with StoreDriver(cluster.url("migrated")) as driver:
+        driver.ok("migrate")
+    return "migrated"
+
+
+@pytest.fixture
+def database(cluster, migrated):
+    return cluster.database(migrated)
+
+
+@pytest.fixture
+def store(cluster, database):
+    with StoreDriver(cluster.url(database)) as driver:
+        driver.ok("open write 5000")
+        yield driver
+
+
+def backends(cluster, database):
+    return [int(pid) for pid, in cluster.sql(f"SELECT pid FROM pg_stat_activity WHERE datname = '{database}' AND application_name = 'viewtally'", "postgres")]
+
+
+def kill_backends(cluster, database):
+    killed = set(backends(cluster, database))
+    cluster.sql(";".join(f"SELECT pg_terminate_backend({pid})" for pid in killed), "postgres")
+    wait.until(lambda: not killed & set(backends(cluster, database)), "the backends to end")
+
+
+def names(store):
+    return sorted(name for name, _ in store.authors().values())
+
+
+# -- transactions ----------------------------------------------------------------------------------------------------------------
+
+
+def test_commit_is_visible_and_rollback_is_not(cluster, database, store):
+    store.ok("begin", "author Ann", "commit", "begin", "author Bob", "rollback")
+    assert names(store) == ["Ann"]
+    assert cluster.sql("SELECT name, plan_active, views_refreshed_at IS NULL FROM authors", database) == [["Ann", "1", "t"]]
+
+
+def test_statements_see_the_rows_of_their_own_transaction(store):
+    row = int(store.ok("begin", "author Ann"))
+    store.ok(f"touch {row}", f"touch {row}")
+    assert store.authors() == {row: ("Ann", 3)}
+    store.ok("rollback")
+    assert store.authors() == {}
+
+
+@pytest.mark.parametrize("name", ["Zoë-東京-🎬", "x" * 500_000], ids=["unicode", "long"])
+def test_texts_are_stored_byte_for_byte(cluster, database, store, name):
+    store.ok("begin", f"author {name}", "commit")
+    assert names(store) == [name]
+    assert cluster.sql("SELECT octet_length(name) FROM authors", database) == [[str(len(name.encode()))]]
+
+
+def test_missing_row_is_not_found(store):
+    store.ok("begin")
+    assert store.run("touch 17")[0] == "not found"
+    store.ok("author Ann", "commit")
+
+
+def test_violated_unique_constraint_ends_the_transaction(store):
+    row = store.ok("begin", "author Ann")
+    store.ok(f"key {row} 1")
+    assert store.run(f"key {row} 1")[0] == "already exists"
+    assert store.run("author Bob")[0] == "internal error"
+    assert store.run("commit")[0] == "internal error"
+    assert names(store) == []
+    assert store.ok("failures") == "0"
+    store.ok("begin", "author Cid", "commit")
+    assert names(store) == ["Cid"]
+
+
+def test_error_of_the_server_is_logged_once_without_values(cluster, database, store):
+    cluster.sql("ALTER TABLE authors ADD CONSTRAINT no_secrets CHECK (name NOT LIKE 'secret%')", database)
+    store.ok("begin")
+    assert store.run("author secret-4711")[0] == "invalid"
+    store.ok("rollback", "begin")
+    assert store.run("author secret-4711")[0] == "invalid"
+    store.ok("rollback")
+    assert store.ok("failures") == "2"
+    assert store.until_logged("AUTHOR_INSERT").count("23514") == 1
+    assert "4711" not in store.logged and store.logged.count("no_secrets") == 1
+
+
+def test_read_only_store_cannot_write(cluster, database):
+    with StoreDriver(cluster.url(database)) as reader:
+        reader.ok("open read 0", "begin")
+        assert reader.run("author Ann")[0] == "read-only"
+        reader.ok("rollback")
+        assert names(reader) == []
+
+
+def test_snapshot_shows_no_later_commit(cluster, database, store):
+    with StoreDriver(cluster.url(database)) as reader:
+        reader.ok("open read 0")
+        reader.send("snapshot")
+        assert reader.answer() == ["ok", " ok"]
+        store.ok("begin", "author Ann", "commit")
+        reader.send("go on")
+        assert reader.answer() == ["ok", " ok"]
+        assert reader.answer() == ["ok", ""]
+        assert names(reader) == ["Ann"]
+
+
+def test_commit_of_another_process_is_a_change(cluster, database, store):
+    with StoreDriver(cluster.url(database)) as reader:
+        reader.ok("open read 0")
+        assert reader.ok("changed") == "1"
+        store.ok("begin", "author Ann")
+        reader.ok("changed")
+        store.ok("commit")
+        assert reader.ok("changed") == "1"
+
+
+def test_slow_statement_is_logged_with_placeholders(cluster, database, store):
+    store.ok("slow 200", "begin")
+    locking = threading.Thread(target=cluster.sql, args=("BEGIN; LOCK TABLE authors IN EXCLUSIVE MODE; SELECT pg_sleep(0.5); COMMIT", database))
+    locking.start()
+    wait.until(lambda: cluster.sql("SELECT 1 FROM pg_locks WHERE mode = 'ExclusiveLock' AND relation = 'authors'::regclass", database), "the lock")
+    store.ok("author secret-4711", "commit")
+    locking.join()
+    line = store.until_logged("slow query")
+    assert "INSERT INTO authors" in line and "$1" in line and "4711" not in store.logged
+    assert store.logged.count("slow query") == 1
+
+
+# -- writers side by side --------------------------------------------------------------------------------------------------------
+
+
+def is_waiting_for_lock(cluster, database):
+    return cluster.sql(f"SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = '{database}' "
+                       "AND l.locktype = 'advisory' AND NOT l.granted", "postgres")
+
+
+def test_write_transactions_run_one_after_the_other(cluster, database, store):
+    row = store.ok("begin", "author Ann")
+    with StoreDriver(cluster.url(database)) as other:
+        other.ok("open write 60000")
+        other.send("begin")
+        wait.until(lambda: is_waiting_for_lock(cluster, database), "the second writer to wait")
+        store.ok(f"touch {row}")
+        assert not other.has_answered()
+        store.ok("commit")
+        assert other.answer() == ["ok", ""]
+        # The second writer sees what the first one has committed.
+        assert other.authors() == {int(row): ("Ann", 2)}
+        other.ok(f"touch {row}", "commit")
+    assert store.authors() == {int(row): ("Ann", 3)}
+
+
+def test_event_ids_of_two_writers_increase_in_the_order_of_their_commits(cluster, database, store):
+    row = store.ok("begin", "author Ann", "commit", "begin", "author Bob", "commit")
+    ids = []
+    with StoreDriver(cluster.url(database)) as other:
+        other.ok("open write 60000")
+        for _ in range(10):
+            for writer in (store, other):
+                ids.append(int(writer.ok("begin", f"event {row}")))
+                writer.ok("commit")
+    assert ids == sorted(set(ids))
+
+
+def test_writer_that_waits_too_long_is_busy(cluster, database, store):
+    store.ok("begin")
+    with StoreDriver(cluster.url(database)) as other:
+        other.ok("open write 200")
+        assert other.run("begin") == ["busy", ""]
+        other.until_logged("lock timeout")
+        store.ok("author Ann", "commit")
+        other.ok("begin", "author Bob", "commit")
+    with StoreDriver(cluster.url(database)) as other:
+        other.ok("open write 0")
+        store.ok("begin")
+        assert other.run("begin") == ["busy", ""]
+        store.ok("rollback")
+    assert names(store) == ["Ann", "Bob"]
+
+
+# -- lost connections ------------------------------------------------------------------------------------------------------------
+
+
+def test_killed_backend_fails_the_transaction_and_the_next_one_connects_again(cluster, database, store):
+    store.ok("begin", "author Ann")
+    kill_backends(cluster, database)
+    assert store.run("author Bob")[0] == LOST
+    assert store.run("touch 1")[0] == LOST          # not sent on a new connection, where it would be committed alone
+    assert store.run("commit")[0] == LOST
+    assert names(store) == []
+    store.ok("begin", "author Cid", "commit")
+    assert names(store) == ["Cid"]
+    assert "57P01" in store.logged or "terminating connection" in store.logged
+
+
+def test_killed_backend_between_transactions_is_not_noticed(cluster, database, store):
+    store.ok("begin", "author Ann", "commit")
+    kill_backends(cluster, database)
+    store.ok("begin", "author Bob", "commit")
+    kill_backends(cluster, database)
+    assert names(store) == ["Ann", "Bob"]           # a read outside of a transaction is sent again
+    assert store.ok("failures") == "0"
+
+
+class Crashing:
+    """A cluster that a test may crash: it has few files, so that its recovery takes a moment."""
+
+    def __init__(self):
+        self.cluster = postgres.Postgres(schema="", settings=("checkpoint_timeout = 1h",))
+        with StoreDriver(self.cluster.url("template")) as driver:
+            driver.ok("migrate")
+
+
+@pytest.fixture(scope="module")
+def crashing():
+    if not postgres.programs():
+        pytest.skip("postgresql is not installed")
+    made = Crashing()
+    with made.cluster:
+        yield made.cluster
+
+
+@pytest.fixture
+def writer(crashing):
+    with StoreDriver(crashing.url("template")) as driver:
+        driver.ok("open write 5000")
+        yield driver
+    crashing.sql("TRUNCATE authors CASCADE")
+
+
+@pytest.fixture
+def no_standby(crashing):
+    """Every commit waits for a standby that does not exist, until its backend is terminated. Then it is committed."""
+    for value in ("nobody", ""):
+        crashing.configure(f"synchronous_standby_names = '{value}'")
+        crashing.reload()
+        wait.until(lambda value=value: crashing.sql("SHOW synchronous_standby_names") == [[value]] if value else
+                   crashing.sql("SELECT current_setting('synchronous_standby_names') = ''") == [["t"]], "the setting")
+        if value:
+            yield
+
+
+def is_waiting_for_standby(cluster):
+    return cluster.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+
+
+def test_connection_lost_during_a_commit_that_took_effect(crashing, writer, no_standby):
+    writer.ok("begin", "author Ann")
+    writer.send("commit")
+    wait.until(lambda: is_waiting_for_standby(crashing), "the commit to wait for the standby")
+    kill_backends(crashing, "template")
+    assert writer.answer() == ["ok", ""]
+    assert names(writer) == ["Ann"]
+    writer.until_logged("the transaction was committed")
+
+
+def test_connection_lost_during_a_commit_without_effect(crashing, writer):
+    writer.ok("begin", "author Ann")
+    pid, = backends(crashing, "template")
+    os.kill(pid, signal.SIGSTOP)                    # the commit arrives in the socket of a backend that does not read it any more
+    writer.send("commit")
+    os.kill(pid, signal.SIGKILL)                    # all backends end, and the server recovers
+    assert writer.answer()[0] == LOST
+    writer.until_logged("the transaction was not committed")
+    assert names(writer) == []
+    writer.ok("begin", "author Bob", "commit")
+    assert names(writer) == ["Bob"]
+
+
+def test_unknown_outcome_of_a_commit_is_reported(crashing, writer, no_standby):
+    writer.ok("begin", "author Ann")
+    writer.send("commit")
+    wait.until(lambda: is_waiting_for_standby(crashing), "the commit to wait for the standby")
+    crashing.stop(signal.SIGQUIT)
+    try:
+        assert writer.answer()[0] == LOST           # after 25 s
+        writer.until_logged("it is unknown whether transaction")
+    finally:
+        crashing.start()
+    assert names(writer) == ["Ann"]
+
+
+def test_restarted_server_between_transactions_is_not_noticed(crashing, writer):
+    writer.ok("begin", "author Ann", "commit")
+    crashing.stop()
+    crashing.start()
+    writer.ok("begin", "author Bob", "commit")
+    assert names(writer) == ["Ann", "Bob"]
+
+
+def test_stopped_server_is_an_error_until_it_runs_again(crashing, writer):
+    crashing.stop()
+    try:
+        assert writer.run("begin")[0] == LOST
+        assert writer.run("begin")[0] == LOST
+        writer.until_logged("store: begin: ")
+    finally:
+        crashing.start()
+    writer.ok("begin", "author Ann", "commit")
