@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "store/handle.h"
+#include "store/row_read.h"
 #include "store/rows.h"
 
 enum { VIEWER_COLUMNS = 6 };
@@ -21,102 +22,133 @@ static bool row_viewer(struct sql_statement *q, struct arena *a, struct viewer *
 
 /* ---- finding ---- */
 
-static enum err one_viewer(struct sql *sql, struct sql_statement *q, struct arena *a, struct viewer *out)
+struct viewer_read {
+    struct arena *arena;
+    struct viewer *out;
+};
+
+static bool on_viewer_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
-    enum err err = sql_one(sql, q);
-    if (err)
-        return err;
-    if (!row_viewer(q, a, out))
-        err = sql_report_damage(sql, "author");
-    sql_reset(q);
-    return err;
+    const struct viewer_read *r = ctx;
+    if (!row_viewer(q, r->arena, r->out))
+        *err = sql_report_damage(s->sql, "author");
+    return false;
 }
+
+static const struct row_reader viewer_reader = {.row = on_viewer_row, .needs_row = true};
 
 enum err store_get_login(struct store *s, struct arena *a, struct str name, struct viewer *out)
 {
+    struct viewer_read r = {.arena = a, .out = out};
     struct sql_statement *q = sql_use(s->sql, QUERY_LOGIN_BY_NAME);
     sql_bind_text(q, 1, name);
-    return one_viewer(s->sql, q, a, out);
+    return row_read_pass(s, s->sql, q, &viewer_reader, &r);
 }
 
 enum err store_get_viewer(struct store *s, struct arena *a, int64_t author_row, struct viewer *out)
 {
+    struct viewer_read r = {.arena = a, .out = out};
     struct sql_statement *q = sql_use(s->sql, QUERY_LOGIN_BY_AUTHOR);
     sql_bind_i64(q, 1, author_row);
-    return one_viewer(s->sql, q, a, out);
+    return row_read_pass(s, s->sql, q, &viewer_reader, &r);
 }
 
 enum next store_find_login(struct store_read *read, struct arena *a, struct str name, struct viewer *out)
 {
-    read->err = store_get_login(read->store, a, name, out);
-    return NEXT_MORE;
+    struct viewer_read r = {.arena = a, .out = out};
+    struct sql_statement *q = row_read_use(read, QUERY_LOGIN_BY_NAME);
+    sql_bind_text(q, 1, name);
+    return row_read_run(read, q, &viewer_reader, &r, sizeof r);
 }
 
 enum next store_find_viewer(struct store_read *read, struct arena *a, const struct uuid *id,
                             struct viewer *out)
 {
-    struct sql *sql = read->store->sql;
-    struct sql_statement *q = sql_use(sql, QUERY_LOGIN_BY_UUID);
+    struct viewer_read r = {.arena = a, .out = out};
+    struct sql_statement *q = row_read_use(read, QUERY_LOGIN_BY_UUID);
     sql_bind_uuid(q, 1, id);
-    read->err = one_viewer(sql, q, a, out);
-    return NEXT_MORE;
+    return row_read_run(read, q, &viewer_reader, &r, sizeof r);
+}
+
+struct session_read {
+    struct arena *arena;
+    struct session *out;
+};
+
+static bool on_session_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    const struct session_read *r = ctx;
+    if (!row_viewer(q, r->arena, &r->out->viewer))
+        *err = sql_report_damage(s->sql, "session");
+    r->out->created_at = sql_i64(q, VIEWER_COLUMNS);
+    r->out->seen_at = sql_i64(q, VIEWER_COLUMNS + 1);
+    r->out->expires_at = sql_i64(q, VIEWER_COLUMNS + 2);
+    return false;
 }
 
 enum next store_find_session(struct store_read *read, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                              struct session *out)
 {
-    struct sql *sql = read->store->sql;
-    struct sql_statement *q = sql_use(sql, QUERY_SESSION);
+    static const struct row_reader reader = {.row = on_session_row, .needs_row = true};
+    struct session_read r = {.arena = a, .out = out};
+    struct sql_statement *q = row_read_use(read, QUERY_SESSION);
     sql_bind_blob(q, 1, hash, SECRET_HASH_LEN);
-    read->err = sql_one(sql, q);
-    if (read->err)
-        return NEXT_MORE;
-    if (!row_viewer(q, a, &out->viewer))
-        read->err = sql_report_damage(sql, "session");
-    out->created_at = sql_i64(q, VIEWER_COLUMNS);
-    out->seen_at = sql_i64(q, VIEWER_COLUMNS + 1);
-    out->expires_at = sql_i64(q, VIEWER_COLUMNS + 2);
-    sql_reset(q);
-    return NEXT_MORE;
+    return row_read_run(read, q, &reader, &r, sizeof r);
+}
+
+static bool on_device_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    int64_t *const *author_row = ctx;
+    (void)s;
+    (void)err;
+    **author_row = sql_i64(q, 0);
+    return false;
 }
 
 enum next store_find_device(struct store_read *read, const uint8_t hash[SECRET_HASH_LEN], int64_t now,
                             int64_t *author_row)
 {
-    struct sql *sql = read->store->sql;
-    struct sql_statement *q = sql_use(sql, QUERY_DEVICE);
+    static const struct row_reader reader = {.row = on_device_row, .needs_row = true};
+    struct sql_statement *q = row_read_use(read, QUERY_DEVICE);
     sql_bind_blob(q, 1, hash, SECRET_HASH_LEN);
     sql_bind_i64(q, 2, now);
-    read->err = sql_one(sql, q);
-    if (read->err)
-        return NEXT_MORE;
-    *author_row = sql_i64(q, 0);
-    sql_reset(q);
-    return NEXT_MORE;
+    return row_read_run(read, q, &reader, &author_row, sizeof author_row);
 }
+
+struct invitation_read {
+    struct arena *arena;
+    struct invitation *out;
+};
+
+static bool on_invitation_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    const struct invitation_read *r = ctx;
+    if (!row_viewer(q, r->arena, &r->out->viewer))
+        *err = sql_report_damage(s->sql, "invitation");
+    r->out->login = row_copy_text(r->arena, sql_text(q, VIEWER_COLUMNS));
+    r->out->expires_at = sql_i64(q, VIEWER_COLUMNS + 1);
+    r->out->used_at = sql_i64_or(q, VIEWER_COLUMNS + 2, TIME_NONE);
+    return false;
+}
+
+static const struct row_reader invitation_reader = {.row = on_invitation_row, .needs_row = true};
 
 enum err store_get_invitation(struct store *s, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                               struct invitation *out)
 {
+    struct invitation_read r = {.arena = a, .out = out};
     struct sql_statement *q = sql_use(s->sql, QUERY_INVITATION);
     sql_bind_blob(q, 1, hash, SECRET_HASH_LEN);
-    enum err err = sql_one(s->sql, q);
-    if (err)
-        return err;
-    if (!row_viewer(q, a, &out->viewer))
-        err = sql_report_damage(s->sql, "invitation");
-    out->login = row_copy_text(a, sql_text(q, VIEWER_COLUMNS));
-    out->expires_at = sql_i64(q, VIEWER_COLUMNS + 1);
-    out->used_at = sql_i64_or(q, VIEWER_COLUMNS + 2, TIME_NONE);
-    sql_reset(q);
-    return err;
+    return row_read_pass(s, s->sql, q, &invitation_reader, &r);
 }
 
 enum next store_find_invitation(struct store_read *read, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                                 struct invitation *out)
 {
-    read->err = store_get_invitation(read->store, a, hash, out);
-    return NEXT_MORE;
+    struct invitation_read r = {.arena = a, .out = out};
+    struct sql_statement *q = row_read_use(read, QUERY_INVITATION);
+    sql_bind_blob(q, 1, hash, SECRET_HASH_LEN);
+    return row_read_run(read, q, &invitation_reader, &r, sizeof r);
 }
 
 /* ---- writing ---- */

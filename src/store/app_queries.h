@@ -14,6 +14,9 @@
 #define STORE_APP_QUERIES(X)                                                                                 \
     /* apps */                                                                                               \
     X(APP_BY_CLIENT_ID, "SELECT " SQL_APP " FROM apps p WHERE p.client_id = ?1")                             \
+    X(APP_WITH_REDIRECTS, "SELECT " SQL_APP ", r.uri FROM apps p "                                           \
+                          "LEFT JOIN app_redirects r ON r.app_id = p.id WHERE p.client_id = ?1 "             \
+                          "ORDER BY r.uri")                                                                  \
     X(APPS, "SELECT " SQL_APP " FROM apps p ORDER BY p.id")                                                  \
     X(APP_INSERT, "INSERT INTO apps (client_id, name, home_url, secret_hash, created_at) "                   \
                   "VALUES (?1, ?2, ?3, ?4, ?5)")                                                             \

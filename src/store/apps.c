@@ -3,10 +3,14 @@
 
 #include "base/check.h"
 #include "store/handle.h"
+#include "store/row_read.h"
 #include "store/rows.h"
 #include "store/write.h"
 
-enum { REDIRECTS_READ_MAX = 64 }; /* more than can be registered */
+enum {
+    APP_COLUMNS = 8,
+    REDIRECTS_READ_MAX = 64, /* more than can be registered */
+};
 
 /* --- apps --- */
 
@@ -25,6 +29,14 @@ static bool row_app(struct sql_statement *q, struct app_record *out)
     return !out->confidential || sql_bytes(q, 4, out->secret_hash, sizeof out->secret_hash);
 }
 
+static void copy_app_texts(struct arena *a, struct app_record *app)
+{
+    app->client_id = row_copy_text(a, app->client_id);
+    app->name = row_copy_text(a, app->name);
+    app->home_url = row_copy_text(a, app->home_url);
+    app->webhook_url = row_copy_text(a, app->webhook_url);
+}
+
 enum err store_find_app(struct store *s, struct arena *a, struct str client_id, struct app_record *out)
 {
     struct sql_statement *q = sql_use(s->sql, QUERY_APP_BY_CLIENT_ID);
@@ -34,36 +46,45 @@ enum err store_find_app(struct store *s, struct arena *a, struct str client_id, 
         return err;
     if (!row_app(q, out))
         err = sql_report_damage(s->sql, "app");
-    out->client_id = row_copy_text(a, out->client_id);
-    out->name = row_copy_text(a, out->name);
-    out->home_url = row_copy_text(a, out->home_url);
-    out->webhook_url = row_copy_text(a, out->webhook_url);
+    copy_app_texts(a, out);
     sql_reset(q);
     return err;
 }
 
-struct redirect_list {
+struct app_read {
     struct arena *arena;
     struct app_lookup *out;
+    bool has_app;
 };
 
-static bool add_redirect(void *ctx, struct str uri)
+/* Each row is the app with one of its redirect URIs. An app without redirect URIs is one row with NULL. */
+static bool on_app_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
-    struct redirect_list *list = ctx;
-    list->out->redirects[list->out->redirect_count++] = arena_copy(list->arena, uri);
-    return list->out->redirect_count < REDIRECTS_READ_MAX;
+    struct app_read *r = ctx;
+    if (!r->has_app) {
+        if (!row_app(q, &r->out->app)) {
+            *err = sql_report_damage(s->sql, "app");
+            return false;
+        }
+        copy_app_texts(r->arena, &r->out->app);
+        r->has_app = true;
+    }
+    const struct str uri = sql_text(q, APP_COLUMNS);
+    if (uri.p)
+        r->out->redirects[r->out->redirect_count++] = arena_copy(r->arena, uri);
+    return r->out->redirect_count < REDIRECTS_READ_MAX;
 }
 
 enum next store_read_app(struct store_read *read, struct arena *a, struct str client_id,
                          struct app_lookup *out)
 {
-    struct redirect_list list = {.arena = a, .out = out};
+    static const struct row_reader reader = {.row = on_app_row, .needs_row = true};
+    struct app_read r = {.arena = a, .out = out};
+    struct sql_statement *q = row_read_use(read, QUERY_APP_WITH_REDIRECTS);
+    sql_bind_text(q, 1, client_id);
     out->redirect_count = 0;
     out->redirects = arena_alloc(a, REDIRECTS_READ_MAX * sizeof *out->redirects);
-    read->err = store_find_app(read->store, a, client_id, &out->app);
-    if (read->err == OK)
-        read->err = store_list_redirects(read->store, out->app.row, add_redirect, &list);
-    return NEXT_MORE;
+    return row_read_run(read, q, &reader, &r, sizeof r);
 }
 
 enum err store_list_apps(struct store *s, store_app_fn fn, void *ctx)

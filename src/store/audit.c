@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "store/handle.h"
+#include "store/row_read.h"
 #include "store/rows.h"
 
 #include <string.h>
@@ -146,51 +147,62 @@ enum err store_insert_audit(struct store *s, const struct audit_note *note, cons
 
 /* --- reading --- */
 
-static enum err list(struct sql *sql, struct sql_statement *q, store_audit_fn fn, void *ctx)
+struct audit_read {
+    store_audit_fn fn;
+    void *ctx;
+};
+
+static bool on_audit_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
-    enum err err;
-    while (sql_row(sql, q, &err)) {
-        struct audit_entry entry = {
-            .id = sql_i64(q, 1),
-            .at = sql_i64(q, 2),
-            .action = sql_text(q, 3),
-            .actor = sql_text(q, 4),
-            .actor_name = sql_text(q, 5),
-            .address = sql_text(q, 6),
-            .subject = sql_text(q, 7),
-            .details = sql_text(q, 8),
-        };
-        const bool sound = sql_bytes(q, 9, entry.author.b, sizeof entry.author.b);
-        if (sound && fn(ctx, &entry))
-            continue;
-        err = sound ? OK : sql_report_damage(sql, "audit");
-        sql_reset(q);
-        break;
-    }
-    return err;
+    const struct audit_read *r = ctx;
+    struct audit_entry entry = {
+        .id = sql_i64(q, 1),
+        .at = sql_i64(q, 2),
+        .action = sql_text(q, 3),
+        .actor = sql_text(q, 4),
+        .actor_name = sql_text(q, 5),
+        .address = sql_text(q, 6),
+        .subject = sql_text(q, 7),
+        .details = sql_text(q, 8),
+    };
+    if (sql_bytes(q, 9, entry.author.b, sizeof entry.author.b))
+        return r->fn(r->ctx, &entry);
+    *err = sql_report_damage(s->sql, "audit");
+    return false;
+}
+
+static const struct row_reader audit_reader = {.row = on_audit_row};
+
+static void bind_list(struct sql_statement *q, int64_t author_row, int64_t since, int limit)
+{
+    sql_bind_i64(q, 1, author_row);
+    sql_bind_i64(q, 2, since);
+    sql_bind_i64(q, 3, limit);
 }
 
 enum err store_list_audit(struct store *s, int64_t author_row, int64_t since, int limit, store_audit_fn fn,
                           void *ctx)
 {
+    struct audit_read r = {.fn = fn, .ctx = ctx};
     struct sql_statement *q = sql_use(s->sql, QUERY_AUDIT);
-    sql_bind_i64(q, 1, author_row);
-    sql_bind_i64(q, 2, since);
-    sql_bind_i64(q, 3, limit);
-    return list(s->sql, q, fn, ctx);
+    bind_list(q, author_row, since, limit);
+    return row_read_pass(s, s->sql, q, &audit_reader, &r);
 }
 
 enum err store_list_all_audit(struct store *s, int64_t since, int limit, store_audit_fn fn, void *ctx)
 {
+    struct audit_read r = {.fn = fn, .ctx = ctx};
     struct sql_statement *q = sql_use(s->sql, QUERY_AUDIT_ALL);
     sql_bind_i64(q, 1, since);
     sql_bind_i64(q, 2, limit);
-    return list(s->sql, q, fn, ctx);
+    return row_read_pass(s, s->sql, q, &audit_reader, &r);
 }
 
 enum next store_read_audit(struct store_read *read, int64_t author_row, int64_t since, int limit,
                            store_audit_fn fn, void *ctx)
 {
-    store_read_begin(read);
-    return store_read_end(read, store_list_audit(read->store, author_row, since, limit, fn, ctx));
+    struct audit_read r = {.fn = fn, .ctx = ctx};
+    struct sql_statement *q = row_read_use(read, QUERY_AUDIT);
+    bind_list(q, author_row, since, limit);
+    return row_read_run(read, q, &audit_reader, &r, sizeof r);
 }

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "store/handle.h"
+#include "store/row_read.h"
 #include "store/rows.h"
 #include "store/stored_days.h"
 #include "store/write.h"
@@ -106,62 +107,54 @@ enum err store_take_video_gains(struct store *s, const struct video *video)
 /* --- reading --- */
 
 struct author_days_read {
-    const struct author_days_query *query;
+    struct author_days_query query;
     store_author_day_fn fn;
     void *ctx;
     struct author_days_progress *progress;
+    int count;
 };
 
-static enum err pass_row(struct sql *sql, struct sql_statement *q, const struct author_days_read *r)
+/* The columns of QUERY_AUTHOR_DAYS. */
+enum { DAY, PLATFORM, GAINED, AUTHOR_REV };
+
+static enum err pass_day(struct store *s, struct sql_statement *q, const struct author_days_read *r)
 {
-    const int64_t platform = sql_i64(q, 1), gained = sql_i64(q, 2);
+    const int64_t platform = sql_i64(q, PLATFORM), gained = sql_i64(q, GAINED);
     if (platform < 0 || platform >= PLATFORM_COUNT || gained < 0 || gained > AUTHOR_GAINED_MAX)
-        return sql_report_damage(sql, "gains of a platform");
+        return sql_report_damage(s->sql, "gains of a platform");
     const struct author_day day = {
-        .day = (int32_t)sql_i64(q, 0), .platform = (enum platform)platform, .gained = gained};
+        .day = (int32_t)sql_i64(q, DAY), .platform = (enum platform)platform, .gained = gained};
     r->progress->next = (struct author_day_position){.day = day.day, .platform = (int)platform};
     r->fn(r->ctx, &day);
     return OK;
 }
 
-static enum err scan_days(struct sql *sql, const struct author_days_read *r)
+/* If there are no days, there is one row without a day. */
+static bool on_day_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
-    struct sql_statement *q = sql_use(sql, QUERY_AUTHOR_DAYS);
-    int count = 0;
-    enum err err;
-    sql_bind_i64(q, 1, r->query->author_row);
-    sql_bind_i64(q, 2, r->query->after.day);
-    sql_bind_i64(q, 3, r->query->after.platform);
-    sql_bind_i64(q, 4, r->query->to);
-    while (sql_row(sql, q, &err)) {
-        r->progress->more = count++ == r->query->limit;
-        if (!r->progress->more)
-            err = pass_row(sql, q, r);
-        if (r->progress->more || err) {
-            sql_reset(q);
-            break;
-        }
-    }
-    return err;
+    struct author_days_read *r = ctx;
+    r->progress->author_rev = sql_i64(q, AUTHOR_REV);
+    if (sql_i64_or(q, DAY, INT64_MIN) == INT64_MIN)
+        return false;
+    r->progress->more = r->count++ == r->query.limit;
+    if (r->progress->more)
+        return false;
+    *err = pass_day(s, q, r);
+    return !*err;
 }
 
-static enum err list_author_days(struct store *s, void *ctx)
-{
-    const struct author_days_read *r = ctx;
-    struct author_head head;
-    enum err err = scan_days(s->sql, r);
-    if (!err)
-        err = store_read_author_head(s, r->query->author_row, &head);
-    if (!err)
-        r->progress->author_rev = head.rev;
-    return err;
-}
-
+/* Reads one row more than `limit`, to see whether more follow. */
 enum next store_list_author_days(struct store_read *read, const struct author_days_query *query,
                                  store_author_day_fn fn, void *ctx, struct author_days_progress *progress)
 {
-    struct author_days_read r = {.query = query, .fn = fn, .ctx = ctx, .progress = progress};
+    static const struct row_reader reader = {.row = on_day_row, .needs_row = true};
+    struct author_days_read r = {.query = *query, .fn = fn, .ctx = ctx, .progress = progress};
+    struct sql_statement *q = row_read_use(read, QUERY_AUTHOR_DAYS);
+    sql_bind_i64(q, 1, query->author_row);
+    sql_bind_i64(q, 2, query->after.day);
+    sql_bind_i64(q, 3, query->after.platform);
+    sql_bind_i64(q, 4, query->to);
+    sql_bind_i64(q, 5, (int64_t)query->limit + 1);
     *progress = (struct author_days_progress){.next = query->after};
-    store_read_begin(read);
-    return store_read_end(read, store_run_in_snapshot(read->store, list_author_days, &r));
+    return row_read_run(read, q, &reader, &r, sizeof r);
 }

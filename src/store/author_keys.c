@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "store/handle.h"
+#include "store/row_read.h"
 #include "store/rows.h"
 
 static bool row_author_key(struct sql_statement *q, struct author_key *out)
@@ -14,48 +15,52 @@ static bool row_author_key(struct sql_statement *q, struct author_key *out)
     return sound;
 }
 
+struct author_keys_read {
+    store_author_key_fn fn;
+    void *ctx;
+};
+
+static bool on_key_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    const struct author_keys_read *r = ctx;
+    struct author_key key;
+    if (row_author_key(q, &key))
+        return r->fn(r->ctx, &key);
+    *err = sql_report_damage(s->sql, "key");
+    return false;
+}
+
+static const struct row_reader key_reader = {.row = on_key_row, .needs_row = true};
+
 enum next store_list_author_keys(struct store_read *read, int64_t author_row, enum key_state state, int limit,
                                  store_author_key_fn fn, void *ctx)
 {
-    struct sql *sql = read->store->sql;
-    struct sql_statement *q = sql_use(sql, state == KEYS_LIVE ? QUERY_KEYS_LIVE : QUERY_KEYS_REVOKED);
+    static const struct row_reader reader = {.row = on_key_row};
+    struct author_keys_read r = {.fn = fn, .ctx = ctx};
+    struct sql_statement *q = row_read_use(read, state == KEYS_LIVE ? QUERY_KEYS_LIVE : QUERY_KEYS_REVOKED);
     sql_bind_i64(q, 1, author_row);
     sql_bind_i64(q, 2, limit);
-    while (sql_row(sql, q, &read->err)) {
-        struct author_key key;
-        bool sound = row_author_key(q, &key);
-        if (sound && fn(ctx, &key))
-            continue;
-        read->err = sound ? OK : sql_report_damage(sql, "key");
-        sql_reset(q);
-        break;
-    }
-    return NEXT_MORE;
+    return row_read_run(read, q, &reader, &r, sizeof r);
 }
 
 enum err store_get_author_key(struct store *s, int64_t author_row, const struct uuid *id,
                               store_author_key_fn fn, void *ctx)
 {
+    struct author_keys_read r = {.fn = fn, .ctx = ctx};
     struct sql_statement *q = sql_use(s->sql, QUERY_KEY_OF_AUTHOR);
-    struct author_key key;
     sql_bind_uuid(q, 1, id);
     sql_bind_i64(q, 2, author_row);
-    enum err err = sql_one(s->sql, q);
-    if (err)
-        return err;
-    if (row_author_key(q, &key))
-        (void)fn(ctx, &key);
-    else
-        err = sql_report_damage(s->sql, "key");
-    sql_reset(q);
-    return err;
+    return row_read_pass(s, s->sql, q, &key_reader, &r);
 }
 
 enum next store_read_author_key(struct store_read *read, int64_t author_row, const struct uuid *id,
                                 store_author_key_fn fn, void *ctx)
 {
-    read->err = store_get_author_key(read->store, author_row, id, fn, ctx);
-    return NEXT_MORE;
+    struct author_keys_read r = {.fn = fn, .ctx = ctx};
+    struct sql_statement *q = row_read_use(read, QUERY_KEY_OF_AUTHOR);
+    sql_bind_uuid(q, 1, id);
+    sql_bind_i64(q, 2, author_row);
+    return row_read_run(read, q, &key_reader, &r, sizeof r);
 }
 
 enum err store_check_key_limits(struct store *s, int64_t author_row, int64_t replaced_app_row, int64_t now,

@@ -28,7 +28,6 @@
     X(AUTHOR_BY_UUID, "SELECT " SQL_AUTHOR " FROM authors a WHERE a.uuid = ?1")                              \
     X(AUTHOR_BY_ROW, "SELECT " SQL_AUTHOR " FROM authors a WHERE a.id = ?1")                                 \
     X(AUTHORS, "SELECT " SQL_AUTHOR " FROM authors a ORDER BY a.created_at, a.uuid")                         \
-    X(AUTHOR_HEAD, "SELECT rev, last_event_id FROM authors WHERE id = ?1")                                   \
     X(AUTHOR_INSERT, SQL_AUTHOR_INSERT("id, ", SQL_UNUSED_ROW("authors", "last_erased_author") ", "))        \
     X(AUTHOR_UPDATE, "UPDATE authors SET name = ?2, plan_active = ?3, rev = rev + 1 WHERE id = ?1")          \
     X(AUTHOR_PLAN, "SELECT plan_active FROM authors WHERE id = ?1")                                          \

@@ -52,11 +52,4 @@ struct author_adjustment {
 /* Adjusts the author. Runs no statement if nothing changes. */
 MUST_USE enum err store_adjust_author(struct store *s, int64_t author_row, struct author_adjustment by);
 
-/* An author's revision and newest event id. */
-struct author_head {
-    int64_t rev, last_event_id;
-};
-/* Reads the author's revision and newest event id. */
-MUST_USE enum err store_read_author_head(struct store *s, int64_t author_row, struct author_head *out);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "store/handle.h"
+#include "store/row_read.h"
 #include "store/rows.h"
 #include "store/write.h"
 
@@ -72,41 +73,47 @@ enum err store_find_credential(struct store *s, struct arena *a, int api, struct
     return read_credential(s->sql, q, a, out);
 }
 
-static enum err list_credentials(struct sql *sql, struct sql_statement *q, store_credential_fn fn, void *ctx)
+struct credentials_read {
+    store_credential_fn fn;
+    void *ctx;
+};
+
+static bool on_credential_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
-    enum err err;
-    while (sql_row(sql, q, &err)) {
-        struct credential c;
-        bool sound = row_credential(q, &c);
-        if (sound && fn(ctx, &c))
-            continue;
-        err = sound ? OK : sql_report_damage(sql, "credential");
-        sql_reset(q);
-        break;
-    }
-    return err;
+    const struct credentials_read *r = ctx;
+    struct credential c;
+    if (row_credential(q, &c))
+        return r->fn(r->ctx, &c);
+    *err = sql_report_damage(s->sql, "credential");
+    return false;
 }
+
+static const struct row_reader list_reader = {.row = on_credential_row};
 
 enum err store_list_author_credentials(struct store *s, int64_t author_row, store_credential_fn fn, void *ctx)
 {
+    struct credentials_read r = {.fn = fn, .ctx = ctx};
     struct sql_statement *q = sql_use(s->sql, QUERY_CREDENTIALS_OF_AUTHOR);
     sql_bind_i64(q, 1, author_row);
-    return list_credentials(s->sql, q, fn, ctx);
+    return row_read_pass(s, s->sql, q, &list_reader, &r);
 }
 
 enum next store_read_author_credentials(struct store_read *read, int64_t author_row, store_credential_fn fn,
                                         void *ctx)
 {
-    store_read_begin(read);
-    return store_read_end(read, store_list_author_credentials(read->store, author_row, fn, ctx));
+    struct credentials_read r = {.fn = fn, .ctx = ctx};
+    struct sql_statement *q = row_read_use(read, QUERY_CREDENTIALS_OF_AUTHOR);
+    sql_bind_i64(q, 1, author_row);
+    return row_read_run(read, q, &list_reader, &r, sizeof r);
 }
 
 enum err store_list_credentials(struct store *s, int64_t after, int limit, store_credential_fn fn, void *ctx)
 {
+    struct credentials_read r = {.fn = fn, .ctx = ctx};
     struct sql_statement *q = sql_use(s->sql, QUERY_CREDENTIALS);
     sql_bind_i64(q, 1, after);
     sql_bind_i64(q, 2, limit);
-    return list_credentials(s->sql, q, fn, ctx);
+    return row_read_pass(s, s->sql, q, &list_reader, &r);
 }
 
 enum err store_count_credentials(struct store *s, int api, enum credential_state state, int64_t *count)

@@ -51,15 +51,3 @@ enum next store_read_author(struct store_read *read, struct arena *arena, int64_
     sql_bind_i64(q, 1, author_row);
     return row_read_run(read, q, &reader, &r, sizeof r);
 }
-
-enum err store_read_author_head(struct store *s, int64_t author_row, struct author_head *out)
-{
-    struct sql_statement *q = sql_use(s->sql, QUERY_AUTHOR_HEAD);
-    sql_bind_i64(q, 1, author_row);
-    enum err err = sql_one(s->sql, q);
-    if (err)
-        return err;
-    *out = (struct author_head){.rev = sql_i64(q, 0), .last_event_id = sql_i64(q, 1)};
-    sql_reset(q);
-    return OK;
-}

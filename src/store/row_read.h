@@ -34,6 +34,11 @@ enum { ROW_READ_CTX_MAX = 256 };
 enum next row_read_run(struct store_read *read, struct sql_statement *q, const struct row_reader *reader,
                        void *ctx, size_t size);
 
+/* Passes all rows of the statement to the reader, and resets the statement. For drivers, and for functions
+ * that may block, which get the statement from sql_use(). */
+MUST_USE enum err row_read_pass(struct store *s, struct sql *sql, struct sql_statement *q,
+                                const struct row_reader *reader, void *ctx);
+
 /* ---- for drivers ---- */
 
 /* Completes reads later: arms read->wait, copies the bound values and `*ctx`, passes the rows to the reader
@@ -44,9 +49,5 @@ struct row_driver {
     enum next (*run)(struct store_read *read, struct sql_statement *q, const struct row_reader *reader,
                      const void *ctx, size_t size);
 };
-
-/* Passes all rows of the statement to the reader, and resets the statement. */
-MUST_USE enum err row_read_pass(struct store *s, struct sql *sql, struct sql_statement *q,
-                                const struct row_reader *reader, void *ctx);
 
 #endif

@@ -128,8 +128,9 @@
       "THEN author_daily.gained + excluded.gained ELSE 1152921504606846976 END")                             \
     X(AUTHOR_DAY_SET,                                                                                        \
       "UPDATE author_daily SET gained = ?4 WHERE author_id = ?1 AND day = ?2 AND platform = ?3")             \
-    X(AUTHOR_DAYS, "SELECT day, platform, gained FROM author_daily WHERE author_id = ?1 "                    \
-                   "AND (day, platform) > (?2, ?3) AND day <= ?4 ORDER BY day, platform")                    \
+    X(AUTHOR_DAYS, "SELECT d.day, d.platform, d.gained, a.rev FROM authors a "                               \
+                   "LEFT JOIN author_daily d ON d.author_id = a.id AND (d.day, d.platform) > (?2, ?3) "      \
+                   "AND d.day <= ?4 WHERE a.id = ?1 ORDER BY d.day, d.platform LIMIT ?5")                    \
     X(STATS_SCAN, SQL_STATS_SCAN("videos_by_author", "v.author_id = a.id"))                                  \
     X(STATS_SCAN_BOOK, SQL_STATS_SCAN("videos_by_book", "v.book_id = ?5"))                                   \
     X(DAYS, "SELECT day, gained, gained_total FROM daily WHERE video_id = ?1 AND day BETWEEN ?2 AND ?3 "     \

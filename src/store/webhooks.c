@@ -2,6 +2,7 @@
 #include "store/webhooks.h"
 
 #include "store/handle.h"
+#include "store/row_read.h"
 #include "store/rows.h"
 
 #include <string.h>
@@ -60,19 +61,27 @@ static enum err read_one(struct store *s, struct sql_statement *q, struct arena 
     return err;
 }
 
+struct webhooks_read {
+    store_webhook_fn fn;
+    void *ctx;
+};
+
+static bool on_webhook_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    const struct webhooks_read *r = ctx;
+    struct webhook_endpoint endpoint;
+    if (row_webhook(q, &endpoint))
+        return r->fn(r->ctx, &endpoint);
+    *err = sql_report_damage(s->sql, "webhook endpoint");
+    return false;
+}
+
+static const struct row_reader list_reader = {.row = on_webhook_row};
+
 static enum err read_list(struct store *s, struct sql_statement *q, store_webhook_fn fn, void *ctx)
 {
-    enum err err = OK;
-    while (sql_row(s->sql, q, &err)) {
-        struct webhook_endpoint endpoint;
-        const bool sound = row_webhook(q, &endpoint);
-        if (sound && fn(ctx, &endpoint))
-            continue;
-        err = sound ? OK : sql_report_damage(s->sql, "webhook endpoint");
-        sql_reset(q);
-        break;
-    }
-    return err;
+    struct webhooks_read r = {.fn = fn, .ctx = ctx};
+    return row_read_pass(s, s->sql, q, &list_reader, &r);
 }
 
 /* --- endpoints --- */
@@ -183,20 +192,38 @@ enum err store_next_webhook_attempt(struct store *s, int64_t now, int64_t *at)
 enum next store_read_webhooks(struct store_read *read, int64_t author_row, int limit, store_webhook_fn fn,
                               void *ctx)
 {
-    struct sql_statement *q = sql_use(read->store->sql, QUERY_WEBHOOKS_OF_AUTHOR);
+    struct webhooks_read r = {.fn = fn, .ctx = ctx};
+    struct sql_statement *q = row_read_use(read, QUERY_WEBHOOKS_OF_AUTHOR);
     sql_bind_i64(q, 1, author_row);
     sql_bind_i64(q, 2, limit);
-    read->err = read_list(read->store, q, fn, ctx);
-    return NEXT_MORE;
+    return row_read_run(read, q, &list_reader, &r, sizeof r);
+}
+
+struct webhook_read {
+    struct arena *arena;
+    int64_t author_row;
+    struct webhook_endpoint *out;
+};
+
+static bool on_webhook_of_author(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    const struct webhook_read *r = ctx;
+    if (!row_webhook(q, r->out))
+        *err = sql_report_damage(s->sql, "webhook endpoint");
+    else if (r->out->author_row != r->author_row)
+        *err = ERR_NOT_FOUND;
+    copy_texts(r->arena, r->out);
+    return false;
 }
 
 enum next store_read_webhook(struct store_read *read, struct arena *a, int64_t author_row,
                              const struct uuid *id, struct webhook_endpoint *out)
 {
-    read->err = store_find_webhook(read->store, a, id, out);
-    if (!read->err && out->author_row != author_row)
-        read->err = ERR_NOT_FOUND;
-    return NEXT_MORE;
+    static const struct row_reader reader = {.row = on_webhook_of_author, .needs_row = true};
+    struct webhook_read r = {.arena = a, .author_row = author_row, .out = out};
+    struct sql_statement *q = row_read_use(read, QUERY_WEBHOOK_BY_UUID);
+    sql_bind_uuid(q, 1, id);
+    return row_read_run(read, q, &reader, &r, sizeof r);
 }
 
 enum err store_count_webhooks(struct store *s, int64_t author_row, int64_t *count)
@@ -319,27 +346,35 @@ enum err store_insert_webhook_attempt(struct store *s, int64_t endpoint_row, con
     return sql_write(s->sql, q);
 }
 
+struct attempts_read {
+    store_webhook_attempt_fn fn;
+    void *ctx;
+};
+
+static bool on_attempt_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    const struct attempts_read *r = ctx;
+    const struct webhook_attempt attempt = {.number = sql_i64(q, 0),
+                                            .event_id = sql_i64(q, 1),
+                                            .at = sql_i64(q, 2),
+                                            .took_ms = sql_i64(q, 3),
+                                            .status = (int)sql_i64(q, 4),
+                                            .error = sql_text(q, 5),
+                                            .is_manual = sql_i64(q, 6) != 0};
+    (void)s;
+    (void)err;
+    return r->fn(r->ctx, &attempt);
+}
+
 enum next store_read_webhook_attempts(struct store_read *read, int64_t endpoint_row, int limit,
                                       store_webhook_attempt_fn fn, void *ctx)
 {
-    struct sql *sql = read->store->sql;
-    struct sql_statement *q = sql_use(sql, QUERY_WEBHOOK_ATTEMPTS);
+    static const struct row_reader reader = {.row = on_attempt_row};
+    struct attempts_read r = {.fn = fn, .ctx = ctx};
+    struct sql_statement *q = row_read_use(read, QUERY_WEBHOOK_ATTEMPTS);
     sql_bind_i64(q, 1, endpoint_row);
     sql_bind_i64(q, 2, limit);
-    while (sql_row(sql, q, &read->err)) {
-        const struct webhook_attempt attempt = {.number = sql_i64(q, 0),
-                                                .event_id = sql_i64(q, 1),
-                                                .at = sql_i64(q, 2),
-                                                .took_ms = sql_i64(q, 3),
-                                                .status = (int)sql_i64(q, 4),
-                                                .error = sql_text(q, 5),
-                                                .is_manual = sql_i64(q, 6) != 0};
-        if (fn(ctx, &attempt))
-            continue;
-        sql_reset(q);
-        break;
-    }
-    return NEXT_MORE;
+    return row_read_run(read, q, &reader, &r, sizeof r);
 }
 
 /* --- requests --- */

@@ -61,6 +61,7 @@ static int list(int32_t to, int limit)
     do {
         assert_int_equal(store_list_author_days(&read, &q, on_day, NULL, &progress), NEXT_MORE);
         assert_int_equal(read.err, OK);
+        assert_int_equal(progress.author_rev, author.rev);
         q.after = progress.next;
         slices++;
     } while (progress.more);
@@ -101,6 +102,21 @@ static void gains_add_up_by_day_and_platform(void **state)
     }
     (void)list(19, 10);
     assert_int_equal(row_count, 2);
+    (void)list(INT32_MIN, 1);
+    assert_int_equal(row_count, 1);
+}
+
+static void author_without_gains_has_a_revision(void **state)
+{
+    (void)state;
+    assert_int_equal(list(INT32_MAX, 10), 1);
+    assert_int_equal(row_count, 0);
+    struct store_read read = {.store = t.w};
+    const struct author_days_query q = {
+        .author_row = 99, .to = INT32_MAX, .after = {INT64_MIN, -1}, .limit = 1};
+    struct author_days_progress progress;
+    (void)store_list_author_days(&read, &q, on_day, NULL, &progress);
+    assert_int_equal(read.err, ERR_NOT_FOUND);
 }
 
 static void sum_of_gains_saturates_at_its_maximum(void **state)
@@ -188,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gains_add_up_by_day_and_platform, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(author_without_gains_has_a_revision, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sum_of_gains_saturates_at_its_maximum, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gains_are_subtracted_only_from_platforms_of_the_video, set_up,
                                         tear_down),

@@ -119,7 +119,7 @@ static void each_page_reads_one_index_range(void **state)
         {QUERY_EVENT_ID_SHARED, "SEARCH o USING PRIMARY KEY (author_id=? AND id>? AND id<?)"},
         {QUERY_COMPARABLES, "SEARCH videos USING INDEX videos_comparable (author_id=? AND posted_at<?)"},
         {QUERY_AUTHOR_DAYS,
-         "SEARCH author_daily USING PRIMARY KEY (author_id=? AND (day,platform)>(?,?) AND day<?)"},
+         "SEARCH d USING PRIMARY KEY (author_id=? AND (day,platform)>(?,?) AND day<?) LEFT-JOIN"},
         {QUERY_DAYS, "SEARCH daily USING PRIMARY KEY (video_id=? AND day>? AND day<?)"},
     };
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
