@@ -37,6 +37,10 @@
       "SELECT " SQL_BOOK ", a.name, a.rev FROM authors a LEFT JOIN (SELECT " SQL_BOOK                        \
       " FROM books b WHERE b.author_id = ?1 AND (b.created_at, b.uuid) < (?2, ?3) ORDER BY b.created_at "    \
       "DESC, b.uuid DESC LIMIT ?4) b ON true WHERE a.id = ?1 ORDER BY b.created_at DESC, b.uuid DESC")       \
+    X(AUTHOR_DAYS,                                                                                           \
+      "SELECT d.day, d.platform, d.gained, a.rev FROM authors a LEFT JOIN (SELECT d.day, d.platform, "       \
+      "d.gained FROM author_daily d WHERE d.author_id = ?1 AND (d.day, d.platform) > (?2, ?3) AND d.day "    \
+      "<= ?4 ORDER BY d.day, d.platform LIMIT ?5) d ON true WHERE a.id = ?1 ORDER BY d.day, d.platform")     \
     X(STATS_SCAN, PG_STATS_SCAN("v.author_id = ?1"))                                                         \
     X(STATS_SCAN_BOOK, PG_STATS_SCAN("v.book_id = ?5"))                                                      \
     X(EVENTS_ASCENDING, PG_EVENTS_PAGE(">", "ASC"))                                                          \
