@@ -5,6 +5,7 @@
 #include "cli/arguments.h"
 #include "cli/database.h"
 #include "cli/output.h"
+#include "cli/server_migrate.h"
 #include "import/finalizing.h"
 #include "store/store_config.h"
 #include "store/upgrade.h"
@@ -282,6 +283,9 @@ static enum cli_exit migrate(struct cli *cli, bool backs_up, bool is_json)
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
     const bool backs_up = !cli_flag(arguments, "no-backup"), is_json = cli_flag(arguments, "json");
+    if (!store_config_is_file(&cli->config))
+        return cli_flag(arguments, "check") ? server_migrate_check(cli, is_json)
+                                            : server_migrate(cli, is_json);
     return cli_flag(arguments, "check") ? check(cli, backs_up, is_json) : migrate(cli, backs_up, is_json);
 }
 
