@@ -5,6 +5,7 @@
  *   migrate | check           open MODE BUSY_MS         close         begin | commit | rollback
  *   author NAME               touch ROW                 authors       key AUTHOR HASH
  *   changed                   snapshot                  failures      slow MS
+ *   share | try | release     the import lock
  *   event AUTHOR inserts an event. `snapshot` lists the authors, waits for a line, and lists them again. */
 #include "base/arena.h"
 #include "base/check.h"
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "store/handle.h"
+#include "store/import_lock.h"
 #include "store/server_upgrade.h"
 #include "store/store.h"
 #include "store/write.h"
@@ -145,6 +147,15 @@ static void run_transaction_command(struct store_driver *d, const char *name)
         answer(store_commit(d->store), "");
     } else if (strcmp(name, "rollback") == 0) {
         store_rollback(d->store);
+        answer(OK, "");
+    } else if (strcmp(name, "share") == 0) {
+        answer(import_lock_share(d->store), "");
+    } else if (strcmp(name, "try") == 0) {
+        bool acquired = false;
+        enum err err = import_lock_try_exclusive(d->store, &acquired);
+        answer_i64(err, acquired);
+    } else if (strcmp(name, "release") == 0) {
+        import_lock_release(d->store);
         answer(OK, "");
     } else if (strcmp(name, "snapshot") == 0) {
         answer(store_run_in_snapshot(d->store, list_twice, d), "");

@@ -194,6 +194,23 @@ def test_writer_that_waits_too_long_is_busy(cluster, database, store):
     assert names(store) == ["Ann", "Bob"]
 
 
+def test_import_lock_is_shared_or_exclusive(cluster, database, store):
+    with StoreDriver(cluster.url(database)) as other:
+        other.ok("open write 1000", "share")
+        store.ok("share")
+        assert store.ok("try") == "0"               # the other import is still running
+        assert other.ok("try") == "1"
+        store.send("share")
+        with pytest.raises(AssertionError):
+            store.answer(0.3)                       # waits while the other one is finalizing
+        other.ok("release")
+        assert store.answer() == ["ok", ""]
+        assert other.ok("try") == "0"
+        kill_backends(cluster, database)            # the lock of a lost connection is released
+        assert other.run("try")[0] == LOST
+        assert other.ok("try") == "1"
+
+
 # -- lost connections ------------------------------------------------------------------------------------------------------------
 
 

@@ -34,6 +34,9 @@ enum own {
     ROLLBACK,
     STATUS,
     SNAPSHOT,
+    SHARE_IMPORT_LOCK,
+    TRY_IMPORT_LOCK,
+    RELEASE_LOCKS,
     OWN
 };
 
@@ -53,6 +56,9 @@ static const struct pg_statement own[OWN] = {
     [ROLLBACK] = {"vt_rollback", "ROLLBACK", true},
     [STATUS] = {"vt_status", "SELECT pg_xact_status($1::text::xid8)", true},
     [SNAPSHOT] = {"vt_snapshot", "SELECT pg_current_snapshot()::text", true},
+    [SHARE_IMPORT_LOCK] = {"vt_share_import_lock", "SELECT pg_advisory_lock_shared(7240)", true},
+    [TRY_IMPORT_LOCK] = {"vt_try_import_lock", "SELECT pg_try_advisory_lock(7240)", true},
+    [RELEASE_LOCKS] = {"vt_release_locks", "SELECT pg_advisory_unlock_all()", true},
 };
 
 static void add_own(struct pg_sql *db, enum own which, bool prepares, const struct pg_params *params)
@@ -398,6 +404,47 @@ bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen)
     struct pg_row row = {.result = db->session.result};
     *seen = hash_64(pg_row_bytes(&row, 0), 0) | 1;
     return *seen != before;
+}
+
+/* ---- the import lock ---- */
+
+/* Runs a statement as part of the connection, inside or outside of a transaction. */
+static enum err run_lock(struct pg_sql *db, enum own which, int64_t deadline_ms)
+{
+    if (db->transaction == PG_TRANSACTION_FAILED)
+        return db->transaction_error;
+    enum err err = ensure_connected(db, own[which].name);
+    if (err)
+        return err;
+    if (which != SHARE_IMPORT_LOCK)
+        add_own_plain(db, RELEASE_LOCKS);
+    if (which != RELEASE_LOCKS)
+        add_own_plain(db, which);
+    err = pg_session_run(&db->session, deadline_ms);
+    return err ? fail(db, err, own[which].name) : OK;
+}
+
+enum err pg_sql_share_import_lock(struct pg_sql *db)
+{
+    return run_lock(db, SHARE_IMPORT_LOCK, 0);
+}
+
+enum err pg_sql_try_import_lock(struct pg_sql *db, bool *acquired)
+{
+    *acquired = false;
+    enum err err = run_lock(db, TRY_IMPORT_LOCK, STATEMENT_MS);
+    if (err)
+        return err;
+    struct pg_row row = {.result = db->session.result};
+    *acquired = pg_row_bool(&row, 0);
+    return OK;
+}
+
+void pg_sql_release_import_lock(struct pg_sql *db)
+{
+    /* The server releases the locks of a lost connection. */
+    if (pg_session_is_open(&db->session))
+        (void)run_lock(db, RELEASE_LOCKS, STATEMENT_MS);
 }
 
 /* ---- the connection ---- */

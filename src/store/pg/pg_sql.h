@@ -59,4 +59,10 @@ void pg_sql_rollback(struct pg_sql *db);
  * store_has_changed(). */
 bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen);
 
+/* The functions of import_lock.h. The lock belongs to the connection, so it is released if the connection is
+ * lost. */
+MUST_USE enum err pg_sql_share_import_lock(struct pg_sql *db);
+MUST_USE enum err pg_sql_try_import_lock(struct pg_sql *db, bool *acquired);
+void pg_sql_release_import_lock(struct pg_sql *db);
+
 #endif

@@ -73,6 +73,21 @@ static enum err prepare_erasure(struct store *s)
     return OK;
 }
 
+static enum err share_import_lock(struct store *s)
+{
+    return pg_sql_share_import_lock(pg_sql_of_store(s));
+}
+
+static enum err try_import_lock(struct store *s, bool *acquired)
+{
+    return pg_sql_try_import_lock(pg_sql_of_store(s), acquired);
+}
+
+static void release_import_lock(struct store *s)
+{
+    pg_sql_release_import_lock(pg_sql_of_store(s));
+}
+
 const struct store_engine store_pg_engine = {
     .open = pg_open,
     .close = pg_close,
@@ -82,4 +97,7 @@ const struct store_engine store_pg_engine = {
     .rollback = rollback,
     .has_changed = has_changed,
     .prepare_erasure = prepare_erasure,
+    .share_import_lock = share_import_lock,
+    .try_import_lock = try_import_lock,
+    .release_import_lock = release_import_lock,
 };
