@@ -53,9 +53,9 @@ bool config_write_reference(FILE *to)
         "The configuration is an INI file: the one given with `--config`, else `$VIEWTALLY_CONFIG`, else\n"
         "`./config.ini`, else `/etc/viewtally/config.ini`, else the defaults. `VIEWTALLY_<SECTION>_<KEY>` "
         "in\n"
-        "the environment overrides a key. `viewtally check-config` prints which file it used, all mistakes, "
-        "or\n"
-        "the effective values.\n\n"
+        "the environment overrides a key. `viewtally check-config` prints which file it used, and either "
+        "all\n"
+        "mistakes or the effective values.\n\n"
         "A new value of a key marked SIGHUP takes effect when the server receives this signal; all other "
         "keys need a\nrestart.\n",
         to);

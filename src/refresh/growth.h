@@ -12,8 +12,8 @@
 
 struct growth_moment {
     int64_t now_ms;
-    int64_t interval_ms; /* time between two readings; whatever it is, a video grows in it by about as much as
-                            in an hour */
+    int64_t interval_ms; /* time between two readings. A shorter interval makes a video grow faster: it gains
+                            about the same from one reading to the next. */
     uint64_t seed;
     int64_t live; /* number of live videos of the author; the more, the less likely a single one goes viral */
 };

@@ -40,7 +40,7 @@ struct schedule {
     enum err result;
     bool spool_changed;
     bool reconfigured;   /* `rule` is outdated */
-    uint64_t seed;       /* of the rule */
+    uint64_t seed;       /* of the random delay in `rule` */
     int64_t failed_slot; /* slot of the last scheduled run if one of its sources failed, else NO_SLOT */
     bool source_failed[SOURCE_KINDS]; /* in that run */
     struct schedule_state state;

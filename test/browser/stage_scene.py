@@ -107,7 +107,7 @@ def insert_webhooks(instance, authors):
 
 
 def insert_audit(instance, authors):
-    """An entry of each kind for one author, and hostile texts for another."""
+    """Adds audit entries: one of each kind for one author, and entries with hostile texts for another."""
     now = to_ms(NOW)
     entries = [("author.signed_in", "author", "192.0.2.17", None), ("key.created", "author", "192.0.2.17", "Spreadsheet"),
                ("key.first_used", "key", "2001:db8:85a3:8d3:1319:8a2e:370:7348", "Spreadsheet"), ("key.revoked", "operator", None, "Old key"),

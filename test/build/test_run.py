@@ -25,14 +25,14 @@ class Run:
                                         env={**os.environ, "DATA_DIR": str(directory), "LISTEN": f"127.0.0.1:{port}"})
         watchdog = threading.Timer(READY_SECONDS, self.process.kill)
         watchdog.start()
-        self.said = ""
+        self.output = ""
         for line in self.process.stdout:
-            self.said += line
+            self.output += line
             if line.startswith("listening on"):
                 break
         watchdog.cancel()
         self.errors = ""
-        if "listening on" not in self.said:
+        if "listening on" not in self.output:
             self.errors = self.process.stderr.read()
 
     def __enter__(self):
@@ -44,8 +44,8 @@ class Run:
 
     def get(self, number):
         """The output of the number-th printed curl line, run by a shell."""
-        key = re.search(r"KEY=(\S+)", self.said).group(1)
-        url = re.findall(r"^  curl .*?'?(http://[^\s']+)'?$", self.said, re.M)[number]
+        key = re.search(r"KEY=(\S+)", self.output).group(1)
+        url = re.findall(r"^  curl .*?'?(http://[^\s']+)'?$", self.output, re.M)[number]
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"})
         with urllib.request.urlopen(request, timeout=READY_SECONDS) as answer:
             return json.load(answer)
@@ -69,7 +69,7 @@ def names(videos):
 def test_second_make_run_keeps_database_and_api_key(place):
     directory, _ = place
     with Run(*place) as first:
-        assert "listening on" in first.said, first.errors
+        assert "listening on" in first.output, first.errors
         account, videos = first.get(0)["data"], first.get(1)["data"]
         assert account["videos_count"] > 1 and videos
         key = (directory / "demo.key").read_text()
@@ -77,9 +77,9 @@ def test_second_make_run_keeps_database_and_api_key(place):
         assert stat.S_IMODE((directory / name).stat().st_mode) == 0o600
     assert not (directory / "setup").exists()
     with Run(*place) as second:
-        assert "Setting up" not in second.said + second.errors
-        assert (directory / "demo.key").read_text() == key and key.strip() in second.said
-        assert link_of(second.said) == link_of(first.said)
+        assert "Setting up" not in second.output + second.errors
+        assert (directory / "demo.key").read_text() == key and key.strip() in second.output
+        assert link_of(second.output) == link_of(first.output)
         assert names(second.get(1)["data"]) == names(videos)
         again = second.get(0)["data"]
         changing = {"key": None, "views_refreshed_at": None}
@@ -96,7 +96,7 @@ def test_interrupted_first_make_run_is_repeated(place):
     (directory / "setup").mkdir()
     (directory / "setup/viewtally.db").write_text("half a database")
     with Run(*place) as run:
-        assert "listening on" in run.said, run.errors
+        assert "listening on" in run.output, run.errors
         assert run.get(1)["data"]
 
 
@@ -105,7 +105,7 @@ def test_busy_port_is_reported_before_anything_is_created(place):
     with socket.create_server(("127.0.0.1", port)):
         with Run(*place) as run:
             pass
-        assert run.process.returncode == 1 and run.said == ""
+        assert run.process.returncode == 1 and run.output == ""
         assert run.errors.startswith(f"make run: 127.0.0.1:{port} is in use, and nothing was created or changed.\n")
         assert "make run DATA_DIR=data-2 LISTEN=127.0.0.1:8081" in run.errors and f"'sport = :{port}'" in run.errors
     assert not directory.exists()
@@ -123,12 +123,12 @@ def test_second_make_run_beside_a_server_fails_and_keeps_the_invitation_valid(pl
             pass
         assert second.process.returncode == 1 and f"127.0.0.1:{port} is in use" in second.errors and "config.ini" in second.errors
         assert files_of(directory) == before
-        with urllib.request.urlopen(link_of(first.said), timeout=READY_SECONDS) as answer:
+        with urllib.request.urlopen(link_of(first.output), timeout=READY_SECONDS) as answer:
             assert answer.status == 200 and b"assword" in answer.read()
     (directory / "welcome.txt").unlink()
     (directory / "demo.key").unlink()
     with Run(*place) as third:
-        assert "key create" in third.said and "KEY=" not in third.said and not (directory / "demo.key").exists()
+        assert "key create" in third.output and "KEY=" not in third.output and not (directory / "demo.key").exists()
 
 
 def test_simulated_readings_cause_events(place):
@@ -139,7 +139,7 @@ def test_simulated_readings_cause_events(place):
     config.write_text(re.sub("interval_s = .*", "interval_s = 1", config.read_text()))
     seen = []
     with Run(*place) as run:
-        assert "wait=55" in run.said
+        assert "wait=55" in run.output
         # In the simulated source, a video goes viral within fifteen intervals.
         for _ in range(60):
             seen += [event["type"] for event in run.get(-1)["data"]]

@@ -93,8 +93,8 @@ def test_tarball_is_fetched_from_the_newest_revision_if_the_pinned_one_has_gone(
     assert (checkout.cache / "libx_1.0.orig.tar.gz").read_bytes() == GOOD
     checkout.calls.unlink()
     patches = pinned.replace(" source ", " patches ").replace(".orig.tar.gz", "-1.debian.tar.xz")
-    status, said = checkout.run(patches)
-    assert status == 1 and "cannot get libx_1.0-1.debian.tar.xz" in said
+    status, output = checkout.run(patches)
+    assert status == 1 and "cannot get libx_1.0-1.debian.tar.xz" in output
     assert " libx\n" not in checkout.called(), "patches belong to one revision"
 
 
@@ -107,21 +107,21 @@ def test_damaged_file_is_fetched_again(checkout):
 
 def test_wrong_checksum_is_rejected(checkout):
     checkout.apt('echo evil >$PART/libx_1.0.orig.tar.gz')
-    status, said = checkout.run(PINNED)
-    assert status == 1 and "wrong checksum" in said and GOOD_SUM in said
+    status, output = checkout.run(PINNED)
+    assert status == 1 and "wrong checksum" in output and GOOD_SUM in output
     assert not (checkout.cache / "libx_1.0.orig.tar.gz").exists()
 
 
 def test_message_for_a_missing_version_names_the_fix(checkout):
     checkout.apt('echo newer >$PART/libx_2.0.orig.tar.gz')
-    status, said = checkout.run(PINNED)
-    assert status == 1 and "now has libx_2.0.orig.tar.gz" in said and "any copy with sha256 " + GOOD_SUM in said
-    assert "vendor/manifest" in said
+    status, output = checkout.run(PINNED)
+    assert status == 1 and "now has libx_2.0.orig.tar.gz" in output and "any copy with sha256 " + GOOD_SUM in output
+    assert "vendor/manifest" in output
 
 
 def test_message_without_network_names_the_fix(checkout):
-    status, said = checkout.run(PINNED)
-    assert status == 1 and "put the file into " + str(checkout.cache) in said
+    status, output = checkout.run(PINNED)
+    assert status == 1 and "put the file into " + str(checkout.cache) in output
 
 
 def package(directory, version):
@@ -144,8 +144,8 @@ def test_newer_indexed_source_is_accepted_and_cached(checkout, tmp_path):
 
 def test_older_indexed_source_is_rejected(checkout, tmp_path):
     checkout.apt(f"cp {package(tmp_path, '9.3.0-1')} $PART/")
-    status, said = checkout.run(MOVING)
-    assert status == 1 and "older than 9.4.2" in said
+    status, output = checkout.run(MOVING)
+    assert status == 1 and "older than 9.4.2" in output
 
 
 def test_damaged_indexed_source_is_fetched_again(checkout, tmp_path):
@@ -171,14 +171,14 @@ def test_newer_indexed_tarball_is_accepted_and_cached(checkout):
 
 def test_indexed_tarball_of_another_version_scheme_is_compared_by_its_name(checkout):
     checkout.apt("echo source >$PART/postgresql-18_16.9.orig.tar.bz2")
-    status, said = checkout.run(MOVING_TARBALL)
-    assert status == 1 and "older than 17" in said
+    status, output = checkout.run(MOVING_TARBALL)
+    assert status == 1 and "older than 17" in output
 
 
 def test_message_for_a_renamed_package_names_the_manifest(checkout):
     checkout.apt("echo source >$PART/postgresql-19_19.1.orig.tar.bz2")
-    status, said = checkout.run(MOVING_TARBALL)
-    assert status == 1 and "now has postgresql-19_19.1.orig.tar.bz2" in said and "change its name in" in said
+    status, output = checkout.run(MOVING_TARBALL)
+    assert status == 1 and "now has postgresql-19_19.1.orig.tar.bz2" in output and "change its name in" in output
 
 
 def test_suite_with_packages_and_sources_gets_both_indexes(checkout, tmp_path):

@@ -207,7 +207,7 @@ def test_author_is_shown_by_id_and_sign_in_name(installation):
 def test_commands_confirm_what_they_did(installation):
     owner = installation.add_author("Ada")
     key = installation.run("key", "create", "--author", owner, "--name", "Zapier", "--json").json()["id"]
-    for arguments, said in (
+    for arguments, expected in (
             (["author", "rename", owner, "Ada King"], "Ada is now called Ada King.\n"),
             (["author", "set-plan", owner, "inactive"], "Ada King: the plan is now inactive.\n"),
             (["author", "set-login", owner, "Ada"], "The author's sign-in name is now ada.\n"),
@@ -215,7 +215,7 @@ def test_commands_confirm_what_they_did(installation):
             (["key", "revoke", key], 'Key "Zapier" is revoked.\n'),
             (["key", "revoke", key], 'Key "Zapier" was already revoked at 2026-07-10 12:00:00 UTC.\n')):
         done = installation.run(*arguments)
-        assert (done.out, done.err) == (said, ""), arguments
+        assert (done.out, done.err) == (expected, ""), arguments
     assert show(installation, owner)["name"] == "Ada King"
     assert "NAME must be" in installation.run("author", "rename", owner, "", status=2).err
     assert "no author has this id" in installation.run("author", "rename", str(uuid.uuid4()), "X", status=1).err
@@ -224,12 +224,12 @@ def test_commands_confirm_what_they_did(installation):
 def test_commands_accept_the_sign_in_name_of_an_author(installation):
     owner = installation.add_author("Ada")
     installation.run("author", "set-login", owner, "ada")
-    for arguments, said in (
+    for arguments, expected in (
             (["author", "rename", "ADA", "Ada King"], "Ada is now called Ada King.\n"),
             (["author", "set-plan", "ada", "inactive"], "Ada King: the plan is now inactive.\n"),
             (["author", "sign-out", " ada "], "The author is signed out everywhere, and an unused invitation is invalid.\n"),
             (["author", "set-login", "ada", "king"], "The author's sign-in name is now king.\n")):
-        assert installation.run(*arguments).out == said, arguments
+        assert installation.run(*arguments).out == expected, arguments
     assert "/invite/" in installation.run("author", "invite", "king").out
     installation.run("key", "create", "--author", "king", "--name", "first")
     assert [key["name"] for key in installation.run("key", "list", "--author", "King", "--json").json()] == ["first"]

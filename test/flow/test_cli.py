@@ -46,9 +46,9 @@ def test_help_describes_every_command(viewtally):
         assert "Exit status: 0" in usage.out and "VIEWTALLY_CONFIG" in usage.out
     for name in COMMANDS:
         for arguments in ([name, "--help"], [name, "-h"], [name, "x", "--nonsense", "--help"]):
-            told = plain(viewtally, *arguments)
-            assert told.out.startswith(f"Usage: viewtally {name}") and told.err == "" and told.out.count("\n") > 3
-            assert max(map(len, told.out.splitlines())) <= 120
+            done = plain(viewtally, *arguments)
+            assert done.out.startswith(f"Usage: viewtally {name}") and done.err == "" and done.out.count("\n") > 3
+            assert max(map(len, done.out.splitlines())) <= 120
     assert not (viewtally.directory / "viewtally.db").exists()
 
 
@@ -59,9 +59,9 @@ def test_help_describes_topics_and_commands(viewtally):
     overview = plain(viewtally, "help").out
     for topic in TOPICS:
         assert re.search(rf"^  {topic} ", overview, re.M)
-        told = plain(viewtally, "help", topic)
+        done = plain(viewtally, "help", topic)
         assert f"  {topic} " in plain(viewtally, "help", "topics").out
-        assert told.out.startswith(f"{topic}: ") and told.out.count("\n") > 4 and max(map(len, told.out.splitlines())) <= 120
+        assert done.out.startswith(f"{topic}: ") and done.out.count("\n") > 4 and max(map(len, done.out.splitlines())) <= 120
     for words in (["key"], ["key", "create"], ["import"], ["author", "frobnicate"]):
         assert plain(viewtally, "help", *words).out == plain(viewtally, *words, "--help").out
     assert plain(viewtally, "help", "key", "create").out.startswith("Usage: viewtally key create ")

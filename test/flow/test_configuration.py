@@ -82,7 +82,7 @@ def test_configuration_as_json_says_where_each_value_comes_from(bare):
         assert "cannot be used together" in bare.run("check-config", *words, status=2).stderr
 
 
-def test_mistakes_as_json(bare):
+def test_check_config_prints_mistakes_as_json(bare):
     bare.system_config.write_text("[keys]\nprfix = x\n[redis]\nurl = none\n")
     wrong = json.loads(bare.run("check-config", "--json", status=2).stdout)
     assert not wrong["valid"] and wrong["keys"] == [] and len(wrong["mistakes"]) == 2

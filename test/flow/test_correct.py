@@ -68,7 +68,7 @@ def test_api_shows_the_corrected_numbers(world):
     assert "kept: milestones 10000; viral mark at 23800 views; 2 events" in entry["details"]
 
 
-def test_later_reading_gains_from_the_corrected_number_and_emits_no_event_again(world):
+def test_reading_after_a_correction_gains_from_the_corrected_count_and_repeats_no_event(world):
     events = sql(world, "SELECT * FROM events")
     correct(world, 1200)
     world.import_lines([reading("v", on(5), 1300), reading("v", on(5, 2), 15000)])

@@ -129,8 +129,8 @@ def as_bytes(line):
     return line if isinstance(line, bytes) else (line if isinstance(line, str) else json.dumps(line)).encode()
 
 
-def told(done, name="-"):
-    """The rejected lines on standard error as {line number: reason}."""
+def rejections(done, name="-"):
+    """Returns the rejected lines on standard error as {line number: reason}."""
     reasons = {}
     for line in done.err.splitlines():
         match = re.fullmatch(rf"{re.escape(str(name))}:(\d+): (.*)", line)
@@ -176,7 +176,7 @@ def test_bad_lines_are_reported_with_their_reason_and_change_nothing(world):
     world.serve()
     before = world.bodies()
     done = world.instance.import_lines(b"".join(as_bytes(line) + b"\n" for line, _ in BAD), status=1)
-    reasons = told(done)
+    reasons = rejections(done)
     for number, (line, reason) in enumerate(BAD, 1):
         actual = reasons.pop(number, None)
         assert actual and (reason.fullmatch(actual) if isinstance(reason, re.Pattern) else actual == reason), (as_bytes(line)[:200], actual)
@@ -194,7 +194,7 @@ def test_good_lines_between_bad_ones_are_applied(world):
             bad_at.append(len(mixed) + 1)
             mixed.append(as_bytes(BAD[i // 2][0]))
     done = world.instance.import_lines(b"\n".join(mixed) + b"\n", status=1)
-    assert sorted(told(done)) == bad_at
+    assert sorted(rejections(done)) == bad_at
     world.serve()
     every = {}
     cursor = None
@@ -210,7 +210,7 @@ def test_good_lines_between_bad_ones_are_applied(world):
 def test_reading_after_30_days_is_rejected(world):
     world.clock.set_wall("2026-09-01T00:00:00Z")
     done = world.instance.import_lines([reading("a", "2026-07-31T08:00:00Z", 20), reading("a", "2026-07-31T08:00:00.001Z", 30)], status=1)
-    assert told(done) == {2: "observed_at is after the video's posted_at + 30 days"}
+    assert rejections(done) == {2: "observed_at is after the video's posted_at + 30 days"}
     assert world.serve().views() == {"a": 20}
 
 
@@ -228,7 +228,7 @@ def test_unusual_but_valid_lines_are_accepted(world):
 def test_rejected_line_changes_nothing(world):
     """A video line with an invalid last post changes neither the title nor the valid post."""
     done = world.instance.import_lines([video("a", "Ada", title="Taken", posts=[post("a", POSTED, "tiktok"), post("b", POSTED, "youtube")])], status=1)
-    assert told(done) == {1: "posts[1].post_id belongs to another video"}
+    assert rejections(done) == {1: "posts[1].post_id belongs to another video"}
     world.serve()
     (item,) = world.client.get("/videos", key=world.keys["Ada"]).json()["data"]
     assert item["title"] == "a" and [each["platform"] for each in item["platforms"]] == ["youtube"]
@@ -270,7 +270,7 @@ def test_unreadable_file_stops_the_import_before_anything_is_applied(world):
 def test_truncated_file_is_applied_up_to_the_cut(world, cut):
     data = encode_lines([reading("a", f"2026-07-09T{hour:02}:00:00Z", hour * 100) for hour in range(1, 6)])
     done = world.instance.import_lines(data[:-cut], status=0 if cut == 1 else 1)
-    assert told(done) == ({} if cut == 1 else {5: "not valid JSON: the line ends too early"})
+    assert rejections(done) == ({} if cut == 1 else {5: "not valid JSON: the line ends too early"})
     assert world.serve().views() == {"a": 500 if cut == 1 else 400}
 
 
@@ -284,7 +284,7 @@ def test_lines_above_1_mib_are_rejected(world):
         line = as_bytes(author("Ada"))
         line += b" " * (length - len(line))
         assert len(line) == length
-        assert told(world.instance.import_lines(line + b"\n", status=1 if reasons else 0)) == reasons
+        assert rejections(world.instance.import_lines(line + b"\n", status=1 if reasons else 0)) == reasons
 
 
 class Memory(threading.Thread):
@@ -331,7 +331,7 @@ def test_dry_run_prints_a_report_and_changes_nothing(world):
     before = world.bodies()
     files = sorted(os.listdir(world.instance.directory))
     dry = world.instance.run("import", "--dry-run", "-", stdin=encode_lines(lines), status=1)
-    assert told(dry) == {6: "unknown post"} and dry.out.startswith("Dry run: nothing was changed.")
+    assert rejections(dry) == {6: "unknown post"} and dry.out.startswith("Dry run: nothing was changed.")
     assert world.bodies() == before and sorted(os.listdir(world.instance.directory)) == files
     assert {entry["name"] for entry in world.instance.run("author", "list", "--json").json()} == {"Ada", "Bob"}
     wet = world.instance.run("import", "-", stdin=encode_lines(lines), status=1)
@@ -377,7 +377,7 @@ def test_unknown_fields_are_ignored_on_request(world):
     (directory / "two.ndjson").write_bytes(encode_lines(["", {**count(60), "rank": 1}, author("Ada", plan=False), {**count("x"), "rank": 1},
                                                          new_video(posts=[{**post("new", POSTED), "rank": {"a": []}}])]))
     done = world.instance.run("import", "--ignore-unknown", "one.ndjson", "two.ndjson", status=1)
-    assert told(done, "two.ndjson") == {4: "views is not an integer"}
+    assert rejections(done, "two.ndjson") == {4: "views is not an integer"}
     assert summary(done)["fields"] == 'ignored in 3 lines, first in two.ndjson:2: rank is not a field of a reading'
     assert world.serve().views() == {"a": 70, "new": 0}
 

@@ -73,8 +73,8 @@ def test_connect_rejects_invalid_input(keyed):
                   '{"access_token": "a", "expires_in": "soon"}', '{"access_token": "a", "refresh_token": 1}',
                   '{"access_token": "a", "access_token": "b"}', '{"access_token": "a\\nb"}', '{"access_token": "a"} x',
                   json.dumps({"access_token": "S" * 5000}), json.dumps({"access_token": "a", "scope": "s" * 2000}), "[" * 10000, b"\xff\xfe", b"x" * 100000):
-        said = keyed.run("platform", "connect", "--author", author, "--platform", "tiktok", "--account", "a", stdin=stdin, status=2)
-        assert said.err.startswith("viewtally platform connect: ") and "SECRET" not in said.err and "SSS" not in said.err, stdin
+        done = keyed.run("platform", "connect", "--author", author, "--platform", "tiktok", "--account", "a", stdin=stdin, status=2)
+        assert done.err.startswith("viewtally platform connect: ") and "SECRET" not in done.err and "SSS" not in done.err, stdin
     for options in (["--author", "x"], [], ["--author", author, "--platform", "myspace"], ["--author", author, "--platform", "tiktok"],
                     ["--author", author, "--account", "a"], ["--author", author, "--platform", "tiktok", "--account", "a\x07"],
                     ["--author", author, "--platform", "tiktok", "--account", "a" * 300], ["--author", author, "--platform", "tiktok", "--account", ""],

@@ -105,23 +105,23 @@ def test_no_file_contains_a_plain_token(viewtally):
         assert b"SECRET" not in path.read_bytes(), path
 
 
-@pytest.mark.parametrize("spoil, says", [
+@pytest.mark.parametrize("spoil, reason", [
     (lambda path: path.unlink(), "does not exist"),
     (lambda path: path.chmod(0o644), "chmod 600"),
     (lambda path: path.write_text("nonsense\n"), "line 1"),
     (lambda path: path.write_text("deadbeef " + "00" * 32 + "\n"), "is not in the key file"),
     (lambda path: path.write_text(secrets.key_ids(path)[0] + " " + "00" * 32 + "\n"), "cannot decrypt the tokens"),
 ])
-def test_server_and_refresh_do_not_start_if_tokens_cannot_be_decrypted(viewtally, spoil, says):
+def test_server_and_refresh_do_not_start_if_tokens_cannot_be_decrypted(viewtally, spoil, reason):
     path = secrets.with_keys(viewtally)
     viewtally.configure({"refresh": {"source": "simulated"}})
     secrets.connect(viewtally, viewtally.add_author())
     viewtally.run("refresh")
     spoil(path)
     for words in (["serve"], ["refresh"]):
-        said = viewtally.run(*words, status=2, timeout=60).err
-        assert says in said and str(path) in said, said
-    assert says in viewtally.run("secrets", "check", status=1 if "cannot decrypt" in says else 2).err
+        error = viewtally.run(*words, status=2, timeout=60).err
+        assert reason in error and str(path) in error, error
+    assert reason in viewtally.run("secrets", "check", status=1 if "cannot decrypt" in reason else 2).err
 
 
 def test_server_and_refresh_do_not_start_without_the_key_file_of_tokens(viewtally):

@@ -103,9 +103,9 @@ def test_refresh_prints_its_result_as_a_table_or_json(service, spool, ada):
     assert re.fullmatch(r"refresh: partial in \d+ ms", state) and heading.split() == ["SOURCE", "PLATFORM", "COUNTER", "VALUE"]
     assert [line.split() for line in lines] == [["spool", "youtube", "accepted", "1"], ["spool", "-", "videos", "1"], ["spool", "-", "bad_lines", "1"]]
     spool.drop("two.ndjson", [reading("a", at(2), 20)])
-    told = service.run("refresh", "--json").json()
-    assert told["state"] == "succeeded" and told["duration_ms"] >= 0
-    assert told["counts"] == [{"source": "spool", "platform": "youtube", "name": "accepted", "value": 1},
+    printed = service.run("refresh", "--json").json()
+    assert printed["state"] == "succeeded" and printed["duration_ms"] >= 0
+    assert printed["counts"] == [{"source": "spool", "platform": "youtube", "name": "accepted", "value": 1},
                               {"source": "spool", "platform": None, "name": "videos", "value": 1}]
     assert service.run("refresh", "--json").json()["counts"] == []
 

@@ -411,7 +411,7 @@ static void missing_insights_are_reported(void **state)
         const char *id, *insights;
         int status;
         int64_t age_days;
-        bool told;
+        bool reports_no_insights;
     } rows[] = {
         {"10_20", "{'data':[]}", 200, 4, true},
         {"10_20", "{'data':[]}", 200, 2,
@@ -427,7 +427,7 @@ static void missing_insights_are_reported(void **state)
         struct str node = arena_printf(&r.arena, "{'id':'%s'}", rows[i].id);
         struct outcome o = answer(&r, node.p, rows[i].status, rows[i].insights);
         assert_outcome(o, OUTCOME_OK, SCOPE_ACCOUNT, "ok");
-        assert_true(o.no_insights == rows[i].told);
+        assert_true(o.no_insights == rows[i].reports_no_insights);
         meta_fini(&r);
     }
     /* If one post of the batch has insights, the permission exists. */

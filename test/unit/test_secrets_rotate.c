@@ -70,14 +70,15 @@ static void refresh_in_flight_stores_its_tokens(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     struct key_rotation_result done;
-    struct token_refresh_result answer;
+    struct token_refresh_result result;
     int64_t row = rig_put_tiktok();
     (void)state;
     rig.replies = replies;
-    assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    assert_int_equal(token_refresher_start(rig.refresher, row, 1, &result, rig_on_completed, &row),
+                     NEXT_WAIT);
     assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, &rig.error), OK);
     rig_deliver();
-    assert_int_equal(rig.answers[0].status, TOKEN_REFRESHED);
+    assert_int_equal(rig.results[0].status, TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
     assert_int_equal(seal_key_id(rig_get(row).access_sealed), done.key_id);
 }

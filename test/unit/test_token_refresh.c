@@ -14,15 +14,15 @@ static void new_tokens_are_committed_before_waiters_are_called(void **state)
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
     (void)state;
-    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
-    assert_int_equal(rig.version_when_told, 2);
+    assert_int_equal(rig_refresh(row, 1, replies), TOKEN_REFRESHED);
+    assert_int_equal(rig.version_when_completed, 2);
     assert_int_equal(rig.sent, 1);
     assert_non_null(strstr(rig.bodies[0], "refresh_token=rft.1"));
     rig_assert_tokens(row, "act.2", "rft.2");
     assert_int_equal(rig_get(row).refresh_sent_at, TIME_NONE);
     assert_str(rig_get(row).scopes, "user.info.basic,video.list");
     /* Another caller with the old tokens causes no request. */
-    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
+    assert_int_equal(rig_refresh(row, 1, replies), TOKEN_REFRESHED);
     assert_int_equal(rig.sent, 0);
     assert_int_equal(token_refresher_counts(rig.refresher, API_TIKTOK)->refreshed, 1);
 }
@@ -30,18 +30,19 @@ static void new_tokens_are_committed_before_waiters_are_called(void **state)
 static void concurrent_refreshes_share_one_request(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
-    struct token_refresh_result answer;
+    struct token_refresh_result result;
     int64_t row = rig_put_tiktok();
     (void)state;
     rig.replies = replies;
     for (int i = 0; i < 5; i++)
-        assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+        assert_int_equal(token_refresher_start(rig.refresher, row, 1, &result, rig_on_completed, &row),
+                         NEXT_WAIT);
     assert_int_equal(token_refresher_in_flight(rig.refresher), 1);
     rig_deliver();
     assert_int_equal(rig.sent, 1);
-    assert_int_equal(rig.told, 5);
+    assert_int_equal(rig.completed, 5);
     for (int i = 0; i < 5; i++)
-        assert_int_equal(rig.answers[i].status, TOKEN_REFRESHED);
+        assert_int_equal(rig.results[i].status, TOKEN_REFRESHED);
 }
 
 static void values_missing_from_a_response_are_kept(void **state)
@@ -50,7 +51,7 @@ static void values_missing_from_a_response_are_kept(void **state)
         {TRANSPORT_OK, 200, "{\"access_token\":\"act.2\",\"refresh_token\":\"\"}"}};
     const int64_t row = rig_put_tiktok();
     (void)state;
-    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
+    assert_int_equal(rig_refresh(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.1");
     const struct credential c = rig_get(row);
     assert_int_equal(c.refresh_expires_at, NOW + 86400 * SECOND_MS);
@@ -87,10 +88,10 @@ static void rejections_are_attributed_to_account_or_app(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const int64_t row = rig_put_tiktok();
         const struct credential before = rig_get(row);
-        assert_int_equal(rig_ask(row, before.version, &rows[i].reply), rows[i].result);
+        assert_int_equal(rig_refresh(row, before.version, &rows[i].reply), rows[i].result);
         assert_int_equal(rig.sent, 1);
         if (rows[i].code)
-            assert_string_equal(rig.answers[0].code, rows[i].code);
+            assert_string_equal(rig.results[0].code, rows[i].code);
         const struct credential after = rig_get(row);
         assert_int_equal(after.version, before.version);
         assert_int_equal(after.state, CREDENTIAL_CONNECTED); /* the refresher does not change the state */
@@ -106,14 +107,14 @@ static void request_without_response_is_sent_once_more(void **state)
     static const struct reply silent[] = {{TRANSPORT_TIMEOUT, 0, ""}, {TRANSPORT_TIMEOUT, 0, ""}};
     int64_t row = rig_put_tiktok();
     (void)state;
-    assert_int_equal(rig_ask(row, 1, heals), TOKEN_REFRESHED);
+    assert_int_equal(rig_refresh(row, 1, heals), TOKEN_REFRESHED);
     assert_int_equal(rig.sent, 2);
     assert_string_equal(rig.bodies[0], rig.bodies[1]);
     rig_assert_tokens(row, "act.2", "rft.2");
-    assert_int_equal(rig_ask(row, 2, lost), TOKEN_RECONNECT);
-    assert_string_equal(rig.answers[0].code, "lost_in_refresh");
+    assert_int_equal(rig_refresh(row, 2, lost), TOKEN_RECONNECT);
+    assert_string_equal(rig.results[0].code, "lost_in_refresh");
     row = rig_put_tiktok();
-    assert_int_equal(rig_ask(row, rig_get(row).version, silent), TOKEN_RETRY_LATER);
+    assert_int_equal(rig_refresh(row, rig_get(row).version, silent), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 2);
     assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
 }
@@ -136,7 +137,7 @@ static void stopping_process_does_not_retry(void **state)
     rig.heartbeat = heartbeat;
     rig_open_refresher();
     stopping = true;
-    assert_int_equal(rig_ask(row, 1, silent), TOKEN_RETRY_LATER);
+    assert_int_equal(rig_refresh(row, 1, silent), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 1);
     /* refresh_sent_at informs the next process that the refresh token may be used up. */
     assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
@@ -144,7 +145,7 @@ static void stopping_process_does_not_retry(void **state)
     test_begin(&rig.db);
     assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
     test_commit(&rig.db);
-    assert_int_equal(rig_ask(row, 1, next), TOKEN_REFRESHED);
+    assert_int_equal(rig_refresh(row, 1, next), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
@@ -158,7 +159,7 @@ static void tokens_received_while_stopping_are_stored(void **state)
     rig_open_refresher();
     stopping = true;
     rig.commits_to_fail = 2; /* the second commit, which stores the tokens, fails once */
-    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
+    assert_int_equal(rig_refresh(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
@@ -172,48 +173,50 @@ static void refresh_of_another_process_is_respected(void **state)
     assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms(), 0, &ours), OK);
     assert_true(ours);
     test_commit(&rig.db);
-    assert_int_equal(rig_ask(row, 1, replies), TOKEN_RETRY_LATER);
+    assert_int_equal(rig_refresh(row, 1, replies), TOKEN_RETRY_LATER);
     assert_int_equal(rig.sent, 0);
-    assert_string_equal(rig.answers[0].code, "elsewhere");
+    assert_string_equal(rig.results[0].code, "elsewhere");
     /* A refresh that another process began an hour ago must have ended, so this process does not wait for it.
      */
     test_begin(&rig.db);
     assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
     assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms() - HOUR_MS, 0, &ours), OK);
     test_commit(&rig.db);
-    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
+    assert_int_equal(rig_refresh(row, 1, replies), TOKEN_REFRESHED);
 }
 
 static void tokens_stored_by_another_process_are_kept(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
-    struct token_refresh_result answer;
+    struct token_refresh_result result;
     int64_t again, row = rig_put_tiktok();
     (void)state;
     rig.replies = replies;
-    assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    assert_int_equal(token_refresher_start(rig.refresher, row, 1, &result, rig_on_completed, &row),
+                     NEXT_WAIT);
     assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.signed-in", "rft.signed-in", &again),
                      OK);
     rig_deliver();
-    assert_int_equal(rig.answers[0].status, TOKEN_REFRESHED);
-    assert_string_equal(rig.answers[0].code, "elsewhere");
+    assert_int_equal(rig.results[0].status, TOKEN_REFRESHED);
+    assert_string_equal(rig.results[0].code, "elsewhere");
     rig_assert_tokens(row, "act.signed-in", "rft.signed-in");
 }
 
 static void removed_account_is_not_restored(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
-    struct token_refresh_result answer;
+    struct token_refresh_result result;
     int64_t row = rig_put_tiktok();
     (void)state;
     rig.replies = replies;
-    assert_int_equal(token_refresher_start(rig.refresher, row, 1, &answer, rig_on_told, &row), NEXT_WAIT);
+    assert_int_equal(token_refresher_start(rig.refresher, row, 1, &result, rig_on_completed, &row),
+                     NEXT_WAIT);
     test_begin(&rig.db);
     assert_int_equal(store_delete_credential(rig.db.w, row, 0), OK);
     test_commit(&rig.db);
     rig_deliver();
-    assert_int_equal(rig.answers[0].status, TOKEN_ACCOUNT_REMOVED);
-    assert_int_equal(rig_ask(row, 1, replies), TOKEN_ACCOUNT_REMOVED);
+    assert_int_equal(rig.results[0].status, TOKEN_ACCOUNT_REMOVED);
+    assert_int_equal(rig_refresh(row, 1, replies), TOKEN_ACCOUNT_REMOVED);
 }
 
 static void failed_commit_is_retried(void **state)
@@ -223,7 +226,7 @@ static void failed_commit_is_retried(void **state)
     (void)state;
     rig.commits_to_fail =
         2; /* the commit of refresh_sent_at succeeds; the first commit of the tokens fails */
-    assert_int_equal(rig_ask(row, 1, replies), TOKEN_REFRESHED);
+    assert_int_equal(rig_refresh(row, 1, replies), TOKEN_REFRESHED);
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
@@ -232,13 +235,13 @@ static void account_without_refresh_token_must_be_reconnected(void **state)
     int64_t row;
     (void)state;
     assert_int_equal(rig_put(&rig.author, API_TIKTOK, "open-1", "act.1", "", &row), OK);
-    assert_int_equal(rig_ask(row, 1, NULL), TOKEN_RECONNECT);
-    assert_string_equal(rig.answers[0].code, "no_refresh_token");
+    assert_int_equal(rig_refresh(row, 1, NULL), TOKEN_RECONNECT);
+    assert_string_equal(rig.results[0].code, "no_refresh_token");
     assert_int_equal(rig_put(&rig.author, API_FACEBOOK, "page-1", "EAA1", "", &row), OK);
-    assert_int_equal(rig_ask(row, 1, NULL), TOKEN_RECONNECT);
-    assert_string_equal(rig.answers[0].code, "no_refresh");
+    assert_int_equal(rig_refresh(row, 1, NULL), TOKEN_RECONNECT);
+    assert_string_equal(rig.results[0].code, "no_refresh");
     rig.config.platform[PLATFORM_TIKTOK].client_id[0] = '\0';
-    assert_int_equal(rig_ask(rig_put_tiktok(), 2, NULL), TOKEN_APP_REJECTED);
+    assert_int_equal(rig_refresh(rig_put_tiktok(), 2, NULL), TOKEN_APP_REJECTED);
     assert_int_equal(rig.sent, 0);
 }
 
@@ -255,7 +258,7 @@ static int refresh_once(void *ctx)
     rig.db.r = temp_db_open(&rig.db, STORE_READ);
     token_refresher_free(rig.refresher);
     rig_open_refresher();
-    return rig_ask(*row, 1, replies) == TOKEN_REFRESHED ? 0 : 1;
+    return rig_refresh(*row, 1, replies) == TOKEN_REFRESHED ? 0 : 1;
 }
 
 /* Kills the process before each of its file changes: the old or the new tokens are left, and with the
@@ -298,8 +301,8 @@ static void crash_leaves_old_or_new_tokens(void **state)
         bool ours;
         assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, NOW, INT64_MAX, &ours), OK);
         test_commit(&rig.db);
-        assert_int_equal(rig_ask(row, 1, spent), TOKEN_RECONNECT);
-        assert_string_equal(rig.answers[0].code, "lost_in_refresh");
+        assert_int_equal(rig_refresh(row, 1, spent), TOKEN_RECONNECT);
+        assert_string_equal(rig.results[0].code, "lost_in_refresh");
     }
     assert_true(old > marked && marked > 0 && fresh > 0);
 }

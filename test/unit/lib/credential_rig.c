@@ -136,28 +136,28 @@ void rig_assert_tokens(int64_t row, const char *access, const char *refresh)
     token_vault_close(&k);
 }
 
-void rig_on_told(void *ctx, const struct token_refresh_result *answer)
+void rig_on_completed(void *ctx, const struct token_refresh_result *result)
 {
     const int64_t *row = ctx;
     struct credential c;
-    rig.answers[rig.told++] = *answer;
+    rig.results[rig.completed++] = *result;
     /* Read on another connection, which sees committed data only. */
     if (store_get_credential(rig.db.r, &rig.db.arena, *row, &c) == OK)
-        rig.version_when_told = c.version;
+        rig.version_when_completed = c.version;
 }
 
-enum token_refresh_status rig_ask(int64_t row, int64_t version, const struct reply *replies)
+enum token_refresh_status rig_refresh(int64_t row, int64_t version, const struct reply *replies)
 {
-    struct token_refresh_result answer;
+    struct token_refresh_result result;
     rig.replies = replies;
-    rig.told = rig.sent = rig.delivered = 0;
-    if (token_refresher_start(rig.refresher, row, version, &answer, rig_on_told, &row) == NEXT_MORE) {
-        rig.answers[0] = answer;
-        return answer.status;
+    rig.completed = rig.sent = rig.delivered = 0;
+    if (token_refresher_start(rig.refresher, row, version, &result, rig_on_completed, &row) == NEXT_MORE) {
+        rig.results[0] = result;
+        return result.status;
     }
-    assert_int_equal(rig.told, 0);
+    assert_int_equal(rig.completed, 0);
     rig_deliver();
-    assert_int_equal(rig.told, 1);
+    assert_int_equal(rig.completed, 1);
     assert_int_equal(token_refresher_in_flight(rig.refresher), 0);
-    return rig.answers[0].status;
+    return rig.results[0].status;
 }

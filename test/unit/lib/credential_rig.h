@@ -37,9 +37,9 @@ struct credential_rig {
     void *done_ctx[SENDS_MAX];
 
     /* waiting callers */
-    int told;
-    struct token_refresh_result answers[WAITERS_MAX];
-    int64_t version_when_told;
+    int completed;
+    struct token_refresh_result results[WAITERS_MAX];
+    int64_t version_when_completed;
     int commits_to_fail;
     enum err (*heartbeat)(void *ctx); /* for refreshers that are opened afterwards */
 };
@@ -60,9 +60,9 @@ void rig_assert_tokens(int64_t row, const char *access, const char *refresh);
 /* Delivers the responses to the requests sent so far, as the event loop would. */
 void rig_deliver(void);
 /* The callback for token_refresher functions: stores the result. `ctx` points to the row, an int64_t. */
-void rig_on_told(void *ctx, const struct token_refresh_result *answer);
+void rig_on_completed(void *ctx, const struct token_refresh_result *result);
 /* Starts a refresh and delivers its response. */
-enum token_refresh_status rig_ask(int64_t row, int64_t version, const struct reply *replies);
+enum token_refresh_status rig_refresh(int64_t row, int64_t version, const struct reply *replies);
 
 /* A token response of TikTok, and its response to a rejected refresh. */
 #define PAIR(n)                                                                                              \
