@@ -41,6 +41,8 @@ void disk_space_open(struct disk_space *d, uv_loop_t *loop, const char *path)
     CHECK(uv_timer_init(loop, &d->timer) == 0);
     d->timer.data = d->request.data = d;
     uv_unref((uv_handle_t *)&d->timer);
+    if (!path)
+        return;
     /* Without a callback, this call blocks. */
     if (uv_fs_statfs(loop, &d->request, path, NULL) == 0)
         read_result(d);

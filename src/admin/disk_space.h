@@ -15,8 +15,8 @@ struct disk_space {
     int64_t free_bytes, size_bytes; /* `free_bytes` excludes blocks that are reserved for root */
 };
 
-/* Reads once, which may block, and then every five seconds. `path` must outlive the struct. The timer does
- * not keep the loop alive. */
+/* Reads once, which may block, and then every five seconds. `path` must outlive the struct; if it is NULL,
+ * the space stays unknown. The timer does not keep the loop alive. */
 void disk_space_open(struct disk_space *d, uv_loop_t *loop, const char *path);
 
 /* Returns true if less than `min_bytes` are free. Returns false while the space is unknown. */

@@ -9,6 +9,7 @@
 #include "admin/webhook_metrics.h"
 #include "base/build_info.h"
 #include "base/log_writer.h"
+#include "store/store_config.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -139,6 +140,12 @@ static void write_size(struct buf *b, const char *name, const char *help, const 
         metrics_write_gauge(b, name, help, 0);
 }
 
+static void write_files(const char *path, struct buf *b)
+{
+    write_size(b, "viewtally_store_database_bytes", "Size of the database file in bytes.", path, "");
+    write_size(b, "viewtally_store_wal_bytes", "Size of the write-ahead log file in bytes.", path, "-wal");
+}
+
 static void write_checkpoints(const struct checkpoint_counts *c, struct buf *b)
 {
     metrics_write_gauge(b, "viewtally_store_wal_pages", "Pages in the write-ahead log.", c->log.pages);
@@ -183,10 +190,8 @@ static void write_store(const struct admin_view *v, struct buf *b)
                           w->failed);
     metrics_write_gauge(b, "viewtally_store_write_queue_length", "Write transactions waiting or in progress.",
                         w->waiting);
-    write_size(b, "viewtally_store_database_bytes", "Size of the database file in bytes.",
-               v->config->store.path, "");
-    write_size(b, "viewtally_store_wal_bytes", "Size of the write-ahead log file in bytes.",
-               v->config->store.path, "-wal");
+    if (store_config_is_file(v->config))
+        write_files(v->config->store.path, b);
     write_disk(v->disk, b);
     if (v->checkpointer)
         write_checkpoints(checkpointer_get_counts(v->checkpointer), b);

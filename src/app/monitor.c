@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "auth/failure_log.h"
+#include "store/store_config.h"
 
 #include <stdlib.h>
 
@@ -37,7 +38,7 @@ struct monitor *monitor_new(uv_loop_t *loop, const struct config *config)
                                   .disk = &m->disk};
     loop_lag_open(&m->lag, loop);
     monitor_reconfigure(m);
-    disk_space_open(&m->disk, loop, config->store.path);
+    disk_space_open(&m->disk, loop, store_config_is_file(config) ? config->store.path : NULL);
     return m;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/arguments.h"
 #include "cli/database.h"
 #include "cli/output.h"
+#include "store/store_config.h"
 #include "store/upgrade.h"
 
 static void log_event(void *ctx, const struct upgrade_event *event)
@@ -26,6 +27,12 @@ static void log_event(void *ctx, const struct upgrade_event *event)
 static enum err serve(struct cli *cli, bool create, struct error *error)
 {
     const char *path = cli->config.store.path;
+    if (!store_config_is_file(&cli->config))
+        return create
+                   ? error_set(error, ERR_INVALID,
+                               "--create creates a database file, but the database is on a server ([store] "
+                               "url): create its tables with viewtally migrate")
+                   : app_run(&cli->config, cli->config_path, error);
     enum err err = create ? cli_check_creatable(cli, error) : OK;
     if (err)
         return err;

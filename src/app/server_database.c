@@ -16,30 +16,43 @@ static void complete_import(const struct config *c, const struct store_options *
     struct finalizing_result result;
     struct error error;
     if (finalizing_run_all(options, &rules, &result, &error))
-        log_warn("%s: cannot complete an interrupted import: %s", c->store.path, error.text);
+        log_warn("%s: cannot complete an interrupted import: %s", store_config_name(c), error.text);
     else if (result.videos)
-        log_info("%s: completed an interrupted import: %lld video%s finalized", c->store.path,
+        log_info("%s: completed an interrupted import: %lld video%s finalized", store_config_name(c),
                  (long long)result.videos, plural(result.videos, "", "s"));
+}
+
+/* If tokens cannot be decrypted, reports this at start instead of in the first refresh that needs them. */
+static enum err check_tokens(const struct config *c, const struct store_options *options, struct error *error)
+{
+    struct store *store;
+    enum err err = store_open(&store, options, error);
+    if (err)
+        return err;
+    err = vault_check(c, store, error);
+    store_close(store);
+    return err ? ERR_INVALID : OK;
 }
 
 enum err server_database_open(struct server_database *db, uv_loop_t *loop, const struct config *c,
                               struct error *error)
 {
-    const struct store_options reads = store_options_from_config(c, STORE_READ);
+    struct store_options reads = store_options_from_config(c, STORE_READ);
     struct store_options writes = store_options_from_config(c, STORE_WRITE);
     writes.checkpointed = true;
     complete_import(c, &writes);
-    enum err err = store_open(&db->store, &reads, error);
+    enum err err = key_credential_lock_shared(&db->key_lock, c, error);
     if (err)
         return err;
-    err = key_credential_lock_shared(&db->key_lock, c, error);
+    err = check_tokens(c, &reads, error);
     if (err)
         return err;
-    /* If tokens cannot be decrypted, report this at start instead of in the first refresh that needs them. */
-    if (vault_check(c, db->store, error))
-        return ERR_INVALID;
+    reads.loop = loop;
+    err = store_open(&db->store, &reads, error);
+    if (err)
+        return err;
     err = writer_open(&db->writer, loop, &writes, error);
-    if (err)
+    if (err || !store_config_is_file(c))
         return err;
     return checkpointer_open(&db->checkpointer, loop, c->store.path, writer_lock(db->writer), error);
 }

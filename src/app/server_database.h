@@ -12,8 +12,8 @@
 struct server_database {
     struct store *store;
     struct writer *writer;
-    struct checkpointer *checkpointer;
-    struct file_lock key_lock; /* lock of vault/key_credential.h; released when the process ends */
+    struct checkpointer *checkpointer; /* NULL if the database is on a server */
+    struct file_lock key_lock;         /* lock of vault/key_credential.h; released when the process ends */
 };
 
 /* Completes an interrupted import, checks that stored tokens can be decrypted, and opens the connections. The

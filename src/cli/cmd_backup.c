@@ -53,6 +53,8 @@ static enum cli_exit check_is_no_subcommand(const char *target)
                     nearest.best, target);
 }
 
+static const char instead[] = "back it up with pg_dump, or with the backups of your provider";
+
 static enum cli_exit back_up_to_output(struct cli *cli)
 {
     char path[FILE_PATH_MAX];
@@ -76,6 +78,8 @@ static enum cli_exit run_backup(struct cli *cli, const struct cli_arguments *arg
     char resolved[FILE_PATH_MAX];
     struct backup_draft draft;
     struct error error;
+    if (!cli_require_file(cli, instead))
+        return CLI_USAGE;
     if (strcmp(target, "-") == 0)
         return back_up_to_output(cli);
     if (is_of_database(target, cli->config.store.path))
@@ -102,7 +106,7 @@ static enum cli_exit run_now(struct cli *cli, const struct cli_arguments *argume
     struct backup_report report;
     const struct backup_options options = {.config = &cli->config};
     (void)arguments;
-    if (!cli_has_backup_directory(cli))
+    if (!cli_require_file(cli, instead) || !cli_has_backup_directory(cli))
         return CLI_USAGE;
     if (!cli_migrate_store(cli, false))
         return CLI_COULD_NOT;

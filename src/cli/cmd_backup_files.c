@@ -204,6 +204,8 @@ static enum cli_exit prune_before_files(struct cli *cli, bool dry_run)
 {
     struct before_list list;
     struct error error;
+    if (!cli_require_file(cli, "a restore leaves no file to delete"))
+        return CLI_USAGE;
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;

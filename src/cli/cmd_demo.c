@@ -39,7 +39,7 @@ static enum cli_exit check_is_empty(struct cli *cli)
     struct error error;
     struct stat st;
     bool any = false;
-    if (stat(path, &st) != 0 || st.st_size == 0)
+    if (store_config_is_file(&cli->config) && (stat(path, &st) != 0 || st.st_size == 0))
         return CLI_DONE;
     if (!cli_lock_database(cli, false))
         return CLI_COULD_NOT;
@@ -52,7 +52,7 @@ static enum cli_exit check_is_empty(struct cli *cli)
     return any ? cli_fail(CLI_PART,
                           "%s already has authors, and nothing was changed: use another database ([store] "
                           "path) for the demonstration, or create a key with viewtally key create",
-                          path)
+                          store_config_name(&cli->config))
                : CLI_DONE;
 }
 

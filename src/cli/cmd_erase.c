@@ -10,6 +10,7 @@
 #include "limit/key_traces.h"
 #include "store/erase.h"
 #include "store/replace.h"
+#include "store/store_config.h"
 
 struct author_erasure {
     const char *named; /* an id or a sign-in name */
@@ -95,10 +96,10 @@ static enum cli_exit print_rows(const struct author_erasure *e, bool dry_run)
 }
 
 /* Prints a note for each file that can still contain the author's data. */
-static void note_copies(const char *database)
+static void note_copies(const struct config *config)
 {
-    struct before_list list;
-    if (database_list_replaced(database, &list))
+    struct before_list list = {0};
+    if (store_config_is_file(config) && database_list_replaced(config->store.path, &list))
         for (size_t i = 0; i < list.paths.count; i++)
             cli_note("%s still contains the author; delete it when you no longer need it",
                      list.paths.items[i].path);
@@ -117,7 +118,7 @@ enum cli_exit author_erase(struct cli *cli, const struct cli_arguments *argument
     if (!err)
         code = print_rows(&e, dry_run);
     if (!err && !dry_run) {
-        note_copies(cli->config.store.path);
+        note_copies(&cli->config);
         if (!delete_traces(&cli->config, e.keys.items, e.keys.count))
             code = cli_fail(CLI_PART, "Redis is unavailable, so the poll positions of the author's keys stay "
                                       "there for up to 90 days");

@@ -185,6 +185,9 @@ static enum cli_exit import_files(struct cli *cli, const struct import_request *
 {
     char dir[PATH_MAX];
     temp_dir_of(cli->config.store.path, dir);
+    if (r->dry_run && !cli_require_file(cli, "--dry-run imports into a copy of the file; import into a test "
+                                             "database instead"))
+        return CLI_USAGE;
     if (!r->dry_run && r->creates && !cli_migrate_store(cli, true))
         return CLI_COULD_NOT;
     /* A dry run that would create the database has no file to lock. */

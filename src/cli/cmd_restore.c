@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/seam.h"
 #include "cli/arguments.h"
+#include "cli/database.h"
 #include "cli/output.h"
 #include "cli/restore_drill.h"
 #include "cli/restore_report.h"
@@ -258,6 +259,9 @@ static enum cli_exit run_restore(struct cli *cli, const struct cli_arguments *ar
                         .force = cli_flag(arguments, "force"),
                         .is_json = cli_flag(arguments, "json"),
                         .lock.file.fd = -1};
+    if (!cli_flag(arguments, "drill") &&
+        !cli_require_file(cli, "restore it with pg_restore, or with the tools of your provider"))
+        return CLI_USAGE;
     const enum cli_exit code = check_file(&r);
     if (code)
         return code;

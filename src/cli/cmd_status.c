@@ -293,9 +293,9 @@ static void print_json(struct buf *b, const struct service_status *s)
     json_backup(b, s);
     JSON_KEY(b, "database");
     json_open(b, '{');
-    JSON_STR(b, "path", str_from_cstr(s->config->store.path));
-    JSON_I64(b, "bytes", s->database_bytes);
-    JSON_I64(b, "wal_bytes", s->wal_bytes);
+    JSON_STR(b, "path", str_from_cstr(store_config_name(s->config)));
+    JSON_I64_OR_NULL(b, "bytes", store_config_is_file(s->config), s->database_bytes);
+    JSON_I64_OR_NULL(b, "wal_bytes", store_config_is_file(s->config), s->wal_bytes);
     json_close(b, '}');
     JSON_KEY(b, "runs");
     json_open(b, '[');
@@ -446,8 +446,11 @@ static void print_text(struct buf *b, const struct service_status *s)
     buf_printf(b, "videos     %lld live, %lld of them not updated for two hours\n", (long long)s->live,
                (long long)s->stale);
     text_backup(b, s);
-    buf_printf(b, "database   %s: %lld bytes, %lld in the write-ahead log\n", s->config->store.path,
-               (long long)s->database_bytes, (long long)s->wal_bytes);
+    buf_printf(b, "database   %s", store_config_name(s->config));
+    if (store_config_is_file(s->config))
+        buf_printf(b, ": %lld bytes, %lld in the write-ahead log", (long long)s->database_bytes,
+                   (long long)s->wal_bytes);
+    buf_append_char(b, '\n');
     if (s->run_count)
         text_runs_heading(b);
     for (int i = 0; i < s->run_count; i++)

@@ -14,6 +14,8 @@ enum err cli_check_creatable(const struct cli *cli, struct error *error)
 {
     const char *path = cli->config.store.path;
     const struct config_origin *origin = config_origin_of(&cli->config, "store", "path");
+    if (!store_config_is_file(&cli->config))
+        return OK;
     const bool is_named = origin->is_from_environment || (origin->line && !cli->is_system_config);
     if (is_named || (origin->line && *path == '/') || access(path, F_OK) == 0)
         return OK;
@@ -24,10 +26,19 @@ enum err cli_check_creatable(const struct cli *cli, struct error *error)
                      origin->line ? "the absolute path" : "the path");
 }
 
+bool cli_require_file(const struct cli *cli, const char *instead)
+{
+    if (store_config_is_file(&cli->config))
+        return true;
+    (void)cli_fail(CLI_USAGE, "this needs a database file, but the database is on a server ([store] url): %s",
+                   instead);
+    return false;
+}
+
 bool cli_lock_database(struct cli *cli, bool creates)
 {
     struct error error;
-    if (cli->lock.file.fd >= 0)
+    if (cli->lock.file.fd >= 0 || !store_config_is_file(&cli->config))
         return true;
     if ((!creates || cli_check_creatable(cli, &error) == OK) &&
         database_lock_acquire_shared(&cli->lock, cli->config.store.path, creates, &error) == OK)
@@ -42,6 +53,8 @@ bool cli_migrate_store(struct cli *cli, bool creates)
     const struct upgrade_options options = {.mode = UPGRADE_AUTOMATIC, .creates = creates};
     struct upgrade_result result;
     struct error error;
+    if (!store_config_is_file(&cli->config))
+        return true;
     if (!cli_lock_database(cli, creates))
         return false;
     enum err err = upgrade_database(&cli->lock, path, &options, &result, &error);

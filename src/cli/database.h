@@ -6,9 +6,14 @@
 #include "cli/cli.h"
 #include "store/store.h"
 
+/* Returns true if the configured database is a file. Otherwise prints an error that ends with `instead`,
+ * which says what to do instead. */
+MUST_USE bool cli_require_file(const struct cli *cli, const char *instead);
+
 /* Acquires the shared lock of the configured database (store/database_lock.h) until the process ends. Call
- * it before opening the database; the functions below call it themselves. A second call does nothing. If
- * `creates` is false, the database must exist. Returns false after printing an error. */
+ * it before opening the database; the functions below call it themselves. A second call does nothing, nor
+ * does any call if the database is on a server. If `creates` is false, the database must exist. Returns false
+ * after printing an error. */
 MUST_USE bool cli_lock_database(struct cli *cli, bool creates);
 
 /* Checks that the user chose the directory in which a command would create the database, because it could
@@ -17,8 +22,9 @@ MUST_USE bool cli_lock_database(struct cli *cli, bool creates);
 MUST_USE enum err cli_check_creatable(const struct cli *cli, struct error *error);
 
 /* Migrates the configured database to this binary's schema if that is quick (store/upgrade.h). If `creates`
- * is false, a missing database is an error, because the path may be mistyped or the volume not mounted.
- * Returns false after printing an error. */
+ * is false, a missing database is an error, because the path may be mistyped or the volume not mounted. Does
+ * nothing if the database is on a server, where only `viewtally migrate` creates and migrates tables. Returns
+ * false after printing an error. */
 MUST_USE bool cli_migrate_store(struct cli *cli, bool creates);
 
 /* Migrates the configured database, which must exist, and opens it for writing. Returns NULL after printing

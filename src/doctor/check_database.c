@@ -1,6 +1,7 @@
 /* Checks that the database is readable and undamaged, and looks for old files beside it. */
 #include "base/plural.h"
 #include "doctor/doctor.h"
+#include "store/store_config.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -10,6 +11,14 @@
 #include <sys/stat.h>
 
 enum { WAL_MAX_MIB = 125 };
+
+static const char *fix_for_server(enum err err)
+{
+    return err == ERR_VERSION
+               ? "run viewtally migrate if the schema is older, or install the newer viewtally if it "
+                 "is newer"
+               : "check [store] url and password_file, and that the server can be reached: psql URL";
+}
 
 static const char *fix_for(enum err err)
 {
@@ -26,9 +35,12 @@ static const char *fix_for(enum err err)
 static void check_open(struct doctor *d)
 {
     if (d->store)
-        doctor_ok(d, "%s can be read and has the schema of this version", d->config->store.path);
+        doctor_ok(d, "%s can be read and has the schema of this version", store_config_name(d->config));
     else
-        doctor_error(d, fix_for(d->store_error.code), "%s", d->store_error.text);
+        doctor_error(d,
+                     store_config_is_file(d->config) ? fix_for(d->store_error.code)
+                                                     : fix_for_server(d->store_error.code),
+                     "%s", d->store_error.text);
 }
 
 static void check_integrity(struct doctor *d)
@@ -97,8 +109,8 @@ static void check_before(struct doctor *d)
 
 static const struct doctor_check checks[] = {
     {"open", NEEDS_CONFIG, check_open},
-    {"integrity", NEEDS_STORE, check_integrity},
-    {"wal", NEEDS_CONFIG, check_wal},
-    {"before_files", NEEDS_CONFIG, check_before},
+    {"integrity", NEEDS_STORE_FILE, check_integrity},
+    {"wal", NEEDS_FILE, check_wal},
+    {"before_files", NEEDS_FILE, check_before},
 };
 const struct doctor_group doctor_database = DOCTOR_GROUP("database", checks);

@@ -99,8 +99,8 @@ static void check_file_system(struct doctor *d)
 }
 
 static const struct doctor_check checks[] = {
-    {"space", NEEDS_CONFIG, check_space},
-    {"files", NEEDS_CONFIG, check_inodes},
-    {"file_system", NEEDS_CONFIG, check_file_system},
+    {"space", NEEDS_FILE, check_space},
+    {"files", NEEDS_FILE, check_inodes},
+    {"file_system", NEEDS_FILE, check_file_system},
 };
 const struct doctor_group doctor_disk = DOCTOR_GROUP("disk", checks);

@@ -241,8 +241,8 @@ static void check_backup_directory(struct doctor *d)
 static const struct doctor_check checks[] = {
     {"config_file", NEEDS_CONFIG, check_config_file},
     {"secret_files", NEEDS_CONFIG, check_secret_files},
-    {"database", NEEDS_CONFIG, check_database},
-    {"companions", NEEDS_CONFIG, check_companions},
+    {"database", NEEDS_FILE, check_database},
+    {"companions", NEEDS_FILE, check_companions},
     {"directory", NEEDS_CONFIG, check_directory},
     {"key_file", NEEDS_CONFIG, check_key_file},
     {"spool", NEEDS_CONFIG, check_spool},

@@ -64,7 +64,7 @@ static void open_store(struct doctor *d)
     char lock[4096];
     const struct store_options options = store_options_from_config(d->config, STORE_READ);
     (void)snprintf(lock, sizeof lock, "%s-lock", d->config->store.path);
-    if (access(lock, F_OK) == 0 &&
+    if (store_config_is_file(d->config) && access(lock, F_OK) == 0 &&
         database_lock_acquire_shared(&d->cli->lock, d->config->store.path, false, &d->store_error))
         return;
     if (store_open(&d->store, &options, &d->store_error))
@@ -76,7 +76,10 @@ static void run_check(struct doctor *d, const struct doctor_check *check)
     d->check = check->name;
     if (check->need >= NEEDS_CONFIG && d->cli->mistakes.len)
         doctor_skip(d, "needs a valid configuration");
-    else if (check->need == NEEDS_STORE && !d->store)
+    else if ((check->need == NEEDS_FILE || check->need == NEEDS_STORE_FILE) &&
+             !store_config_is_file(d->config))
+        doctor_skip(d, "the database is on a server ([store] url)");
+    else if (check->need >= NEEDS_STORE && !d->store)
         doctor_skip(d, "needs a readable database");
     else
         check->run(d);

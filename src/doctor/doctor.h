@@ -48,8 +48,10 @@ void doctor_error(struct doctor *d, const char *fix, const char *format, ...)
 /* What a check needs. If it is missing, the check is skipped. */
 enum doctor_need {
     NEEDS_NOTHING,
-    NEEDS_CONFIG, /* a configuration without mistakes */
-    NEEDS_STORE,  /* a database that can be read */
+    NEEDS_CONFIG,     /* a configuration without mistakes */
+    NEEDS_FILE,       /* a configuration without mistakes, in which the database is a file */
+    NEEDS_STORE,      /* a database that can be read */
+    NEEDS_STORE_FILE, /* a database that can be read and is a file */
 };
 
 struct doctor_check {
