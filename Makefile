@@ -311,13 +311,13 @@ $(B)/test/%: $(B)/obj/test/unit/%.o $(UNIT_LIB) $(ARCHIVE)
 	@echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(CMOCKA) $(LIBS)
 
-# These drive the PostgreSQL link and a PostgreSQL store for test/pg, see the heads of the files.
-PG_DRIVER := $(B)/pg_driver $(B)/store_driver
-$(PG_DRIVER): $(B)/%: $(B)/obj/test/pg/%.o $(ARCHIVE)
+# Programs of the tests in test/pg, see the heads of the files.
+PG_DRIVERS := $(B)/pg_driver $(B)/store_driver $(B)/pg_statements
+$(PG_DRIVERS): $(B)/%: $(B)/obj/test/pg/%.o $(ARCHIVE)
 	@echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 .PHONY: pg-driver
-pg-driver: $(PG_DRIVER)
+pg-driver: $(PG_DRIVERS)
 
 .PRECIOUS: $(B)/obj/test/%.o
 .PHONY: unit unit-programs

@@ -4,7 +4,11 @@
  * plan where two indexes are possible, so that the plan does not depend on statistics; a missing index is
  * then an error at open. CROSS JOIN fixes the order of a join. Lists are keyset pages: `(posted_at, uuid) <
  * (?, ?)` is one bound of the index range. SQLite uses a partial index only if the statement says IS NOT NULL
- * or compares only that column. */
+ * or compares only that column. A unary plus keeps a column from being looked up in an index.
+ *
+ * The texts are also those of PostgreSQL (pg/pg_translate.h), so write the form that both databases accept:
+ * coalesce(), ON CONFLICT, IS DISTINCT FROM, FILTER, flags compared with 1, columns qualified in DO UPDATE,
+ * and a cast where PostgreSQL would infer another type than bigint for a parameter. */
 #ifndef VT_STORE_QUERIES_H
 #define VT_STORE_QUERIES_H
 

@@ -31,8 +31,9 @@
     X(SAVE_COUNTS_VIRAL, SQL_SAVE_COUNTS(SQL_SAVE_VIRAL))                                                    \
     X(VIDEOS_FOUND, "SELECT " SQL_VIDEO ", " SQL_BOOK_REF                                                    \
                     " FROM json_array_elements_text(CAST(CAST(?1 AS text) AS json)) WITH ORDINALITY f (id, " \
-                    "n) JOIN videos v ON v.id = CAST(f.id AS bigint) LEFT JOIN books b ON b.id = v.book_id " \
-                    "WHERE +v.author_id = ?2 AND v.posted_at IS NOT NULL ORDER BY f.n")                      \
+                    "n) JOIN LATERAL (SELECT " SQL_VIDEO                                                     \
+                    " FROM videos v WHERE v.id = CAST(f.id AS bigint) AND v.author_id = ?2 AND v.posted_at " \
+                    "IS NOT NULL LIMIT 1) v ON true LEFT JOIN books b ON b.id = v.book_id ORDER BY f.n")     \
     X(BOOKS_PAGE,                                                                                            \
       "SELECT " SQL_BOOK ", a.name, a.rev FROM authors a LEFT JOIN (SELECT " SQL_BOOK                        \
       " FROM books b WHERE b.author_id = ?1 AND (b.created_at, b.uuid) < (?2, ?3) ORDER BY b.created_at "    \
