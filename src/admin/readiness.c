@@ -13,9 +13,8 @@ enum { WRITE_FAILED_MS = 5 * MINUTE_MS };
 static bool store_is_readable(struct store *store)
 {
     static const uint8_t unused_hash[KEY_HASH_LEN];
-    struct waiter wait = {0};
     struct key_owner owner = {.version = 0};
-    struct store_read read = {.store = store, .wait = &wait};
+    struct store_read read = {.store = store};
     (void)store_resolve_key(&read, unused_hash, &owner);
     return read.err == OK || read.err == ERR_NOT_FOUND;
 }

@@ -19,7 +19,7 @@ struct store_engine;
 struct store {
     const struct store_engine *engine;
     struct sql *sql;
-    struct row_driver *driver; /* of the reads of the event loop (row_read.h); NULL: the engine never waits */
+    struct row_driver *driver; /* of the reads of the event loop (row_read.h); NULL: they do not wait */
     uint8_t id[STORE_ID_LEN];
 
     /* The newest event id that the open write transaction has issued; 0: none. Read from the database in each

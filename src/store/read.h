@@ -30,7 +30,8 @@
 
 struct store_read {
     struct store *store;
-    struct waiter *wait; /* armed if the read returns NEXT_WAIT */
+    struct waiter
+        *wait; /* armed if the read returns NEXT_WAIT; NULL: the caller cannot wait, and the read blocks */
     enum err err;
     int64_t total_us; /* duration of all reads with this struct so far */
     int64_t start_us; /* private to the store */

@@ -34,6 +34,22 @@ bool row_to_api_key(struct sql_statement *q, int first, struct api_key *out)
            sql_bytes(q, first + 4, out->suffix, sizeof out->suffix);
 }
 
+bool row_to_key_owner(struct sql_statement *q, struct key_owner *out)
+{
+    *out = (struct key_owner){
+        .key_row = sql_i64(q, 0),
+        .author_row = sql_i64(q, 1),
+        .revoked_at = sql_i64_or(q, 3, TIME_NONE),
+        .last_used_at = sql_i64_or(q, 4, TIME_NONE),
+        .plan_active = sql_i64(q, 6) != 0,
+        .author_rev = sql_i64(q, 7),
+        .feed_rev = sql_i64(q, 8),
+        .last_event_id = sql_i64(q, 9),
+    };
+    return sql_bytes(q, 2, out->key_id.b, sizeof out->key_id.b) &&
+           sql_bytes(q, 5, out->author_id.b, sizeof out->author_id.b);
+}
+
 bool row_to_book(struct sql_statement *q, int first, struct book *out)
 {
     *out = (struct book){

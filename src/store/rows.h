@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "store/sql.h"
-#include "store/model.h"
+#include "store/read.h"
 
 /* The number of columns in each SQL_… list. */
 enum {
@@ -22,6 +22,8 @@ enum { VIDEO_POSTS_COLUMN = 17 };
 
 MUST_USE bool row_to_author(struct sql_statement *q, int first, struct author *out);
 MUST_USE bool row_to_api_key(struct sql_statement *q, int first, struct api_key *out);
+/* Reads a row of QUERY_KEY_OWNER. Sets `incarnation` and `version` to 0. */
+MUST_USE bool row_to_key_owner(struct sql_statement *q, struct key_owner *out);
 MUST_USE bool row_to_book(struct sql_statement *q, int first, struct book *out);
 MUST_USE bool row_to_video(struct sql_statement *q, int first, struct video *out);
 MUST_USE bool row_to_video_ref(struct sql_statement *q, int first, struct video_ref *out);

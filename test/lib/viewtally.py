@@ -111,6 +111,9 @@ class Viewtally:
     def environment(self, extra=None):
         """Returns the process environment: without the VIEWTALLY_ variables of the caller, with the clock and sanitizer options."""
         env = {name: value for name, value in os.environ.items() if not name.startswith("VIEWTALLY_")}
+        late = os.environ.get("VIEWTALLY_TEST_LATE_READS")     # for a run of the tests with late reads (src/store/late_reads.h)
+        if late:
+            env["VIEWTALLY_TEST_LATE_READS"] = late
         cache = os.environ.get("VIEWTALLY_TEST_CACHE")
         if cache and "max_bytes" not in self.settings.get("cache", {}):
             env["VIEWTALLY_CACHE_MAX_BYTES"] = cache

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "store/engine.h"
+#include "store/late_reads.h"
 #include "store/sqlite/diagnosis.h"
 #include "store/sqlite/migrations.h"
 #include "store/sqlite/sqlite_queries.h"
@@ -64,6 +65,8 @@ static enum err make_ready(struct store *s, const struct store_options *o)
     err = store_load(s);
     if (err)
         return err;
+    if (o->loop)
+        s->driver = late_reads_new(o->loop);
     db_map_wal_index(sqlite_db_of(s));
     if (o->checkpointed)
         db_set_log_limit(sqlite_db_of(s), LOG_LIMIT_PAGES);
@@ -105,6 +108,7 @@ static enum err sqlite_open(struct store **out, const struct store_options *opti
 
 static void sqlite_close(struct store *s)
 {
+    late_reads_close(s->driver);
     sqlite_release_import_lock(s);
     db_close(sqlite_db_of(s));
     free(((struct sqlite_store *)s)->path);
