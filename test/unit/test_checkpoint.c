@@ -18,7 +18,7 @@
 
 /* The value of START_PAGES in checkpoint.c in builds with test seams. */
 enum { START_PAGES = 500 };
-enum { WAIT_MS = 20000, BLOCKING_PAGES = 150 };
+enum { WAIT_MS = 60000, BLOCKING_PAGES = 150 };
 
 static struct temp_db t;
 static uv_loop_t loop;
