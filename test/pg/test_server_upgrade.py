@@ -211,7 +211,7 @@ def test_pooler_in_transaction_mode_is_refused(how):
 
 def test_silent_server_is_given_up():
     with fakepg.FakePostgres() as server:
-        server.authenticate = lambda *_: threading.Event().wait(5)
+        server.authenticate = lambda *_: threading.Event().wait(60)
         error, text = refusal(server.url + "&connect_timeout=1")
         assert error == "input/output error" and "no reply within 1000 ms" in text, text
 
