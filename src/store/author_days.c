@@ -18,7 +18,7 @@ static enum err write_gain(struct sql *sql, enum query query, int64_t author_row
     sql_bind_i64(q, 2, day);
     sql_bind_i64(q, 3, platform);
     sql_bind_i64(q, 4, gained);
-    return sql_write(sql, q);
+    return sql_write_later(sql, q);
 }
 
 enum err store_add_platform_gain(struct store *s, int64_t author_row, int32_t day, enum platform platform,

@@ -78,6 +78,17 @@ enum err sql_update(struct sql *sql, struct sql_statement *q)
     return changes ? OK : ERR_NOT_FOUND;
 }
 
+enum err sql_write_later(struct sql *sql, struct sql_statement *q)
+{
+    CHECK(sql_in_transaction(sql));
+    return sql->engine->write_later ? sql->engine->write_later(sql, q) : sql_run(sql, q);
+}
+
+enum err sql_update_later(struct sql *sql, struct sql_statement *q)
+{
+    return sql->engine->write_later ? sql_write_later(sql, q) : sql_update(sql, q);
+}
+
 enum err sql_insert(struct sql *sql, struct sql_statement *q, int64_t *row)
 {
     enum err err = OK;

@@ -43,6 +43,7 @@ struct sql_engine {
     void (*bind_text)(struct sql_statement *q, int i, struct str s);
     void (*bind_blob)(struct sql_statement *q, int i, const void *p, size_t len);
     bool (*row)(struct sql *sql, struct sql_statement *q, enum err *err);
+    enum err (*write_later)(struct sql *sql, struct sql_statement *q); /* NULL: sql_write() */
     void (*reset)(struct sql_statement *q);
     int64_t (*i64)(struct sql_statement *q, int i);
     int64_t (*i64_or)(struct sql_statement *q, int i, int64_t null_value);
@@ -112,6 +113,11 @@ MUST_USE enum err sql_write_count(struct sql *sql, struct sql_statement *q, int 
 MUST_USE enum err sql_write_if(struct sql *sql, struct sql_statement *q, bool *changed);
 /* Like sql_write(). Returns ERR_NOT_FOUND if the statement changed no row. */
 MUST_USE enum err sql_update(struct sql *sql, struct sql_statement *q);
+/* Like sql_write() and sql_update(), but an engine with round trips may send the statement together with the
+ * next one. Then a later call returns its error, at the latest store_commit(), and sql_update_later() does
+ * not notice a missing row. So use them for rows that this transaction has read or written. */
+MUST_USE enum err sql_write_later(struct sql *sql, struct sql_statement *q);
+MUST_USE enum err sql_update_later(struct sql *sql, struct sql_statement *q);
 /* Like sql_write(). `*row` receives the id of the new row. */
 MUST_USE enum err sql_insert(struct sql *sql, struct sql_statement *q, int64_t *row);
 

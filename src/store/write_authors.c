@@ -95,7 +95,7 @@ enum err store_touch_author(struct store *s, int64_t author_row, int64_t refresh
     struct sql_statement *q = sql_use(s->sql, QUERY_AUTHOR_TOUCH);
     sql_bind_i64(q, 1, author_row);
     sql_bind_i64_or_null(q, 2, refreshed_at, TIME_NONE);
-    return sql_update(s->sql, q);
+    return sql_update_later(s->sql, q);
 }
 
 enum err store_adjust_author(struct store *s, int64_t author_row, struct author_adjustment by)
@@ -107,7 +107,7 @@ enum err store_adjust_author(struct store *s, int64_t author_row, struct author_
     sql_bind_i64(q, 2, by.books);
     sql_bind_i64(q, 3, by.videos);
     sql_bind_i64(q, 4, by.feed);
-    return sql_update(s->sql, q);
+    return sql_update_later(s->sql, q);
 }
 
 /* --- API keys --- */

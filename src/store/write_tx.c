@@ -18,7 +18,7 @@ enum err store_commit(struct store *s)
     if (s->last_event_id) {
         struct sql_statement *q = sql_use(s->sql, QUERY_SET_LAST_EVENT_ID);
         sql_bind_i64(q, 1, s->last_event_id);
-        err = sql_write(s->sql, q);
+        err = sql_write_later(s->sql, q);
     }
     if (!err)
         err = s->engine->commit(s);
@@ -45,7 +45,7 @@ static enum err insert_event(struct store *s, const struct event *event)
     sql_bind_i64(q, 6, event->value);
     sql_bind_i64_or_null(q, 7, viral ? event->threshold : COUNT_NONE, COUNT_NONE);
     sql_bind_i64_or_null(q, 8, viral ? event->median : COUNT_NONE, COUNT_NONE);
-    return sql_write(s->sql, q);
+    return sql_write_later(s->sql, q);
 }
 
 static enum err set_author_last_event(struct store *s, const struct event *event)
@@ -53,7 +53,7 @@ static enum err set_author_last_event(struct store *s, const struct event *event
     struct sql_statement *q = sql_use(s->sql, QUERY_AUTHOR_SET_LAST_EVENT_ID);
     sql_bind_i64(q, 1, event->author_row);
     sql_bind_i64(q, 2, event->id);
-    return sql_write(s->sql, q);
+    return sql_write_later(s->sql, q);
 }
 
 enum err store_insert_event(struct store *s, struct event *event, int64_t now)

@@ -121,7 +121,7 @@ static enum err add_to_book(struct store *s, int64_t book_row, int videos)
     struct sql_statement *q = sql_use(s->sql, QUERY_BOOK_ADD_POSTED);
     sql_bind_i64(q, 1, book_row);
     sql_bind_i64(q, 2, videos);
-    return sql_update(s->sql, q);
+    return sql_update_later(s->sql, q);
 }
 
 static enum err count_new_video(struct store *s, const struct video *video)
@@ -207,7 +207,7 @@ enum err store_update_video(struct store *s, const struct video *old, const stru
     sql_bind_text(q, 4, video->title);
     sql_bind_text(q, 5, video->thumbnail_url);
     bind_buf(q, 6, &s->packed_posts);
-    err = sql_update(s->sql, q);
+    err = sql_update_later(s->sql, q);
     return err ? err : count_changed_video(s, old, video);
 }
 
@@ -218,7 +218,7 @@ static enum err save_first_reading(struct store *s, const struct video *video)
     sql_bind_i64(q, 1, video->row);
     sql_bind_i64_or_null(q, 2, video->first_reading_at, TIME_NONE);
     sql_bind_i64(q, 3, video->baseline_pending);
-    return sql_write(s->sql, q);
+    return sql_write_later(s->sql, q);
 }
 
 enum err store_save_counts(struct store *s, const struct video *video, bool went_viral)
@@ -243,7 +243,7 @@ enum err store_save_counts(struct store *s, const struct video *video, bool went
     }
     if (s->engine->has_daily)
         bind_buf(q, 13, &s->packed_recent);
-    err = sql_update(s->sql, q);
+    err = sql_update_later(s->sql, q);
     if (err)
         return err;
     return save_first_reading(s, video);

@@ -39,7 +39,9 @@ static void on_got(void *ctx, enum pg_got got, const struct pg_result *result, c
     } else if (got == PG_GOT_ERROR && !s->has_error) {
         s->has_error = true;
         s->error = *error;
+        s->failed_at = s->ended;
     }
+    s->ended += got == PG_GOT_END;
     s->is_synced = s->is_synced || got == PG_GOT_SYNC;
 }
 
@@ -135,12 +137,15 @@ enum err pg_session_run(struct pg_session *s, int64_t deadline_ms)
     pg_result_free(s->result);
     s->result = NULL;
     s->has_error = s->is_synced = false;
+    s->ended = 0;
     s->is_out_of_memory = !s->is_lost && (s->is_out_of_memory || !pg_connection_sync(s->connection));
     if (s->is_lost || s->is_out_of_memory)
         return drop(s, deadline_ms);
     pg_connection_flush(s->connection);
     run_until(s, &s->is_synced, deadline_ms);
-    if (!s->is_synced)
+    if (s->is_synced && !s->has_error && !s->result)
+        on_lost(s, PG_FAILED_CONNECTION, "unexpected reply of the server");
+    if (!s->is_synced || s->is_lost)
         return drop(s, deadline_ms);
     return s->has_error ? pg_error_of(s->error.sqlstate) : OK;
 }

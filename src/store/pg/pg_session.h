@@ -25,8 +25,10 @@ struct pg_session {
     bool is_ready, is_synced, is_lost, is_late, is_out_of_memory;
 
     const struct pg_result *result; /* of the last command of the batch that has one */
+    int ended; /* commands of the batch that are complete; a preparation is a command, too */
     bool has_error;
-    struct pg_error error;                  /* of the command that failed */
+    struct pg_error error;                  /* of the command that failed … */
+    int failed_at;                          /* … and its index in the batch */
     enum pg_failure failure;                /* why the connection was lost or could not be opened … */
     char reason[PG_SESSION_REASON_MAX + 1]; /* … in words, without a password */
 };

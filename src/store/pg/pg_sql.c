@@ -82,6 +82,17 @@ static void add_own_plain(struct pg_sql *db, enum own which)
     add_own(db, which, false, &none);
 }
 
+/* Like pg_session_run(), for a batch that may begin with statements of sql_write_later(). */
+static enum err run_batch(struct pg_sql *db, int64_t deadline_ms)
+{
+    const struct pg_session *s = &db->session;
+    enum err err = pg_session_run(&db->session, deadline_ms);
+    const bool is_later = err && pg_session_is_open(s) && s->has_error && s->failed_at < db->later_count;
+    db->failed_later = is_later ? sql_queries[db->later[s->failed_at]].name : NULL;
+    db->later_count = 0;
+    return err;
+}
+
 /* ---- failures ---- */
 
 /* Logs a failure where it first occurs. The same SQLSTATE is logged once a second. */
@@ -107,7 +118,8 @@ static void log_failure(struct pg_sql *db, enum err err, const char *what, const
 static enum err fail(struct pg_sql *db, enum err err, const char *what)
 {
     const bool is_lost = !pg_session_is_open(&db->session);
-    log_failure(db, err, what, is_lost ? "" : db->session.error.sqlstate,
+    log_failure(db, err, db->failed_later ? db->failed_later : what,
+                is_lost ? "" : db->session.error.sqlstate,
                 is_lost ? db->session.reason : db->session.error.text);
     db->sql.failures += err != ERR_EXISTS;
     if (db->transaction == PG_TRANSACTION_OPEN) {
@@ -122,6 +134,7 @@ static enum err fail(struct pg_sql *db, enum err err, const char *what)
 static enum err connect_again(struct pg_sql *db)
 {
     memset(db->was_prepared, 0, sizeof db->was_prepared);
+    db->later_count = 0;
     enum err err = pg_session_open(&db->session);
     if (err)
         return err;
@@ -167,14 +180,14 @@ static enum err send_once(struct pg_sql *db, struct pg_cursor *c, enum query que
     struct pg_params params;
     const int64_t start_us = clock_work_us();
     const bool prepares = !db->was_prepared[query];
+    const int index = db->later_count; /* of the preparation */
     pg_cursor_encode(c, t->param_count, &params);
     pg_session_add(&db->session, sql_queries[query].name, prepares ? t->text : NULL, &params);
     pg_params_fini(&params);
-    enum err err = pg_session_run(&db->session, STATEMENT_MS);
+    enum err err = run_batch(db, STATEMENT_MS);
     slow_query_report(t->text, (clock_work_us() - start_us) / 1000);
-    /* If the statement could not be prepared, there is no result. A prepared statement outlives a failed
-     * transaction. */
-    db->was_prepared[query] = !prepares || db->session.result;
+    /* A prepared statement outlives a failed transaction. */
+    db->was_prepared[query] = !prepares || !err || (db->session.has_error && db->session.failed_at > index);
     return err;
 }
 
@@ -223,6 +236,23 @@ static bool row(struct sql *sql, struct sql_statement *q, enum err *err)
     return false;
 }
 
+static enum err write_later(struct sql *sql, struct sql_statement *q)
+{
+    struct pg_sql *db = pg_sql_of(sql);
+    struct pg_cursor *c = pg_cursor_of(q);
+    const enum query query = (enum query)(c - db->cursors);
+    struct pg_params params;
+    /* Preparing must not be delayed, because only the result shows whether it has succeeded. */
+    if (db->transaction == PG_TRANSACTION_FAILED || !db->was_prepared[query] ||
+        db->later_count == PG_LATER_MAX)
+        return sql_run(sql, q);
+    pg_cursor_encode(c, pg_translate(query)->param_count, &params);
+    pg_session_add(&db->session, sql_queries[query].name, NULL, &params);
+    pg_params_fini(&params);
+    db->later[db->later_count++] = query;
+    return OK;
+}
+
 static int count_changes(struct sql *sql)
 {
     return (int)pg_sql_of(sql)->changes;
@@ -253,6 +283,7 @@ static const struct sql_engine pg_engine = {.use = use,
                                             .bind_text = pg_cursor_bind_text,
                                             .bind_blob = pg_cursor_bind_blob,
                                             .row = row,
+                                            .write_later = write_later,
                                             .reset = reset,
                                             .i64 = pg_cursor_i64,
                                             .i64_or = pg_cursor_i64_or,
@@ -284,13 +315,13 @@ static enum err send_begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
     if (err)
         return err;
     add_begin(db, writes, lock_timeout_ms);
-    err = pg_session_run(&db->session, lock_timeout_ms + PG_ANSWER_MS);
+    err = run_batch(db, lock_timeout_ms + PG_ANSWER_MS);
     if (is_connected && !pg_session_is_open(&db->session)) {
         err = ensure_connected(db, "begin");
         if (err)
             return err;
         add_begin(db, writes, lock_timeout_ms);
-        err = pg_session_run(&db->session, lock_timeout_ms + PG_ANSWER_MS);
+        err = run_batch(db, lock_timeout_ms + PG_ANSWER_MS);
     }
     return err ? fail(db, err, "begin") : OK;
 }
@@ -327,11 +358,14 @@ enum err pg_sql_begin_snapshot(struct pg_sql *db)
 static enum err run_own(struct pg_sql *db, enum own which)
 {
     add_own_plain(db, which);
-    return pg_session_run(&db->session, STATEMENT_MS);
+    return run_batch(db, STATEMENT_MS);
 }
 
 void pg_sql_rollback(struct pg_sql *db)
 {
+    /* If a statement fails, the rest of its batch is skipped, so ROLLBACK is sent in the next one. */
+    if (pg_session_is_open(&db->session) && db->later_count)
+        (void)run_batch(db, STATEMENT_MS);
     /* A connection that is not back outside of a transaction must not be used again. */
     if (pg_session_is_open(&db->session) && run_own(db, ROLLBACK))
         pg_session_close(&db->session);
@@ -349,7 +383,7 @@ static bool find_outcome(struct pg_sql *db, enum err *outcome)
     pg_params_add_bytes(&params, str_from_cstr(db->transaction_id));
     add_own(db, STATUS, false, &params);
     pg_params_fini(&params);
-    enum err err = pg_session_run(&db->session, PG_ANSWER_MS);
+    enum err err = run_batch(db, PG_ANSWER_MS);
     if (!pg_session_is_open(&db->session))
         return false;
     struct pg_row row = {.result = db->session.result};
@@ -382,13 +416,15 @@ enum err pg_sql_commit(struct pg_sql *db)
     if (db->transaction == PG_TRANSACTION_FAILED)
         return db->transaction_error;
     enum err err = run_own(db, COMMIT);
-    db->transaction = PG_TRANSACTION_NONE;
     if (!pg_session_is_open(&db->session)) {
         (void)fail(db, err, "commit");
+        db->transaction = PG_TRANSACTION_NONE;
         return resolve_commit(db);
     }
+    /* If a statement of sql_write_later() has failed, the transaction is still open. */
     if (err)
         return fail(db, err, "commit");
+    db->transaction = PG_TRANSACTION_NONE;
     if (pg_result_is_command(db->session.result, "COMMIT"))
         return OK;
     (void)snprintf(db->session.error.text, sizeof db->session.error.text, "the server has rolled back");
@@ -420,7 +456,7 @@ static enum err run_lock(struct pg_sql *db, enum own which, int64_t deadline_ms)
         add_own_plain(db, RELEASE_LOCKS);
     if (which != RELEASE_LOCKS)
         add_own_plain(db, which);
-    err = pg_session_run(&db->session, deadline_ms);
+    err = run_batch(db, deadline_ms);
     return err ? fail(db, err, own[which].name) : OK;
 }
 

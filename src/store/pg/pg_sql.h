@@ -18,7 +18,7 @@ enum pg_transaction_state {
     PG_TRANSACTION_FAILED, /* it must be rolled back */
 };
 
-enum { PG_TRANSACTION_ID_MAX = 24 };
+enum { PG_TRANSACTION_ID_MAX = 24, PG_LATER_MAX = 100 };
 
 struct pg_sql {
     struct sql sql; /* first */
@@ -31,6 +31,11 @@ struct pg_sql {
     enum err transaction_error;                 /* of a failed transaction */
     char transaction_id[PG_TRANSACTION_ID_MAX]; /* of a write transaction, in decimal */
     int64_t changes;                            /* of the last statement */
+
+    /* The statements of sql_write_later(), in the output buffer, with which the next batch begins. */
+    enum query later[PG_LATER_MAX];
+    int later_count;
+    const char *failed_later; /* name of such a statement, if it has made the last batch fail; NULL: none */
 
     char logged_state[6]; /* SQLSTATE of the failure that was logged last, and when; "": connection lost */
     int64_t logged_at_ms; /* 0: none */
