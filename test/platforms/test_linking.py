@@ -232,7 +232,7 @@ def test_failing_platform_is_reported(linking):
         linking.standins.clear()
     linking.world.configure(platforms={"timeout_ms": 30_000})
     linking.restart()
-    assert linking.link(browser, "tiktok").url == "/platforms"
+    assert linking.link(linking.browser(), "tiktok").url == "/platforms"
 
 
 def test_shutdown_cancels_a_call_in_flight(linking):
