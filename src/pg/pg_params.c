@@ -73,6 +73,17 @@ void pg_params_add_i64(struct pg_params *p, int64_t v)
     end(p);
 }
 
+void pg_params_add_text(struct pg_params *p, struct str s)
+{
+    begin(p);
+    while (s.len) {
+        const size_t n = *s.p ? str_utf8_sequence(s.p, s.len) : 0, used = n ? n : 1;
+        buf_append(&p->bytes, n ? str_make(s.p, n) : STR("\xEF\xBF\xBD"));
+        s = str_make(s.p + used, s.len - used);
+    }
+    end(p);
+}
+
 void pg_params_add_bytes(struct pg_params *p, struct str s)
 {
     begin(p);

@@ -70,6 +70,16 @@ def test_texts_are_stored_byte_for_byte(cluster, database, store, name):
     assert cluster.sql("SELECT octet_length(name) FROM authors", database) == [[str(len(name.encode()))]]
 
 
+def test_bytes_that_are_no_text_are_replaced(store):
+    """A name of a file or of a user may have any encoding; PostgreSQL accepts only UTF-8."""
+    store.ok("begin")
+    store.process.stdin.buffer.write(b"author caf\xe9\n")
+    store.process.stdin.flush()
+    assert store.answer()[0] == "ok"
+    store.ok("commit")
+    assert names(store) == ["caf\ufffd"]
+
+
 def test_error_of_a_statement_that_is_sent_later_fails_the_transaction(cluster, database, store):
     row = store.ok("begin", "author Ann")
     store.ok("commit")

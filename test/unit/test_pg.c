@@ -44,6 +44,27 @@ static void empty_text_as_only_parameter_is_not_null(void **state)
     pg_params_add_bytes(&p, STR(""));
     assert_non_null(pg_params_value(&p, 0));
     pg_params_fini(&p);
+    pg_params_init(&p);
+    pg_params_add_text(&p, STR(""));
+    assert_int_equal(p.at[0].len, 0);
+    assert_non_null(pg_params_value(&p, 0));
+    pg_params_fini(&p);
+}
+
+static void bytes_that_are_no_text_are_replaced(void **state)
+{
+    (void)state;
+    struct pg_params p;
+    pg_params_init(&p);
+    pg_params_add_text(&p, STR("na\xc3\xafve \xf0\x9f\x98\x80"));
+    pg_params_add_text(&p, STR("a\0b\0"));
+    pg_params_add_text(&p, STR("caf\xe9 \xed\xa0\x80 \xc3"));
+    assert_parameter(&p, 0, "na\xc3\xafve \xf0\x9f\x98\x80");
+    assert_parameter(&p, 1,
+                     "a\xef\xbf\xbd"
+                     "b\xef\xbf\xbd");
+    assert_parameter(&p, 2, "caf\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd");
+    pg_params_fini(&p);
 }
 
 static void arrays_have_a_head_and_sized_elements(void **state)
@@ -168,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalars_are_big_endian),
         cmocka_unit_test(empty_text_as_only_parameter_is_not_null),
+        cmocka_unit_test(bytes_that_are_no_text_are_replaced),
         cmocka_unit_test(arrays_have_a_head_and_sized_elements),
         cmocka_unit_test(too_large_parameters_are_refused),
         cmocka_unit_test(hosts_have_ports_of_their_own),

@@ -29,7 +29,7 @@ void pg_cursor_bind_null(struct sql_statement *q, int i)
 
 void pg_cursor_bind_text(struct sql_statement *q, int i, struct str s)
 {
-    *value_of(q, i) = (struct pg_value){.kind = s.p ? PG_VALUE_BYTES : PG_VALUE_NULL, .bytes = s};
+    *value_of(q, i) = (struct pg_value){.kind = s.p ? PG_VALUE_TEXT : PG_VALUE_NULL, .bytes = s};
 }
 
 void pg_cursor_bind_blob(struct sql_statement *q, int i, const void *p, size_t len)
@@ -45,6 +45,8 @@ void pg_cursor_encode(const struct pg_cursor *c, int count, struct pg_params *pa
         const struct pg_value *v = &c->values[i];
         if (v->kind == PG_VALUE_I64)
             pg_params_add_i64(params, v->i64);
+        else if (v->kind == PG_VALUE_TEXT)
+            pg_params_add_text(params, v->bytes);
         else if (v->kind == PG_VALUE_BYTES)
             pg_params_add_bytes(params, v->bytes);
         else

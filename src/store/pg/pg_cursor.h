@@ -7,12 +7,12 @@
 #include "pg/pg_result.h"
 #include "store/sql.h"
 
-enum pg_value_kind { PG_VALUE_NULL, PG_VALUE_I64, PG_VALUE_BYTES };
+enum pg_value_kind { PG_VALUE_NULL, PG_VALUE_I64, PG_VALUE_TEXT, PG_VALUE_BYTES };
 
 struct pg_value {
     enum pg_value_kind kind;
     int64_t i64;
-    struct str bytes; /* not copied: text, bytea or uuid */
+    struct str bytes; /* not copied */
 };
 
 /* The values stay bound when the statement is reset, as with SQLite. */
