@@ -389,7 +389,7 @@ $(CLANG_SYNTAX): %.clang-syntax: $(VENDOR_STAMP) $(GEN)
 lint: build/.have-test
 	@scripts/lint
 ## make tidy              clang-tidy with the checks of .clang-tidy, a few minutes
-tidy: build/.have-test compile_commands.json
+tidy: build/.have-test compile_commands.json $(VENDOR_STAMP) $(GEN)
 	@clang-tidy -quiet -p . $(SRC) 2>/dev/null
 format:
 	clang-format -i $$(find src test tools -name '*.[ch]')

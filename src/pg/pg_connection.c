@@ -232,9 +232,10 @@ static void deliver(struct pg_connection *c, PGresult *result)
         c->unfinished_bytes = 0;
     if (!result)
         c->events.got(c->events.ctx, PG_GOT_END, NULL, NULL);
-    else if (status == PGRES_PIPELINE_SYNC)
-        c->syncs--, c->events.got(c->events.ctx, PG_GOT_SYNC, NULL, NULL);
-    else if (status == PGRES_PIPELINE_ABORTED)
+    else if (status == PGRES_PIPELINE_SYNC) {
+        c->syncs--;
+        c->events.got(c->events.ctx, PG_GOT_SYNC, NULL, NULL);
+    } else if (status == PGRES_PIPELINE_ABORTED)
         c->events.got(c->events.ctx, PG_GOT_ABORTED, NULL, NULL);
     else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         c->events.got(c->events.ctx, PG_GOT_RESULT, result, NULL);

@@ -50,21 +50,21 @@ static size_t try_span(struct buf *b, struct str s, struct str mark, struct str 
     return (size_t)(end - s.p) + mark.len;
 }
 
-void markdown_append_inline(struct buf *b, struct str s)
+void markdown_append_inline(struct buf *b, struct str text)
 {
-    while (s.len) {
-        size_t used = try_span(b, s, STR("`"), STR("<code>"), STR("</code>"));
+    while (text.len) {
+        size_t used = try_span(b, text, STR("`"), STR("<code>"), STR("</code>"));
         if (!used)
-            used = try_span(b, s, STR("**"), STR("<strong>"), STR("</strong>"));
+            used = try_span(b, text, STR("**"), STR("<strong>"), STR("</strong>"));
         if (!used)
-            used = try_link(b, s);
+            used = try_link(b, text);
         if (!used) {
             used = 1;
-            while (used < s.len && !strchr("`*[", s.p[used]))
+            while (used < text.len && !strchr("`*[", text.p[used]))
                 used++;
-            html_text(b, str_make(s.p, used));
+            html_text(b, str_make(text.p, used));
         }
-        s = str_make(s.p + used, s.len - used);
+        text = str_make(text.p + used, text.len - used);
     }
 }
 
