@@ -91,16 +91,19 @@ enum err sql_update_later(struct sql *sql, struct sql_statement *q)
 
 enum err sql_insert(struct sql *sql, struct sql_statement *q, int64_t *row)
 {
-    enum err err = OK;
+    enum err err;
     CHECK(sql_in_transaction(sql));
-    /* The statement ends with RETURNING id if the engine cannot tell the id otherwise. */
     if (sql_row(sql, q, &err)) {
         *row = sql_i64(q, 0);
         sql_reset(q);
-    } else if (!err) {
-        *row = sql->engine->get_inserted_row(sql);
+        return OK;
     }
-    return err;
+    if (err)
+        return err;
+    if (!sql->engine->get_inserted_row)
+        return sql_report_damage(sql, "id of the inserted row");
+    *row = sql->engine->get_inserted_row(sql);
+    return OK;
 }
 
 enum err sql_one(struct sql *sql, struct sql_statement *q)

@@ -49,6 +49,7 @@ struct sql_engine {
     int64_t (*i64_or)(struct sql_statement *q, int i, int64_t null_value);
     struct str (*text)(struct sql_statement *q, int i);
     int (*count_changes)(struct sql *sql);
+    /* NULL: the statements of sql_insert() end with RETURNING id */
     int64_t (*get_inserted_row)(struct sql *sql);
     bool (*in_transaction)(const struct sql *sql);
     enum err (*report_damage)(struct sql *sql, const char *what);

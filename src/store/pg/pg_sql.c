@@ -258,13 +258,6 @@ static int count_changes(struct sql *sql)
     return (int)pg_sql_of(sql)->changes;
 }
 
-static int64_t get_inserted_row(struct sql *sql)
-{
-    (void)sql;
-    CHECK(!"the statement ends with RETURNING id");
-    return 0;
-}
-
 static bool in_transaction(const struct sql *sql)
 {
     return ((const struct pg_sql *)sql)->transaction != PG_TRANSACTION_NONE;
@@ -289,7 +282,6 @@ static const struct sql_engine pg_engine = {.use = use,
                                             .i64_or = pg_cursor_i64_or,
                                             .text = pg_cursor_text,
                                             .count_changes = count_changes,
-                                            .get_inserted_row = get_inserted_row,
                                             .in_transaction = in_transaction,
                                             .report_damage = report_damage};
 

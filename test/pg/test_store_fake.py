@@ -1,0 +1,126 @@
+"""The blocking store and a scripted server: it dies after every message, breaks the protocol, and lies about results."""
+import pytest
+
+from lib import fakepg
+from lib.pgstore import StoreDriver
+from test_server_upgrade import NEWEST
+
+COMMANDS = ("open write 1000", "begin", "author Ann", "touch 1", "touch 1", "touch 1", "commit", "authors", "close")
+LOST = "input/output error"
+
+
+def tag(command):
+    return fakepg.message(b"C", fakepg.text(command))
+
+
+class StoreServer(fakepg.FakePostgres):
+    """Answers as a server with the current schema and no rows. `answers` replaces the answer of a statement."""
+
+    def __init__(self):
+        self.unnamed = b""
+        self.answers = {}
+        super().__init__()
+        self.parse = self.note
+        self.answer = self.reply
+
+    def note(self, body):
+        name, text = body.split(b"\0")[:2]
+        if not name:
+            self.unnamed = text
+        return None
+
+    def reply(self, name, _):
+        if name in self.answers:
+            return self.answers[name]
+        if name == "" and b"current_database" in self.unnamed:
+            names = tuple(b"name" for _ in range(3))
+            return fakepg.rows((*names, fakepg.bigint(9), b"\1", b"\1", b"\1", b"\1", fakepg.bigint(170000)))
+        if name == "" and b"FROM meta" in self.unnamed:
+            return fakepg.rows((fakepg.bigint(NEWEST), fakepg.bigint(0), fakepg.bigint(1)))
+        if name == "STORE_ID":
+            return fakepg.rows((b"0123456789abcdef",))
+        if name == "vt_commit":
+            return tag("COMMIT")
+        if name == "AUTHOR_INSERT":
+            return fakepg.rows((fakepg.bigint(1),))
+        return None if name == "vt_identity" else fakepg.row_description(1) + tag("SELECT 0")
+
+
+@pytest.fixture
+def server():
+    with StoreServer() as made:
+        yield made
+
+
+def test_commands_succeed(server):
+    with StoreDriver(server.url) as driver:
+        driver.ok(*COMMANDS)
+
+
+def test_death_at_every_message_fails_the_command_and_nothing_else():
+    """The store connects again: at most one transaction or one attempt to open fails."""
+    failures, messages = [], 0
+    while True:
+        with StoreServer() as server:
+            server.die_after = {0: messages}
+            with StoreDriver(server.url) as driver:
+                error, text = driver.run("open write 1000")
+                failed = [error] if error != "ok" else [error for error, _ in map(driver.run, ("begin", "author Ann", "touch 1", "touch 1", "commit"))]
+                assert set(failed) <= {"ok", LOST}, (messages, failed, text)
+                failures.append(failed.count(LOST))
+                server.die_after = {}
+                if error == "ok":
+                    driver.ok("begin", "author Ann", "commit", "authors", "close")
+            if server.sent_messages.get(0, 0) < messages:
+                break
+        messages += 1
+    assert messages > 40 and failures[0] == 1 and failures[-1] == 0
+
+
+def test_replies_byte_by_byte(server):
+    server.send = fakepg.byte_by_byte
+    with StoreDriver(server.url) as driver:
+        driver.ok(*COMMANDS)
+
+
+def test_commit_that_the_server_turned_into_a_rollback_is_an_error(server):
+    with StoreDriver(server.url) as driver:
+        driver.ok("open write 1000", "begin", "author Ann")
+        server.answers["vt_commit"] = tag("ROLLBACK")
+        assert driver.run("commit")[0] == "internal error"
+        driver.until_logged("the server has rolled back")
+
+
+@pytest.mark.parametrize("name", ["vt_commit", "AUTHOR_INSERT", "vt_transaction_id", "AUTHORS"])
+@pytest.mark.parametrize("answer", [b"", fakepg.message(b"I"), fakepg.message(b"?", b"x"), fakepg.rows((b"\0\1\2",)), fakepg.rows((None,))],
+                         ids=["nothing", "empty query", "unknown message", "another size", "null"])
+def test_wrong_replies_do_no_harm(server, name, answer):
+    with StoreDriver(server.url) as driver:
+        driver.ok("open write 1000")
+        server.answers[name] = answer
+        for command in ("begin", "author Ann", "commit", "authors"):
+            if driver.run(command)[0] != "ok" and command != "commit":
+                driver.run("rollback")
+                break
+        del server.answers[name]
+        driver.ok("begin", "author Ann", "commit", "authors")
+
+
+def test_full_disk_and_read_only_server_have_their_errors(server):
+    with StoreDriver(server.url) as driver:
+        driver.ok("open write 1000")
+        for state, error in (("53100", "full"), ("25006", "read-only"), ("40P01", "busy"), ("40001", "busy"), ("XX001", "corrupt")):
+            server.answers["AUTHOR_INSERT"] = fakepg.error(state, "failed")
+            driver.ok("begin")
+            assert driver.run("author Ann")[0] == error
+            driver.ok("rollback")
+
+
+def test_failed_rollback_closes_the_connection(server):
+    with StoreDriver(server.url) as driver:
+        driver.ok("open write 1000", "begin")
+        server.answers["vt_rollback"] = fakepg.error("XX000", "cannot")
+        driver.ok("rollback")
+        del server.answers["vt_rollback"]
+        driver.ok("begin", "commit")
+        assert server.accepted == 2
