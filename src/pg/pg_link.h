@@ -56,8 +56,7 @@ enum pg_link_state { PG_DOWN, PG_OPENING, PG_UP, PG_STALE, PG_CLOSED };
 
 struct pg_reply {
     /* Set by the caller; NULL ignores the result. Called with the result before the waiter completes, unless
-     * the waiter was canceled. Returns false if the form of the result is not that of the statement. It must
-     * overwrite, not append, because it is called again if the statement is sent again. */
+     * the waiter was canceled. Returns false if the form of the result is not that of the statement. */
     bool (*decode)(void *ctx, const struct pg_result *result);
     void *ctx;
 

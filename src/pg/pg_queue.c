@@ -20,6 +20,7 @@ struct pg_query {
     bool is_read;
     bool is_alone;      /* sent again in a batch of its own */
     bool was_skipped;   /* the server has not executed it (PG_GOT_ABORTED) */
+    bool was_decoded;   /* the caller has the result: do not send the query again */
     bool was_discarded; /* its result was not trusted */
     int statement;      /* index of the statement; of an internal command its id */
     struct pg_queue *queue;
@@ -177,7 +178,7 @@ static bool send_one(struct pg_queue *q, struct pg_connection *connection, struc
     query->sent_ms = clock_mono_ms();
     query->sent_ns = uv_hrtime();
     query->is_alone = is_alone;
-    query->was_skipped = query->was_discarded = false;
+    query->was_skipped = query->was_decoded = query->was_discarded = false;
     query->err = OK;
     query->sqlstate[0] = '\0';
     list_remove(&query->link);
@@ -282,6 +283,7 @@ static void decode(struct pg_query *query, const struct pg_result *result, bool 
     if (!query->waiter || query->was_discarded)
         return;
     query->reply->incarnation = *incarnation;
+    query->was_decoded = true;
     if (query->reply->decode && !query->reply->decode(query->reply->ctx, result))
         query->err = ERR_CORRUPT;
 }
@@ -389,28 +391,28 @@ bool pg_queue_got(struct pg_queue *q, enum pg_got got, const struct pg_result *r
 /* Begins with the last query in flight, so that the held queries keep their order. */
 void pg_queue_lost(struct pg_queue *q)
 {
-    struct list writes;
-    list_init(&writes);
+    struct list ended;
+    list_init(&ended);
     if (q->unsynced)
-        list_add_last(&writes, &q->unsynced->link);
+        list_add_last(&ended, &q->unsynced->link);
     q->unsynced = NULL;
     while (!list_is_empty(&q->in_flight)) {
         struct pg_query *item = entry(q->in_flight.prev);
         list_remove(&item->link);
         if (item->kind != ITEM_QUERY)
             query_free(item);
-        else if (item->is_read)
+        else if (item->is_read && !item->was_decoded)
             hold_again(item, &q->held);
         else
-            list_add_last(&writes, &item->link);
+            list_add_last(&ended, &item->link);
     }
-    for (struct pg_query *write; (write = first(&writes));) {
-        if (write->kind != ITEM_QUERY) {
-            query_free(write);
+    for (struct pg_query *query; (query = first(&ended));) {
+        if (query->kind != ITEM_QUERY) {
+            query_free(query);
             continue;
         }
         q->in_flight_count--;
-        complete(write, ERR_IO);
+        complete(query, query->is_read ? query->err : ERR_IO);
     }
 }
 

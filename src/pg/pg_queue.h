@@ -52,7 +52,8 @@ MUST_USE bool pg_queue_got(struct pg_queue *q, enum pg_got got, const struct pg_
                            const struct pg_error *error, bool is_trusted,
                            const struct pg_incarnation *incarnation);
 
-/* Call when the connection is lost: holds the reads in flight again and completes the writes with ERR_IO. */
+/* Call when the connection is lost: holds the reads in flight again, except those whose result was decoded,
+ * and completes the writes with ERR_IO. */
 void pg_queue_lost(struct pg_queue *q);
 
 /* Completes the held queries that are older than `hold_ms` with ERR_BUSY. */

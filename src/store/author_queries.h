@@ -7,6 +7,9 @@
     "a.videos_count, a.views_refreshed_at"
 #define SQL_KEY                                                                                              \
     "k.id, k.author_id, k.uuid, k.name, k.suffix, k.created_at, k.last_used_at, k.revoked_at, k.app_id"
+#define SQL_KEY_OWNER                                                                                        \
+    "k.id, k.author_id, k.uuid, k.revoked_at, k.last_used_at, a.uuid, a.plan_active, a.rev, a.feed_rev, "    \
+    "a.last_event_id"
 #define SQL_KEY_AND_APP SQL_KEY ", p.name, p.home_url"
 #define SQL_VIEWER      "a.id, a.uuid, a.name, a.plan_active, l.name, l.password"
 
@@ -40,9 +43,8 @@
                      "feed_rev = feed_rev + ?4 WHERE id = ?1")                                               \
                                                                                                              \
     /* API keys */                                                                                           \
-    X(KEY_OWNER, "SELECT k.id, k.author_id, k.uuid, k.revoked_at, k.last_used_at, a.uuid, a.plan_active, "   \
-                 "a.rev, a.feed_rev, a.last_event_id FROM api_keys k "                                       \
-                 "CROSS JOIN authors a ON a.id = k.author_id WHERE k.hash = ?1")                             \
+    X(KEY_OWNER, "SELECT " SQL_KEY_OWNER " FROM api_keys k CROSS JOIN authors a ON a.id = k.author_id "      \
+                 "WHERE k.hash = ?1")                                                                        \
     X(ACCOUNT, "SELECT " SQL_AUTHOR ", " SQL_KEY                                                             \
                " FROM api_keys k CROSS JOIN authors a ON a.id = k.author_id WHERE k.id = ?1")                \
     X(KEY_BY_UUID, "SELECT " SQL_KEY " FROM api_keys k WHERE k.uuid = ?1")                                   \

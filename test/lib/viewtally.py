@@ -105,6 +105,15 @@ class Viewtally:
         self.config_path.write_text(text, encoding="utf-8")
 
     @property
+    def _is_on_server(self):
+        return bool(self.settings["store"].get("url"))
+
+    @property
+    def _create(self):
+        """The option that creates the database file."""
+        return [] if self._is_on_server else ["--create"]
+
+    @property
     def database(self):
         return self.directory / self.settings["store"]["path"]
 
@@ -158,11 +167,11 @@ class Viewtally:
 
     def import_lines(self, lines, status=0):
         """Imports lines (objects, JSON texts or bytes) through standard input. Creates the database if missing."""
-        return self.run("import", "--create", "-", stdin=encode_lines(lines), status=status)
+        return self.run("import", *self._create, "-", stdin=encode_lines(lines), status=status)
 
     def ensure_database(self):
         """Creates the database unless it exists."""
-        if not self.database.exists():
+        if self._is_on_server or not self.database.exists():
             self.run("migrate")
 
     def add_author(self, name="An Author"):
@@ -201,7 +210,7 @@ class Viewtally:
         self._starts += 1
         self._log_path = self.directory / f"server-{self._starts}.log"
         with open(self._log_path, "wb") as log:
-            self._process = subprocess.Popen([self.binary, "serve", "--create", "--config", str(self.config_path)],
+            self._process = subprocess.Popen([self.binary, "serve", *self._create, "--config", str(self.config_path)],
                                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
                                              cwd=self.directory, env=self.environment(env))
         wanted = len(self.settings["server"]["listen"].split(","))

@@ -47,6 +47,12 @@
     X(EVENTS_ASCENDING, PG_EVENTS_PAGE(">", "ASC"))                                                          \
     X(EVENTS_DESCENDING, PG_EVENTS_PAGE("<", "DESC"))
 
+/* The reads of pg_heads.h. The number of the key in the array follows its owner. */
+#define PG_KEY_OWNERS                                                                                        \
+    "SELECT " SQL_KEY_OWNER ", h.n FROM unnest($1::bytea[]) WITH ORDINALITY h (hash, n) "                    \
+    "JOIN api_keys k ON k.hash = h.hash JOIN authors a ON a.id = k.author_id"
+#define PG_HEADS "SELECT id, rev, feed_rev FROM authors WHERE id = ANY ($1::bigint[])"
+
 /* The inserts whose row id is read (sql_insert()). They get RETURNING id. */
 #define PG_RETURNING_ID(X)                                                                                   \
     X(AUTHOR_INSERT)                                                                                         \

@@ -3,6 +3,16 @@
 
 #include "base/check.h"
 #include "store/pg/pg_schema.h"
+#include "store/rows.h"
+
+static enum err open_links(struct pg_store *p, const struct store_options *o, struct error *error)
+{
+    const enum err err = pg_reads_open(&p->reads, o, error);
+    if (err)
+        return err;
+    p->store.driver = &p->reads.driver;
+    return pg_heads_open(&p->heads, &p->store, o, error);
+}
 
 static enum err open_database(struct pg_store *p, const struct store_options *o, struct error *error)
 {
@@ -18,7 +28,9 @@ static enum err open_database(struct pg_store *p, const struct store_options *o,
     if (err)
         return err;
     err = store_load(&p->store);
-    return err ? error_set(error, err, "database %s: %s", is.database, err_name(err)) : OK;
+    if (err)
+        return error_set(error, err, "database %s: %s", is.database, err_name(err));
+    return o->loop ? open_links(p, o, error) : OK;
 }
 
 static enum err pg_open(struct store **out, const struct store_options *options, struct error *error)
@@ -37,7 +49,10 @@ static enum err pg_open(struct store **out, const struct store_options *options,
 
 static void pg_close(struct store *s)
 {
-    if (((struct pg_store *)s)->is_open)
+    struct pg_store *p = (struct pg_store *)s;
+    pg_reads_close(&p->reads);
+    pg_heads_close(p->heads);
+    if (p->is_open)
         pg_sql_close(pg_sql_of_store(s));
 }
 
@@ -64,6 +79,32 @@ static void rollback(struct store *s)
 static bool has_changed(struct store *s, uint64_t *seen)
 {
     return pg_sql_has_changed(pg_sql_of_store(s), seen);
+}
+
+static bool on_owner_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    struct key_owner *const *owner = ctx;
+    if (!row_to_key_owner(q, *owner))
+        *err = sql_report_damage(s->sql, "key owner");
+    return false;
+}
+
+/* A caller without a waiter uses the blocking connection. */
+static enum next resolve_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
+                             struct key_owner *owner)
+{
+    static const struct row_reader reader = {.row = on_owner_row, .needs_row = true};
+    struct pg_heads *heads = ((struct pg_store *)read->store)->heads;
+    if (heads && read->wait)
+        return pg_heads_resolve(heads, read, hash, owner);
+    struct sql_statement *q = row_read_use(read, QUERY_KEY_OWNER);
+    sql_bind_blob(q, 1, hash, KEY_HASH_LEN);
+    return row_read_run(read, q, &reader, &owner, sizeof owner);
+}
+
+static enum next find_changes(struct store_read *read, struct list *waiting, struct list *changed)
+{
+    return pg_heads_find_changes(((struct pg_store *)read->store)->heads, read, waiting, changed);
 }
 
 /* PostgreSQL removes old row versions itself. */
@@ -96,6 +137,8 @@ const struct store_engine store_pg_engine = {
     .commit = commit,
     .rollback = rollback,
     .has_changed = has_changed,
+    .resolve_key = resolve_key,
+    .find_changes = find_changes,
     .prepare_erasure = prepare_erasure,
     .share_import_lock = share_import_lock,
     .try_import_lock = try_import_lock,

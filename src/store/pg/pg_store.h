@@ -3,6 +3,8 @@
 #define VT_STORE_PG_PG_STORE_H
 
 #include "store/engine.h"
+#include "store/pg/pg_heads.h"
+#include "store/pg/pg_reads.h"
 #include "store/pg/pg_sql.h"
 
 struct pg_store {
@@ -10,6 +12,8 @@ struct pg_store {
     struct pg_sql db;
     bool is_open;
     int busy_timeout_ms;
+    struct pg_reads reads;  /* open if the store serves an event loop */
+    struct pg_heads *heads; /* NULL: the store does not serve an event loop */
 };
 
 /* Returns the connection of the store. */

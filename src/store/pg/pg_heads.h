@@ -1,0 +1,25 @@
+/* What every request reads on PostgreSQL: the owner of its API key with the author's revisions. The keys of
+ * one loop iteration share one statement, on a link of their own, so that a long page does not delay them. */
+#ifndef VT_STORE_PG_PG_HEADS_H
+#define VT_STORE_PG_PG_HEADS_H
+
+#include "store/pg/pg_links.h"
+#include "store/read.h"
+
+struct pg_heads;
+
+/* Opens the link, which connects in the background. Reads are held until it is up. */
+MUST_USE enum err pg_heads_open(struct pg_heads **out, struct store *s, const struct store_options *options,
+                                struct error *error);
+
+/* Closes the link, then frees the struct on the loop. Does nothing if it is NULL. Precondition: no read is
+ * waiting. */
+void pg_heads_close(struct pg_heads *heads);
+
+/* See store_resolve_key() and store_find_changes(). The latter reads at most every 250 ms. */
+enum next pg_heads_resolve(struct pg_heads *heads, struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
+                           struct key_owner *owner);
+enum next pg_heads_find_changes(struct pg_heads *heads, struct store_read *read, struct list *waiting,
+                                struct list *changed);
+
+#endif

@@ -1,0 +1,28 @@
+/* The statements that the links of a store prepare, and how a link is opened. */
+#ifndef VT_STORE_PG_PG_LINKS_H
+#define VT_STORE_PG_PG_LINKS_H
+
+#include "pg/pg_link.h"
+#include "store/sql.h"
+
+struct store_options;
+
+/* The statements of all links, which are the reads of queries.h and those of pg_queries.h. */
+enum { PG_READ_KEY_OWNERS = QUERY_COUNT, PG_READ_HEADS, PG_READS };
+
+/* A pipeline replies in order, so heads have a link on which no long page precedes them. */
+enum pg_link_use { PG_LINK_HEADS, PG_LINK_PAGES, PG_LINK_USES };
+
+/* Opens a link on options->loop to options->url, which connects in the background. */
+MUST_USE enum err pg_links_open(struct pg_link **out, const struct store_options *options,
+                                enum pg_link_use use, struct error *error);
+
+/* Starts a statement on a link, see pg_link_query(). `read` is a query of queries.h or one of the constants
+ * above. */
+enum next pg_links_query(struct pg_link *link, int read, struct pg_params *params, struct waiter *w,
+                         struct pg_reply *reply);
+
+/* Returns the number by which struct key_owner identifies the incarnation; never 0. */
+uint64_t pg_links_incarnation(const struct pg_incarnation *incarnation);
+
+#endif

@@ -1,0 +1,133 @@
+/* A read is a record on the heap with its parameters, a copy of the reader's context, and a waiter of its
+ * own, which completes the caller's waiter after the result has been set. */
+#include "store/pg/pg_reads.h"
+
+#include "base/check.h"
+#include "store/handle.h"
+#include "store/pg/pg_cursor.h"
+#include "store/pg/pg_translate.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pg_read {
+    struct pg_cursor cursor; /* first */
+    struct waiter wait;      /* of the link */
+    struct pg_reply reply;
+    struct store_read *read;
+    enum query query;
+    const struct row_reader *reader;
+    enum err err; /* of decoding the result */
+    _Alignas(max_align_t) char ctx[ROW_READ_CTX_MAX];
+};
+
+/* ---- received results ---- */
+
+static bool row(struct sql *sql, struct sql_statement *q, enum err *err)
+{
+    (void)sql;
+    *err = OK;
+    return pg_cursor_advance(pg_cursor_of(q));
+}
+
+static void reset(struct sql_statement *q)
+{
+    (void)q;
+}
+
+static const struct sql_engine received_engine = {.bind_i64 = pg_cursor_bind_i64,
+                                                  .bind_null = pg_cursor_bind_null,
+                                                  .bind_text = pg_cursor_bind_text,
+                                                  .bind_blob = pg_cursor_bind_blob,
+                                                  .row = row,
+                                                  .reset = reset,
+                                                  .i64 = pg_cursor_i64,
+                                                  .i64_or = pg_cursor_i64_or,
+                                                  .text = pg_cursor_text};
+
+struct sql pg_received = {.engine = &received_engine};
+
+void pg_received_begin(struct pg_cursor *c, const struct pg_result *result)
+{
+    pg_cursor_init(c, &received_engine);
+    c->result = result;
+}
+
+/* ---- the driver ---- */
+
+static struct sql_statement *use(struct store_read *read, enum query query)
+{
+    struct pg_read *p = xmalloc(sizeof *p);
+    pg_cursor_init(&p->cursor, &received_engine);
+    p->read = read;
+    p->query = query;
+    p->err = ERR_CORRUPT; /* a reply without a result, which a SELECT does not have */
+    return &p->cursor.statement;
+}
+
+static bool decode(void *ctx, const struct pg_result *result)
+{
+    struct pg_read *p = ctx;
+    struct store *s = p->read->store;
+    p->cursor.result = result;
+    p->cursor.row = -1;
+    p->err = row_read_pass(s, &pg_received, &p->cursor.statement, p->reader, p->ctx);
+    return true;
+}
+
+static enum next finish(struct pg_read *p)
+{
+    struct store_read *read = p->read;
+    const enum err err = p->reply.err ? p->reply.err : p->err;
+    free(p);
+    return store_read_end(read, err);
+}
+
+static void on_reply(struct waiter *w)
+{
+    struct pg_read *p = LIST_ENTRY(w, struct pg_read, wait);
+    struct waiter *waiter = p->read->wait;
+    (void)finish(p);
+    waiter_complete(waiter);
+}
+
+static void cancel(struct waiter *w)
+{
+    struct pg_read *p = w->call;
+    waiter_cancel(&p->wait);
+    free(p);
+}
+
+static enum next run(struct store_read *read, struct sql_statement *q, const struct row_reader *reader,
+                     const void *ctx, size_t size)
+{
+    const struct pg_reads *reads = (const struct pg_reads *)read->store->driver;
+    struct pg_read *p = (struct pg_read *)pg_cursor_of(q);
+    struct pg_params params;
+    p->reader = reader;
+    memcpy(p->ctx, ctx, size);
+    p->wait = (struct waiter){.wake = on_reply};
+    p->reply = (struct pg_reply){.decode = decode, .ctx = p};
+    pg_cursor_encode(&p->cursor, pg_translate(p->query)->param_count, &params);
+    if (pg_links_query(reads->link, (int)p->query, &params, &p->wait, &p->reply) == NEXT_MORE)
+        return finish(p);
+    read->wait->cancel = cancel;
+    read->wait->call = p;
+    return NEXT_WAIT;
+}
+
+/* ---- life cycle ---- */
+
+enum err pg_reads_open(struct pg_reads *reads, const struct store_options *options, struct error *error)
+{
+    reads->driver = (struct row_driver){.use = use, .run = run};
+    return pg_links_open(&reads->link, options, PG_LINK_PAGES, error);
+}
+
+void pg_reads_close(struct pg_reads *reads)
+{
+    if (reads->link)
+        pg_link_close(reads->link, NULL, NULL);
+    reads->link = NULL;
+}
