@@ -95,6 +95,16 @@ def test_error_of_a_statement_that_is_sent_later_fails_the_transaction(cluster, 
     assert sorted(store.authors().values()) == [("Ann", 3), ("Cid", 1)]
 
 
+def test_failed_statement_in_the_buffer_does_not_end_the_connection(cluster, database, store):
+    row = store.ok("begin", "author Ann")
+    store.ok(f"touch {row}", "commit")
+    cluster.sql("ALTER TABLE authors ADD CONSTRAINT few_changes CHECK (rev < 3)", database)
+    before = backends(cluster, database)
+    store.ok("begin", f"touch {row}", "rollback", "begin", "author Bob", "commit")
+    assert backends(cluster, database) == before
+    assert names(store) == ["Ann", "Bob"]
+
+
 def test_many_statements_that_are_sent_later(store):
     row = int(store.ok("begin", "author Ann"))
     store.ok(*[f"touch {row}"] * 350, "commit")
