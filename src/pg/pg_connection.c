@@ -264,7 +264,8 @@ static bool is_too_large(struct pg_connection *c)
     int available = 0;
     if (ioctl(PQsocket(c->conn), FIONREAD, &available) == 0)
         c->unfinished_bytes += (size_t)available;
-    return c->unfinished_bytes > PG_RESULT_BYTES_MAX;
+    const size_t max = c->events.result_bytes_max;
+    return c->unfinished_bytes > (max ? max : PG_RESULT_BYTES_MAX);
 }
 
 static void receive(struct pg_connection *c)

@@ -48,9 +48,8 @@ struct pg_connection_events {
     void (*got)(void *ctx, enum pg_got got, const struct pg_result *result, const struct pg_error *error);
     void (*lost)(void *ctx, enum pg_failure failure, const char *reason);
     void *ctx;
+    size_t result_bytes_max; /* the connection fails if a result is larger; 0: PG_RESULT_BYTES_MAX */
 };
-
-/* A connection fails if a result is larger than this. */
 enum { PG_RESULT_BYTES_MAX = 64 << 20 };
 
 /* Call in `got` with PG_GOT_RESULT: the result stays valid until the caller frees it with pg_result_free().

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ADDRESS_MAX = 64 };
+/* A list of all authors is one result: 1 GiB is enough for five million. */
+enum { ADDRESS_MAX = 64, RESULT_BYTES_MAX = 1 << 30 };
 
 /* ---- callbacks ---- */
 
@@ -200,7 +201,8 @@ static bool check_identity(struct pg_session *s)
 
 static bool open_address(struct pg_session *s, const char *address)
 {
-    const struct pg_connection_events events = {.ready = on_ready, .got = on_got, .lost = on_lost, .ctx = s};
+    const struct pg_connection_events events = {
+        .ready = on_ready, .got = on_got, .lost = on_lost, .ctx = s, .result_bytes_max = RESULT_BYTES_MAX};
     s->is_ready = s->is_lost = s->is_out_of_memory = false;
     s->connection = pg_connection_open(&s->loop, &s->where, s->host, address, &events);
     s->is_out_of_memory = !s->connection;
