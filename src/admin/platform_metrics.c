@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "store/store_config.h"
 #include "vault/platform_health.h"
 
 /* ---- counters of this process ---- */
@@ -109,12 +110,14 @@ static void write_flags(const struct platform_health *states, struct buf *b)
                             states[api].has_backlog);
 }
 
-/* Writes the state of each API. If the database cannot be read, omits these metrics, so that the rest of the
- * page is still served. */
+/* Writes the state of each API. If the database cannot be read, or only by waiting for a server, omits these
+ * metrics, so that the rest of the page is still served. */
 static void write_states(const struct admin_view *v, struct buf *b)
 {
     struct platform_health states[PLATFORM_APIS];
     const int64_t now_ms = clock_wall_ms();
+    if (!store_config_is_file(v->config))
+        return;
     for (int api = 0; api < PLATFORM_APIS; api++)
         if (platform_health_read(v->store, v->config, (enum platform_api)api, now_ms, &states[api]))
             return;

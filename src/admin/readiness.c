@@ -10,7 +10,7 @@
 enum { WRITE_FAILED_MS = 5 * MINUTE_MS };
 
 /* Runs the query that every request needs, with a key hash that no key has. */
-static bool store_is_readable(struct store *store)
+static bool file_is_readable(struct store *store)
 {
     static const uint8_t unused_hash[KEY_HASH_LEN];
     struct key_owner owner = {.version = 0};
@@ -19,12 +19,34 @@ static bool store_is_readable(struct store *store)
     return read.err == OK || read.err == ERR_NOT_FOUND;
 }
 
+/* Appends a text of a server or of the network, with control characters replaced. */
+static void append_reason(struct buf *line, const char *reason)
+{
+    for (; *reason; reason++)
+        buf_append_char(line, *reason >= ' ' && *reason != 0x7F ? *reason : ' ');
+}
+
+/* Returns false and appends the reason if requests cannot be served. */
+static bool database_is_readable(struct store *store, struct buf *line)
+{
+    struct store_server_status server;
+    const bool has_server = store_get_server_status(store, &server);
+    if (has_server ? server.is_up : file_is_readable(store))
+        return true;
+    buf_append(line, STR("not ready: the database cannot be read"));
+    if (has_server) {
+        buf_printf(line, " (the connection is %s%s", server.state, *server.reason ? ": " : "");
+        append_reason(line, server.reason);
+        buf_append_char(line, ')');
+    }
+    return false;
+}
+
 static void add_reason(struct buf *line, const char *reason)
 {
     buf_printf(line, "%s%s", line->len ? ", " : "degraded: ", reason);
 }
 
-/* Appends the reason. It may be a text of Redis or of the network, so control characters are replaced. */
 static void add_redis_reason(struct buf *line, const struct redis *redis)
 {
     add_reason(line, "Redis is unavailable");
@@ -32,8 +54,7 @@ static void add_redis_reason(struct buf *line, const struct redis *redis)
     if (!*reason)
         return;
     buf_append(line, STR(" ("));
-    for (; *reason; reason++)
-        buf_append_char(line, *reason >= ' ' && *reason != 0x7F ? *reason : ' ');
+    append_reason(line, reason);
     buf_append_char(line, ')');
 }
 
@@ -55,10 +76,8 @@ enum readiness readiness_check(const struct admin_view *v, struct buf *line)
         buf_append(line, v->draining ? STR("not ready: shutting down") : STR("not ready: starting"));
         return READINESS_NOT_READY;
     }
-    if (!store_is_readable(v->store)) {
-        buf_append(line, STR("not ready: the database cannot be read"));
+    if (!database_is_readable(v->store, line))
         return READINESS_NOT_READY;
-    }
     if (v->redis && !redis_is_up(v->redis))
         add_redis_reason(line, v->redis);
     if (write_failed(v->writer))

@@ -1,5 +1,6 @@
-/* Writes the metrics of webhooks. The endpoints are counted in the database at each scrape, so every process
- * reports the same numbers. The deliveries are those of this process. */
+/* Writes the metrics of webhooks. The endpoints are counted in the database file at each scrape, so every
+ * process reports the same numbers. They are omitted if this would wait for a database server. The deliveries
+ * are those of this process. */
 #include "admin/webhook_metrics.h"
 
 #include "base/metrics.h"
@@ -9,7 +10,10 @@
 static void write_endpoints(struct store *store, struct buf *b)
 {
     static const char name[] = "viewtally_webhook_endpoints";
+    struct store_server_status server;
     struct webhook_counts counts;
+    if (store_get_server_status(store, &server))
+        return;
     if (store_count_webhook_states(store, &counts))
         return; /* the database driver has logged the error */
     metrics_write_family(

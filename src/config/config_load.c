@@ -48,13 +48,16 @@ void loading_mark_section(struct loading *l, const char *section)
 }
 
 /* Returns the part of a wrong value that can be shown. Everything before an @ may be a user and password. In
- * a Redis URL without an @, a password may be in the wrong place, so no part can be shown. */
+ * a URL of PostgreSQL, and in a Redis URL without an @, a password may be in the wrong place, so no part can
+ * be shown. */
 static struct str shown_part(struct str value)
 {
     const char *at = value.len ? memrchr(value.p, '@', value.len) : NULL;
+    struct str scheme, rest = str_cut(value, ':', &scheme);
+    if (rest.p && str_starts_with(scheme, STR("postgres")))
+        return str_make(value.p, scheme.len + 1);
     if (at)
         return str_make(at, value.len - (size_t)(at - value.p));
-    struct str scheme, rest = str_cut(value, ':', &scheme);
     const bool is_redis = rest.p && (str_eq(scheme, STR("redis")) || str_eq(scheme, STR("rediss")));
     return is_redis ? str_make(value.p, scheme.len + 1) : value;
 }
@@ -160,6 +163,11 @@ static bool spool_has_directory(const struct config *c)
     return !strstr(c->refresh.source, "spool") || *c->refresh.spool_dir;
 }
 
+static bool backup_has_file(const struct config *c)
+{
+    return !*c->backup.directory || !*c->store.url;
+}
+
 static bool interval_has_simulated_source(const struct config *c)
 {
     return !c->refresh.interval_s || strcmp(c->refresh.source, "simulated") == 0;
@@ -182,6 +190,10 @@ static const struct config_rule {
     const char *message;
 } rules[] = {
     {spool_has_directory, "refresh", "source", false, "[refresh] source = spool requires spool_dir"},
+    {backup_has_file, "backup", "directory", false,
+     "[backup] directory requires a database file, but [store] url is set: back up the database with "
+     "pg_dump, or "
+     "with the backups of your provider"},
     {interval_has_simulated_source, "refresh", "interval_s", false,
      "[refresh] interval_s requires source = simulated"},
     {platforms_have_app, "refresh", "source", true,

@@ -294,6 +294,17 @@ static const struct config_key keys[] = {
     {"store", "path", CONFIG_TEXT, KEY(store.path), "viewtally.db", TEXT_LIMIT(1000), false, check_path,
      "The SQLite database. A relative path is relative to the working directory. While the database is in "
      "use, it also has -wal and -shm files: copy it with viewtally backup, not with cp."},
+    {"store", "url", CONFIG_TEXT, KEY(store.url), "", TEXT_LIMIT(2000), false, config_check_store_url,
+     "A PostgreSQL database instead of the file: postgresql://user@host[:port][,host…]/database, see "
+     "docs/postgresql.md. With it, path is not used; temporary files are written to the directory of path. "
+     "Empty: the database is the file."},
+    {"store", "password_file", CONFIG_TEXT, KEY(store.password_file), "", TEXT_LIMIT(1000), false, NULL,
+     "A file whose first line is the password for url. Empty: PGPASSFILE or ~/.pgpass is used, if it "
+     "exists."},
+    {"store", "hold_ms", CONFIG_INTEGER, KEY(store.hold_ms), "25000", 0, 60000, false, NULL,
+     "Milliseconds that a read waits while PostgreSQL cannot be reached, for example during a failover. Then "
+     "the "
+     "request ends with 503."},
     {"store", "busy_timeout_ms", CONFIG_INTEGER, KEY(store.busy_timeout_ms), "10000", 0, 600000, false, NULL,
      "Milliseconds that a write waits for a write of another process. Reads do not wait."},
     {"store", "min_free_bytes", CONFIG_INTEGER, RELOADED(store.min_free_bytes), "104857600", 0,

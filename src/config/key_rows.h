@@ -28,8 +28,10 @@ enum err config_rule(bool is_met, const char *rule, struct error *error);
  * a loopback address. */
 enum err config_check_origin(struct str value, struct error *error);
 
-/* These check the values of [redis] url, [server] trusted_proxies and [webhooks] allowed_networks. Each is
- * defined beside the code that uses the value: redis/redis_url.c, http/proxies.c, webhook/webhook_url.c. */
+/* These check the values of [store] url, [redis] url, [server] trusted_proxies and [webhooks]
+ * allowed_networks. Each is defined beside the code that uses the value: store/store_config.c,
+ * redis/redis_url.c, http/proxies.c, webhook/webhook_url.c. */
+enum err config_check_store_url(struct str value, struct error *error);
 enum err config_check_redis_url(struct str value, struct error *error);
 enum err config_check_proxies(struct str value, struct error *error);
 enum err config_check_webhook_networks(struct str value, struct error *error);

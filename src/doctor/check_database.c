@@ -1,6 +1,7 @@
 /* Checks that the database is readable and undamaged, and looks for old files beside it. */
 #include "base/plural.h"
 #include "doctor/doctor.h"
+#include "store/server_upgrade.h"
 #include "store/store_config.h"
 
 #include <dirent.h>
@@ -107,9 +108,29 @@ static void check_before(struct doctor *d)
         doctor_ok(d, "there are no old databases left by a restore");
 }
 
+static void check_server_settings(struct doctor *d)
+{
+    const struct config *c = d->config;
+    struct server_upgrade_result r;
+    struct error error = {0};
+    if (store_config_is_file(c))
+        doctor_skip(d, "the database is a file");
+    else if (server_upgrade_check(c->store.url, c->store.password_file, &r, &error))
+        doctor_error(d, fix_for_server(error.code), "%s", error.text);
+    else if (r.is_volatile)
+        doctor_warn(d, "set synchronous_commit to on for the role and the database",
+                    "synchronous_commit is off: if the server crashes, the last changes are lost");
+    else if (*r.role_settings)
+        doctor_warn(d, "run the statements that viewtally migrate --check prints",
+                    "the role %s does not have the settings with which the queries are planned", r.role);
+    else
+        doctor_ok(d, "database %s has the settings that viewtally needs", r.database);
+}
+
 static const struct doctor_check checks[] = {
     {"open", NEEDS_CONFIG, check_open},
     {"integrity", NEEDS_STORE_FILE, check_integrity},
+    {"server_settings", NEEDS_CONFIG, check_server_settings},
     {"wal", NEEDS_FILE, check_wal},
     {"before_files", NEEDS_FILE, check_before},
 };

@@ -89,6 +89,6 @@ static void check_backup(struct doctor *d)
 
 static const struct doctor_check checks[] = {
     {"refresh", NEEDS_STORE, check_refresh},
-    {"backup", NEEDS_STORE, check_backup},
+    {"backup", NEEDS_STORE_FILE, check_backup},
 };
 const struct doctor_group doctor_freshness = DOCTOR_GROUP("freshness", checks);

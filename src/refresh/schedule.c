@@ -29,7 +29,9 @@ struct slot_rule refresh_slot_rule(const struct config *config, uint64_t seed)
 
 struct schedule {
     const struct config *config;
-    struct store *store;
+    struct store_read read; /* of the last complete run */
+    struct waiter read_wait;
+    int64_t read_started_at, read_finished_at;
     struct ticket_lock *write_lock;
     struct source_list sources;
     struct background_job job;
@@ -150,19 +152,18 @@ static void handle_result(struct schedule *s)
 
 /* ---- checking the clock ---- */
 
-static void check_due(void *ctx)
+static void check_times(struct schedule *s)
 {
-    struct schedule *s = ctx;
     struct schedule_state *state = &s->state;
-    if (!state->enabled)
+    /* After an error, which the database driver has logged, try again in a second. */
+    if (s->read.err)
         return;
+    state->last_started_at = s->read_started_at;
+    state->last_finished_at = s->read_finished_at;
     /* A new rule is set here and not on reload, because a run in progress reads the rule. */
     if (s->reconfigured)
         s->rule = refresh_slot_rule(s->config, s->seed);
     s->reconfigured = false;
-    /* After an error, which the database driver has logged, try again in a second. */
-    if (store_get_last_complete_run(s->store, &state->last_started_at, &state->last_finished_at))
-        return;
     const int64_t now = clock_wall_ms();
     const int64_t next = slot_next(&s->rule, now, state->last_started_at);
     /* If there has been no run so far, the run has been due since the first check. */
@@ -174,6 +175,20 @@ static void check_due(void *ctx)
         start(s, CAUSE_SCHEDULE);
     else if (s->spool_changed)
         start(s, CAUSE_SPOOL);
+}
+
+static void on_read(struct waiter *wait)
+{
+    check_times((struct schedule *)((char *)wait - offsetof(struct schedule, read_wait)));
+}
+
+static void check_due(void *ctx)
+{
+    struct schedule *s = ctx;
+    if (!s->state.enabled || waiter_is_armed(&s->read_wait))
+        return;
+    if (store_find_last_complete_run(&s->read, &s->read_started_at, &s->read_finished_at) == NEXT_MORE)
+        check_times(s);
 }
 
 static void on_ended(void *ctx)
@@ -211,7 +226,8 @@ struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, str
     struct schedule *s = xcalloc(1, sizeof *s);
     randombytes_buf(&s->seed, sizeof s->seed);
     s->config = config;
-    s->store = store;
+    s->read = (struct store_read){.store = store, .wait = &s->read_wait};
+    s->read_wait.wake = on_read;
     s->write_lock = write_lock;
     s->sources = *sources;
     s->rule = refresh_slot_rule(config, s->seed);
@@ -242,6 +258,7 @@ void schedule_close(struct schedule *s, void (*closed)(void *ctx), void *ctx)
 {
     s->closed = closed;
     s->closed_ctx = ctx;
+    waiter_cancel(&s->read_wait);
     background_job_close(&s->job);
 }
 

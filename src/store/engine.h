@@ -38,6 +38,9 @@ struct store_engine {
     enum err (*try_import_lock)(struct store *s, bool *acquired);
     void (*release_import_lock)(struct store *s);
 
+    /* NULL if the store is a database file */
+    void (*get_server_status)(const struct store *s, struct store_server_status *out);
+
     /* NULL if the store has no log that this process must checkpoint: store_checkpoint() then does nothing,
      * and store_get_log_state() returns zeros. */
     enum err (*checkpoint)(struct store *s, enum checkpoint_mode mode);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "store/handle.h"
+#include "store/row_read.h"
 #include "store/rows.h"
 
 #include <stdio.h>
@@ -92,17 +93,35 @@ enum err store_prune_runs(struct store *s, int64_t newest_row)
     return sql_write(s->sql, q);
 }
 
+struct complete_run_read {
+    int64_t *started_at, *finished_at;
+};
+
+static bool on_complete_run(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
+{
+    const struct complete_run_read *r = ctx;
+    (void)s;
+    (void)err;
+    *r->started_at = sql_i64(q, 0);
+    *r->finished_at = sql_i64_or(q, 1, TIME_NONE);
+    return false;
+}
+
+static const struct row_reader complete_run_reader = {.row = on_complete_run};
+
 enum err store_get_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at)
 {
-    struct sql_statement *q = sql_use(s->sql, QUERY_RUN_LAST_COMPLETE);
-    enum err err = sql_one(s->sql, q);
+    struct complete_run_read r = {.started_at = started_at, .finished_at = finished_at};
     *started_at = *finished_at = TIME_NONE;
-    if (err)
-        return err == ERR_NOT_FOUND ? OK : err;
-    *started_at = sql_i64(q, 0);
-    *finished_at = sql_i64_or(q, 1, TIME_NONE);
-    sql_reset(q);
-    return OK;
+    return row_read_pass(s, s->sql, sql_use(s->sql, QUERY_RUN_LAST_COMPLETE), &complete_run_reader, &r);
+}
+
+enum next store_find_last_complete_run(struct store_read *read, int64_t *started_at, int64_t *finished_at)
+{
+    struct complete_run_read r = {.started_at = started_at, .finished_at = finished_at};
+    *started_at = *finished_at = TIME_NONE;
+    return row_read_run(read, row_read_use(read, QUERY_RUN_LAST_COMPLETE), &complete_run_reader, &r,
+                        sizeof r);
 }
 
 enum err store_list_runs(struct store *s, int limit, store_run_fn fn, void *ctx)

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "store/model.h"
+#include "store/read.h"
 #include "store/store.h"
 
 /* ---- leases: one row each ---- */
@@ -58,6 +59,9 @@ MUST_USE enum err store_prune_runs(struct store *s, int64_t newest_row);
 /* Reads the start and end of the newest complete run. A run is complete if it read all sources and its state
  * is RUN_SUCCEEDED or RUN_PARTIAL. Both times are TIME_NONE if there is no such run. */
 MUST_USE enum err store_get_last_complete_run(struct store *s, int64_t *started_at, int64_t *finished_at);
+
+/* Like store_get_last_complete_run(), for the event loop (read.h). */
+enum next store_find_last_complete_run(struct store_read *read, int64_t *started_at, int64_t *finished_at);
 
 /* Lists at most `limit` runs, newest first. */
 typedef bool (*store_run_fn)(void *ctx, const struct run_row *run);

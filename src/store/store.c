@@ -91,6 +91,14 @@ uint64_t store_get_failure_count(const struct store *s)
     return s->sql->failures;
 }
 
+bool store_get_server_status(const struct store *s, struct store_server_status *out)
+{
+    if (!s->engine->get_server_status)
+        return false;
+    s->engine->get_server_status(s, out);
+    return true;
+}
+
 struct store_log store_get_log_state(struct store *s)
 {
     return s->engine->get_log_state ? s->engine->get_log_state(s) : (struct store_log){0};

@@ -86,6 +86,18 @@ struct store_log store_get_log_state(struct store *s);
  * not failures. */
 uint64_t store_get_failure_count(const struct store *s);
 
+/* The connection of a store on a database server that serves the reads of an event loop. */
+struct store_server_status {
+    bool is_up;         /* reads are served; otherwise they wait, see store_options.hold_ms */
+    const char *state;  /* "down", "opening", "up" or "stale" */
+    const char *reason; /* of the last failure, without a password; "" if none. Valid until the next call of a
+                           function of the store */
+    int held, in_flight;    /* statements that wait for the connection, and for a reply */
+    int64_t barrier_age_ms; /* since the server was last known to be the primary; -1: never */
+};
+/* Returns false if the store is a database file. */
+bool store_get_server_status(const struct store *s, struct store_server_status *out);
+
 enum checkpoint_mode {
     CHECKPOINT_PASSIVE, /* copies as much as readers allow, without blocking writers */
     CHECKPOINT_RESTART, /* copies everything, blocking writers; the next writer starts at the beginning of the

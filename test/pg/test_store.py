@@ -390,3 +390,12 @@ def test_stopped_server_is_an_error_until_it_runs_again(crashing, writer):
     finally:
         crashing.start()
     writer.ok("begin", "author Ann", "commit")
+
+
+def test_import_that_lost_its_lock_with_the_connection_cannot_write(cluster, database, store):
+    store.ok("share", "begin", "author Ann", "commit")
+    kill_backends(cluster, database)
+    assert store.run("begin")[0] == LOST
+    assert store.run("begin")[0] == LOST
+    store.ok("release", "begin", "author Bob", "commit")
+    assert names(store) == ["Ann", "Bob"]

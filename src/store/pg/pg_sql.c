@@ -155,7 +155,7 @@ static enum err ensure_connected(struct pg_sql *db, const char *what)
 {
     if (pg_session_is_open(&db->session))
         return OK;
-    enum err err = connect_again(db);
+    enum err err = db->has_import_lock ? ERR_IO : connect_again(db);
     return err ? fail(db, err, what) : OK;
 }
 
@@ -454,7 +454,9 @@ static enum err run_lock(struct pg_sql *db, enum own which, int64_t deadline_ms)
 
 enum err pg_sql_share_import_lock(struct pg_sql *db)
 {
-    return run_lock(db, SHARE_IMPORT_LOCK, 0);
+    const enum err err = run_lock(db, SHARE_IMPORT_LOCK, 0);
+    db->has_import_lock = !err;
+    return err;
 }
 
 enum err pg_sql_try_import_lock(struct pg_sql *db, bool *acquired)
@@ -465,6 +467,7 @@ enum err pg_sql_try_import_lock(struct pg_sql *db, bool *acquired)
         return err;
     struct pg_row row = {.result = db->session.result};
     *acquired = pg_row_bool(&row, 0);
+    db->has_import_lock = *acquired;
     return OK;
 }
 
@@ -473,6 +476,7 @@ void pg_sql_release_import_lock(struct pg_sql *db)
     /* The server releases the locks of a lost connection. */
     if (pg_session_is_open(&db->session))
         (void)run_lock(db, RELEASE_LOCKS, STATEMENT_MS);
+    db->has_import_lock = false;
 }
 
 /* ---- the connection ---- */

@@ -24,6 +24,7 @@ struct pg_sql {
     struct sql sql; /* first */
     struct pg_session session;
     bool is_read_only;
+    bool has_import_lock;           /* a lost connection is not replaced, because the lock was lost with it */
     bool was_prepared[QUERY_COUNT]; /* on this connection */
     struct pg_cursor *cursors;      /* QUERY_COUNT */
 

@@ -1,0 +1,144 @@
+"""The commands on a real PostgreSQL ([store] url), from the first `migrate` on."""
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from lib import lines
+
+COMMAND_SECONDS = 120
+POSTED, READ = "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z"
+
+
+class Commands:
+    def __init__(self, directory, url, **settings):
+        self.directory = directory
+        self.env = {**os.environ, "PGPASSFILE": "/nonexistent", "VIEWTALLY_STORE_URL": url,
+                    **{f"VIEWTALLY_{name}": str(value) for name, value in settings.items()}}
+
+    def run(self, *words, status=0, stdin=""):
+        """Returns standard output and standard error, one after the other."""
+        done = subprocess.run([os.environ["VIEWTALLY_SEAMS_BIN"], *words], cwd=self.directory, env=self.env, input=stdin, capture_output=True,
+                              text=True, check=False, timeout=COMMAND_SECONDS)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def json(self, *words):
+        return json.loads(self.run(*words, "--json"))
+
+
+@pytest.fixture
+def url(cluster):
+    return cluster.url(cluster.database("template0"))
+
+
+@pytest.fixture
+def commands(tmp_path, url):
+    made = Commands(tmp_path, url, REFRESH_SOURCE="simulated")
+    made.run("migrate")
+    return made
+
+
+def world(views):
+    return "\n".join(json.dumps(line) for line in (
+        lines.author("Ann"), lines.book("Tides", "Ann"), lines.video("Wave", "Ann", POSTED, book_id=lines.uid("Tides")),
+        lines.reading("Wave", READ, views))) + "\n"
+
+
+def findings(commands, status=1):
+    return {f"{f['group']}.{f['check']}": f for f in json.loads(commands.run("doctor", "--json", status=status))["findings"]}
+
+
+def test_import_reads_views_and_ends_with_events(cluster, commands, url):
+    commands.run("import", "-", stdin=world(25_000))
+    commands.run("import", "-", stdin=world(25_000))       # nothing changes
+    [author] = commands.json("author", "list")
+    assert (author["name"], author["books_count"], author["videos_count"]) == ("Ann", 1, 1)
+    database = re.search(r"/(test_\d+)", url)[1]
+    assert cluster.sql("SELECT views FROM videos", database) == [["25000"]]
+    assert cluster.sql("SELECT count(DISTINCT id) = count(*), count(*) > 0 FROM events", database) == [["t", "t"]]
+
+
+def test_keys_and_audit_log(commands):
+    author = commands.json("author", "add", "--name", "Bob")["id"]
+    key = commands.json("key", "create", "--author", author, "--name", "laptop")
+    [listed] = commands.json("key", "list", "--author", author)
+    assert (listed["id"], listed["revoked_at"]) == (key["id"], None)
+    commands.run("key", "revoke", key["id"])
+    [listed] = commands.json("key", "list", "--author", author)
+    assert listed["revoked_at"]
+    assert "key" in commands.run("audit")
+
+
+def test_refresh_is_recorded(commands):
+    commands.run("import", "-", stdin=world(1000))
+    commands.run("refresh")
+    status = commands.json("status")
+    assert status["refresh"]["last_finished_at"] and status["database"]["bytes"] is None
+    assert status["database"]["path"].startswith("postgresql://")
+
+
+@pytest.mark.parametrize("words", [["backup", "copy.db"], ["backup", "-"], ["backup", "now"], ["backup", "prune", "--before-files"],
+                                   ["restore", "copy.db"], ["import", "--dry-run", "-"], ["serve", "--create"]], ids=" ".join)
+def test_commands_that_need_a_file_name_the_reason(commands, tmp_path, words):
+    text = commands.run(*words, status=2)
+    assert "[store] url" in text and "database file" in text and text.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_commands_before_migrate_say_what_to_run(tmp_path, url):
+    for words in (["status"], ["author", "list"], ["import", "-"], ["refresh"]):
+        assert "run `viewtally migrate`" in Commands(tmp_path, url, REFRESH_SOURCE="simulated").run(*words, status=3)
+
+
+def test_doctor_checks_the_server_instead_of_files(commands, tmp_path):
+    found = findings(commands)
+    assert found["database.open"]["state"] == found["database.server_settings"]["state"] == "ok"
+    for check in ("files.database", "files.companions", "disk.space", "database.integrity", "database.wal", "freshness.backup"):
+        assert found[check]["state"] == "skipped", check
+    away = Commands(tmp_path, "postgresql://u@127.0.0.1:1/d")
+    assert findings(away)["database.open"]["state"] == "error"
+
+
+@pytest.mark.parametrize("value", ["postgresql://u:s3cret@h/d", "postgresql://u@h/d?password=s3cret", "postgres://u:s3cret@h:0/d", "s3cret@h"])
+def test_no_message_shows_a_password_in_the_url(tmp_path, value):
+    text = Commands(tmp_path, value).run("check-config", status=2)
+    assert "VIEWTALLY_STORE_URL" in text
+    assert "s3cret" not in text
+
+
+def test_scheduled_backups_require_a_file(tmp_path, url):
+    text = Commands(tmp_path, url, BACKUP_DIRECTORY=tmp_path).run("check-config", status=2)
+    assert "[backup] directory" in text and "pg_dump" in text
+
+
+def test_password_comes_from_a_file(cluster, tmp_path):
+    name = cluster.database("template0")
+    file = tmp_path / "password"
+    url = cluster.tcp_url(name, "secured")
+    file.write_text("wrong guess\n")
+    secured = Commands(tmp_path, url, STORE_PASSWORD_FILE=file)
+    text = secured.run("migrate", status=3)
+    assert "password authentication failed" in text and "wrong guess" not in text
+    file.write_text("open sesame\n")
+    secured.run("migrate")
+    assert secured.json("author", "list") == []
+
+
+SERVICE_RIGHTS = """CREATE ROLE service LOGIN; GRANT USAGE ON SCHEMA public TO service;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO service; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO service"""
+
+
+def test_role_with_the_documented_rights_can_do_everything_but_migrate(cluster, tmp_path):
+    name = cluster.database("template0")
+    service = Commands(tmp_path, cluster.url(name, "service"), REFRESH_SOURCE="simulated")
+    Commands(tmp_path, cluster.url(name)).run("migrate")
+    cluster.sql(SERVICE_RIGHTS, name)
+    service.run("import", "-", stdin=world(25_000))
+    service.run("key", "create", "--author", lines.uid("Ann"), "--name", "laptop")
+    service.run("refresh")
+    assert findings(service, status=0)["database.server_settings"]["state"] == "warning"
+    service.run("author", "erase", lines.uid("Ann"))
+    assert service.json("author", "list") == []
