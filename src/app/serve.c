@@ -24,22 +24,16 @@ static void log_event(void *ctx, const struct upgrade_event *event)
                  upgrade_format_ms(event->elapsed_ms, text));
 }
 
-static enum err reject_server(bool create, struct error *error)
-{
-    return create
-               ? error_set(error, ERR_INVALID,
-                           "--create creates a database file, but the database is on a server ([store] url): "
-                           "create its tables with viewtally migrate")
-               : error_set(error, ERR_INVALID,
-                           "[store] url: this version can use a database on a server in all commands except "
-                           "serve");
-}
-
 static enum err serve(struct cli *cli, bool create, struct error *error)
 {
     const char *path = cli->config.store.path;
     if (!store_config_is_file(&cli->config))
-        return reject_server(create, error);
+        return create
+                   ? error_set(
+                         error, ERR_INVALID,
+                         "--create creates a database file, but the database is on a server ([store] url): "
+                         "create its tables with viewtally migrate")
+                   : app_run(&cli->config, cli->config_path, error);
     enum err err = create ? cli_check_creatable(cli, error) : OK;
     if (err)
         return err;

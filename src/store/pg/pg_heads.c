@@ -316,6 +316,11 @@ static void on_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
+struct pg_status pg_heads_get_status(const struct pg_heads *heads)
+{
+    return pg_link_get_status(heads->link);
+}
+
 void pg_heads_close(struct pg_heads *heads)
 {
     if (!heads)

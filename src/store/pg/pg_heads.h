@@ -16,6 +16,8 @@ MUST_USE enum err pg_heads_open(struct pg_heads **out, struct store *s, const st
  * waiting. */
 void pg_heads_close(struct pg_heads *heads);
 
+struct pg_status pg_heads_get_status(const struct pg_heads *heads);
+
 /* See store_resolve_key() and store_find_changes(). The latter reads at most every 250 ms. */
 enum next pg_heads_resolve(struct pg_heads *heads, struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
                            struct key_owner *owner);

@@ -107,6 +107,23 @@ static enum next find_changes(struct store_read *read, struct list *waiting, str
     return pg_heads_find_changes(((struct pg_store *)read->store)->heads, read, waiting, changed);
 }
 
+/* The status of the link that is not up, if there is one, and the sums of both. */
+static void get_server_status(const struct store *s, struct store_server_status *out)
+{
+    const struct pg_store *p = (const struct pg_store *)s;
+    CHECK(p->heads);
+    const struct pg_status heads = pg_heads_get_status(p->heads), pages = pg_link_get_status(p->reads.link);
+    const struct pg_status *shown = pages.state == PG_UP ? &heads : &pages;
+    *out = (struct store_server_status){
+        .is_up = heads.state == PG_UP && pages.state == PG_UP,
+        .state = pg_link_state_name(shown->state),
+        .reason = shown->reason,
+        .held = heads.held + pages.held,
+        .in_flight = heads.in_flight + pages.in_flight,
+        .barrier_age_ms = shown->barrier_age_ms,
+    };
+}
+
 /* PostgreSQL removes old row versions itself. */
 static enum err prepare_erasure(struct store *s)
 {
@@ -140,6 +157,7 @@ const struct store_engine store_pg_engine = {
     .resolve_key = resolve_key,
     .find_changes = find_changes,
     .prepare_erasure = prepare_erasure,
+    .get_server_status = get_server_status,
     .share_import_lock = share_import_lock,
     .try_import_lock = try_import_lock,
     .release_import_lock = release_import_lock,

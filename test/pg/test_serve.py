@@ -1,0 +1,116 @@
+"""The server on a real PostgreSQL ([store] url)."""
+import threading
+
+import pytest
+
+from lib import lines, postgres, wait
+from lib.metrics import Metrics
+from lib.viewtally import Viewtally
+
+POSTED = "2026-11-01T00:00:00Z"
+
+
+def world(views, hour=1):
+    return [lines.author("Ann"), lines.book("Tides", "Ann"), lines.video("Wave", "Ann", POSTED, book_id=lines.uid("Tides")),
+            lines.reading("Wave", f"2026-11-02T{hour:02}:00:00Z", views)]
+
+
+@pytest.fixture(scope="module")
+def private():
+    """A PostgreSQL of this file, because the tests stop it."""
+    if not postgres.programs():
+        pytest.skip("postgresql is not installed")
+    with postgres.Postgres(schema="") as made:
+        yield made
+
+
+@pytest.fixture
+def served(private, tmp_path):
+    server = Viewtally(tmp_path, {"store": {"url": private.url(private.database("template0"))}}, seams=True)
+    server.run("migrate")
+    server.import_lines(world(25_000))
+    with server:
+        wait.until(lambda: server.admin().get("/readyz").status == 200, "the server to be ready")
+        yield server
+
+
+@pytest.fixture
+def key(served):
+    return served.create_key(lines.uid("Ann"))
+
+
+def gauge(served, name):
+    return Metrics(served.admin().get("/metrics").body.decode()).get(f"viewtally_store_server_{name}")
+
+
+def views(client):
+    return client.get("/videos").json()["data"][0]["views"]
+
+
+def test_import_of_another_process_is_in_the_next_response(served, key):
+    client = served.client(key)
+    seen = [views(client) for _ in range(3)]                # the second one is stored, the third one is cached
+    served.import_lines(world(31_000, 2)[-1:])
+    assert seen == [25_000] * 3 and views(client) == 31_000
+    assert client.get("/account").status == 200
+    [event, *_] = client.get("/events").json()["data"]
+    assert event["video"]["id"] == lines.uid("Wave")
+
+
+def test_revoked_key_is_rejected_at_the_next_request(served):
+    made = served.run("key", "create", "--author", lines.uid("Ann"), "--name", "laptop", "--json").json()
+    client = served.client(made["key"])
+    assert client.get("/account").status == 200
+    served.run("key", "revoke", made["id"])
+    assert client.get("/account").status == 401
+
+
+def test_long_poll_ends_with_the_event_of_another_process(served, key):
+    client, found = served.client(key), []
+    last = client.get("/events").json()["data"][-1]["id"]
+    poll = threading.Thread(target=lambda: found.append(client.get(f"/events?after={last}&wait=20")))
+    poll.start()
+    served.import_lines(world(150_000, 3)[-1:])
+    poll.join()
+    assert found[0].json()["data"], found[0]
+
+
+def test_outage_holds_requests_and_is_reported(private, served, key):
+    client, found = served.client(key), []
+    assert views(client) == 25_000
+    assert gauge(served, "up") == 1 and gauge(served, "barrier_age_seconds") < 5
+    private.stop()
+    try:
+        wait.until(lambda: served.admin().get("/readyz").status == 503, "the server to notice")
+        line = served.admin().get("/readyz").body.decode()
+        assert line.startswith("not ready: the database cannot be read (the connection is ") and ": " in line[60:], line
+        assert served.admin().get("/livez").status == 200 and gauge(served, "up") == 0
+        request = threading.Thread(target=lambda: found.append(views(client)))
+        request.start()
+        wait.until(lambda: gauge(served, "reads_held") > 0, "the request to be held")
+    finally:
+        private.start()
+    request.join()
+    assert found == [25_000]
+    wait.until(lambda: served.admin().get("/readyz").status == 200, "the server to be ready again")
+
+
+def test_outage_longer_than_hold_ms_ends_with_503(private, served, key):
+    served.stop()
+    served.configure({"store": {"hold_ms": "300"}})
+    served.start()
+    wait.until(lambda: served.admin().get("/readyz").status == 200, "the server to be ready")
+    assert served.client(key).get("/account").status == 200
+    private.stop()
+    try:
+        wait.until(lambda: served.admin().get("/readyz").status == 503, "the server to notice")
+        response = served.client(key).get("/account")
+        assert response.status == 503 and response.headers["Retry-After"], response
+    finally:
+        private.start()
+
+
+def test_files_of_a_database_are_not_created(served, key):
+    assert served.client(key).get("/stats").status == 200
+    assert not [path.name for path in served.directory.iterdir() if path.name.startswith("viewtally.db")]
+    assert "viewtally_store_wal_bytes" not in served.admin().get("/metrics").body.decode()
