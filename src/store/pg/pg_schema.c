@@ -15,8 +15,6 @@ enum { SERVER_VERSION_MIN = 140000 };
     "WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT EXISTS "          \
     "(SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid "                   \
     "AND d.deptype = 'e')), "                                                                                \
-    "(SELECT count(*) = 2 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "                    \
-    "WHERE n.nspname = current_schema() AND c.relkind = 'r' AND c.relname IN ('meta', 'store')), "           \
     "coalesce(has_schema_privilege(current_schema(), 'CREATE'), false), "                                    \
     "current_setting('server_encoding') = 'UTF8', "                                                          \
     "current_setting('synchronous_commit') <> 'off', "                                                       \
@@ -55,11 +53,10 @@ static enum err read_catalog(struct pg_session *session, struct pg_schema *out, 
     copy_name(&row, 1, out->schema);
     copy_name(&row, 2, out->role);
     out->tables = pg_row_i64(&row, 3);
-    out->has_meta = pg_row_bool(&row, 4);
-    out->may_create = pg_row_bool(&row, 5);
-    out->is_utf8 = pg_row_bool(&row, 6);
-    out->is_synchronous = pg_row_bool(&row, 7);
-    out->server_version = pg_row_i64(&row, 8);
+    out->may_create = pg_row_bool(&row, 4);
+    out->is_utf8 = pg_row_bool(&row, 5);
+    out->is_synchronous = pg_row_bool(&row, 6);
+    out->server_version = pg_row_i64(&row, 7);
     return row.bad ? error_set(error, ERR_IO, "PostgreSQL: unexpected reply of the server") : OK;
 }
 
@@ -81,7 +78,7 @@ static enum err read_version(struct pg_session *session, struct pg_schema *out, 
                          "database %s: the role %s has no privileges on the tables (%s); see "
                          "docs/postgresql.md",
                          out->database, out->role, session->error.text);
-    /* A table with one of these names has other columns. */
+    /* These tables do not exist, or have other columns. */
     if (err)
         return strncmp(session->error.sqlstate, "42", 2) == 0
                    ? set_foreign(out, error)
@@ -111,9 +108,7 @@ enum err pg_schema_read(struct pg_session *session, struct pg_schema *out, struc
                          "database %s does not have the encoding UTF8; create it with ENCODING 'UTF8' "
                          "TEMPLATE template0",
                          out->database);
-    if (out->tables == 0)
-        return OK;
-    return out->has_meta ? read_version(session, out, error) : set_foreign(out, error);
+    return out->tables ? read_version(session, out, error) : OK;
 }
 
 bool pg_schema_is_too_new(const struct pg_schema *is)

@@ -12,7 +12,6 @@ enum { PG_NAME_MAX = 64 };
 struct pg_schema {
     char database[PG_NAME_MAX], schema[PG_NAME_MAX], role[PG_NAME_MAX];
     int64_t tables; /* in this schema, without those of extensions */
-    bool has_meta;  /* the tables meta and store exist */
     bool may_create;
     bool is_utf8;
     bool is_synchronous;               /* a commit waits until it is on disk */
