@@ -133,9 +133,11 @@ static enum err pass_day(struct store *s, struct sql_statement *q, const struct 
 static bool on_day_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
     struct author_days_read *r = ctx;
-    r->progress->author_rev = sql_i64(q, AUTHOR_REV);
-    if (sql_i64_or(q, DAY, INT64_MIN) == INT64_MIN)
-        return false;
+    if (!r->count) {
+        r->progress->author_rev = sql_i64(q, AUTHOR_REV);
+        if (sql_i64_or(q, DAY, INT64_MIN) == INT64_MIN)
+            return false;
+    }
     r->progress->more = r->count++ == r->query.limit;
     if (r->progress->more)
         return false;
