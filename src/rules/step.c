@@ -379,7 +379,8 @@ struct platform_gain {
     int64_t gained;
 };
 
-/* A step has few of them: its videos have the same time, unless a video's last reading is newer. */
+/* Searches from the start, because a step has few of these gains: all have the same day, unless a video's
+ * last reading is newer than the step. */
 static void add_platform_gain(struct step *s, int32_t day, enum platform platform, int64_t gained)
 {
     if (!gained)

@@ -58,16 +58,16 @@ void database_replace_abort(const struct replacement *r);
 /* Returns true if a restore was interrupted between steps 1 and 3. */
 bool database_replace_was_interrupted(const char *path);
 
-/* The databases that restores have replaced. A database without a file of its own, only with companions, is
- * listed, too. */
+/* The databases that restores have replaced, including those of which only a -wal, -shm or -journal file is
+ * left. */
 struct before_path {
     char path[DATABASE_PATH_MAX + 40]; /* <database>.before-TIME */
 };
 struct before_list {
     VEC(struct before_path) paths;
 };
-/* Lists them. Free the list with VEC_FREE(&list->paths), also after a failure. Returns false with errno set
- * if the directory cannot be read. */
+/* Lists the replaced databases. Free the list with VEC_FREE(&list->paths), also after a failure. Returns
+ * false with errno set if the directory cannot be read. */
 bool database_list_replaced(const char *path, struct before_list *list);
 
 /* Finds the newest file `<path>.before-TIME` and writes its path to `out`. Returns false if none exists. */

@@ -14,7 +14,7 @@ GZIP = {"Accept-Encoding": "gzip, br"}
 
 @pytest.fixture
 def server(make_viewtally, clock):
-    instance = make_viewtally({"server": {"gzip": "on"}, "limits": {"requests_per_minute": "0"}}, clock)
+    instance = make_viewtally({"server": {"gzip": "on"}, "cache": {"max_bytes": 1 << 20}, "limits": {"requests_per_minute": "0"}}, clock)
     instance.import_lines(DATA)
     instance.key = instance.create_key(uid("Ada"))
     with instance:

@@ -20,8 +20,8 @@ class Acceptor(threading.Thread):
                 self._handle(self._listener.accept()[0])
 
     def close(self):
-        """Stops accepting. close(2) does not wake a thread in accept(2): its call, if it is restarted, would take connections from the
-        next listener, which gets the same descriptor."""
+        """Stops accepting. Closing the socket alone would not wake the thread in accept(2). After a restarted call, the thread would then
+        accept connections of the next listener, which gets the same descriptor."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self.join()
         self._listener.close()

@@ -30,7 +30,7 @@ SCANNED = {
     "PENDING": "all of a partial index", "RUNS_ABANDON": "all of a partial index",
     "ERASE_PLATFORM_LINKS": "a purged table, in `author erase`", "ERASE_OAUTH_CODES": "a purged table, in `author erase`",
 }
-# Statements that read a range of an index which is not below one value of its first column.
+# Statements that read a range of an index without a condition `=` on its first column.
 RANGES = {
     "VIDEO_INSERT": "the ids of the author's videos", "ANCESTOR": "the rows of meta with a prefix, for `restore`",
 }

@@ -128,7 +128,7 @@ static enum err erase_again(struct store *s, struct carry_result *carried)
 /* Runs in an open transaction. */
 static enum err apply_renewal(struct store *s, int64_t event_floor, struct carry_result *carried)
 {
-    /* Sessions and links in the backup may have been ended since. */
+    /* Sessions and links of the backup may have been revoked after it was made. */
     enum err err = db_exec(sqlite_db_of(s), SQL_DELETE_SIGN_INS);
     if (err)
         return err;
