@@ -386,10 +386,13 @@ def test_stopped_server_is_an_error_until_it_runs_again(crashing, writer):
     try:
         assert writer.run("begin")[0] == LOST
         assert writer.run("begin")[0] == LOST
+        assert writer.run("begin")[0] == LOST
         writer.until_logged("store: begin: ")
     finally:
         crashing.start()
+    assert writer.logged.count("(connection") == 1          # not one line for each attempt
     writer.ok("begin", "author Ann", "commit")
+    writer.until_logged("store: connected to PostgreSQL again")
 
 
 def test_import_that_lost_its_lock_with_the_connection_cannot_write(cluster, database, store):

@@ -19,6 +19,7 @@ enum {
     RESOLVE_MS = 25000,   /* how long to ask for the outcome of a commit: a failover takes 20 s */
     RESOLVE_PAUSE_MS = 100,
     LOG_AGAIN_MS = 1000,
+    LOG_LOST_AGAIN_MS = 60000, /* a server can be away for hours, and some jobs ask every second */
 };
 
 /* ---- the statements of the driver itself ---- */
@@ -95,12 +96,13 @@ static enum err run_batch(struct pg_sql *db, int64_t deadline_ms)
 
 /* ---- failures ---- */
 
-/* Logs a failure where it first occurs. The same SQLSTATE is logged once a second. */
+/* Logs a failure where it first occurs. The same SQLSTATE is logged once a second, a lost connection once a
+ * minute. */
 static void log_failure(struct pg_sql *db, enum err err, const char *what, const char *state,
                         const char *text)
 {
-    const int64_t now = clock_mono_ms();
-    if (db->logged_at_ms && strcmp(state, db->logged_state) == 0 && now - db->logged_at_ms < LOG_AGAIN_MS) {
+    const int64_t now = clock_mono_ms(), again_ms = *state ? LOG_AGAIN_MS : LOG_LOST_AGAIN_MS;
+    if (db->logged_at_ms && strcmp(state, db->logged_state) == 0 && now - db->logged_at_ms < again_ms) {
         db->unlogged++;
         return;
     }
@@ -135,6 +137,7 @@ static enum err connect_again(struct pg_sql *db)
 {
     memset(db->was_prepared, 0, sizeof db->was_prepared);
     db->later_count = 0;
+    db->failed_later = NULL;
     enum err err = pg_session_open(&db->session);
     if (err)
         return err;
@@ -156,7 +159,13 @@ static enum err ensure_connected(struct pg_sql *db, const char *what)
     if (pg_session_is_open(&db->session))
         return OK;
     enum err err = db->has_import_lock ? ERR_IO : connect_again(db);
-    return err ? fail(db, err, what) : OK;
+    if (err)
+        return fail(db, err, what);
+    if (db->logged_at_ms && !*db->logged_state) {
+        log_info("store: connected to PostgreSQL again");
+        db->logged_at_ms = 0;
+    }
+    return OK;
 }
 
 /* ---- the SQL interface ---- */
