@@ -89,6 +89,10 @@ class Driver:
         head, _, reason = line.partition(" reason=")
         return {**dict(word.split("=", 1) for word in head.split()[1:]), "reason": reason}
 
+    def until_failure(self, name):
+        """Waits for the failure of the last attempt. During an attempt it is that of the attempt so far."""
+        wait.until(lambda: self.status()["failure"] == name, f"the failure {name}, not {self.logged}")
+
     def tick(self):
         """Returns when the link has checked its deadlines."""
         self.send("t")

@@ -397,7 +397,7 @@ def test_standby_is_refused(server):
     server.parameters["default_transaction_read_only"] = "on"
     with Driver(server.url) as driver:
         assert f"127.0.0.1:{server.port} is not the primary (read-only)); name all servers" in driver.until_logged("unavailable")
-        assert driver.status()["failure"] == "not_primary"
+        driver.until_failure("not_primary")
 
 
 def test_next_host_is_tried(server):
@@ -443,7 +443,7 @@ def test_missing_schema_names_the_command(server):
     server.parse = lambda statement: fakepg.error("42P01", 'relation "barriers" does not exist') if b"barriers" in statement else None
     with Driver(server.url) as driver:
         assert driver.until_logged("unavailable").strip().endswith('relation "barriers" does not exist); run `viewtally migrate`')
-        assert driver.status()["failure"] == "schema"
+        driver.until_failure("schema")
 
 
 @pytest.mark.parametrize("state", ["26000", "42P05"])
@@ -451,7 +451,7 @@ def test_pooler_that_mixes_up_prepared_statements_is_refused(server, state):
     server.answer = lambda name, _: fakepg.error(state, "prepared statement") if name == "vt_barrier" else None
     with Driver(server.url) as driver:
         assert "connection pooler in transaction mode is in between" in driver.until_logged("unavailable")
-        assert driver.status()["failure"] == "pooler"
+        driver.until_failure("pooler")
 
 
 def test_pooler_in_transaction_mode_is_refused(server):
@@ -460,7 +460,8 @@ def test_pooler_in_transaction_mode_is_refused(server):
     server.backend_pid = lambda: next(pids)
     with Driver(server.url) as driver:
         assert "connection pooler in transaction mode is in between; use session mode" in driver.until_logged("unavailable")
-        assert driver.status()["failure"] == "pooler" and "up" not in driver.states
+        driver.until_failure("pooler")
+        assert "up" not in driver.states
 
 
 def test_pooler_is_detected_later(server, clock):
@@ -470,7 +471,7 @@ def test_pooler_is_detected_later(server, clock):
         server.backend_pid = lambda: 999
         clock.advance(2_000)
         driver.until_state("down")
-        assert driver.status()["failure"] == "pooler"
+        driver.until_failure("pooler")
 
 
 URLS = {

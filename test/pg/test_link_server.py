@@ -64,7 +64,8 @@ def test_wrong_password(cluster, database):
     with Driver(cluster.tcp_url(database, "secured"), password="wrong guess") as driver:
         line = driver.until_logged("unavailable")
         assert 'password authentication failed for user "secured"); check the user, the database and the password file' in line
-        assert driver.status()["failure"] == "auth" and "wrong guess" not in driver.logged
+        driver.until_failure("auth")
+        assert "wrong guess" not in driver.logged
 
 
 def test_missing_password(cluster, database):
@@ -134,7 +135,7 @@ def test_tls_verifies_the_certificate(tls, tmp_path):
     other = Authority(tmp_path / "other", "Other CA")
     with Driver(tls.tcp_url(database, "secured", host="localhost", sslmode="verify-full", sslrootcert=other.ca), password=PASSWORD, env=env) as driver:
         assert "certificate verify failed" in driver.until_logged("unavailable")
-        assert driver.status()["failure"] == "tls"
+        driver.until_failure("tls")
     with Driver(tls.tcp_url(database, "secured", host="localhost", sslmode="disable"), password=PASSWORD, env=env) as driver:
         assert "no encryption" in driver.until_logged("unavailable")
 
