@@ -188,7 +188,7 @@ def test_full_pipe_drops_lines_without_blocking(make_viewtally, clock, tmp_path)
                     assert client.get("/account", headers=long_id).status == 200
                 return scrape(instance).get("viewtally_access_log_lines_dropped_total")
 
-            wait.until(dropped, "lines to be dropped")
+            wait.until(dropped, "lines to be dropped", 300)
             wait.until(lambda: "cannot write the access log" in instance.log, "the warning")
             metrics = scrape(instance)
             before = metrics.get("viewtally_access_log_lines_total")
