@@ -159,5 +159,5 @@ def test_root_command_does_not_follow_planted_links(installation):
     assert secret.read_bytes() == b"of root" and secret.stat().st_uid == 0
     (installation.directory / "viewtally.db-import").unlink()
     (installation.directory / "viewtally.db-import").symlink_to(secret)
-    assert "cannot lock" in installation.run("import", "-", status=3).err
+    assert "cannot acquire the import lock" in installation.run("import", "-", status=3).err
     assert secret.stat().st_uid == 0
