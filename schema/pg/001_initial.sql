@@ -86,7 +86,7 @@ CREATE TABLE videos (
     baseline            bigint NOT NULL DEFAULT 0,
     baseline_pending    bigint NOT NULL DEFAULT 0,
     went_viral_at       bigint,
-    is_viral            bigint GENERATED ALWAYS AS (CASE WHEN went_viral_at IS NULL THEN 0 ELSE 1 END) STORED,
+    is_viral            bigint GENERATED ALWAYS AS ((went_viral_at IS NOT NULL)::integer) STORED,
     views_when_viral    bigint,
     uuid                uuid   NOT NULL UNIQUE,
     title               text   COLLATE "C",
@@ -109,7 +109,7 @@ CREATE INDEX videos_by_book ON videos (book_id, posted_at DESC, uuid DESC) WHERE
 CREATE INDEX videos_by_book_viral ON videos (book_id, is_viral, posted_at DESC, uuid DESC) WHERE posted_at IS NOT NULL;
 CREATE INDEX videos_comparable ON videos (author_id, posted_at DESC, uuid DESC)
     WHERE posted_at IS NOT NULL AND first_reading_at IS NOT NULL;
-CREATE INDEX videos_pending ON videos (author_id) WHERE baseline_pending = 1;
+CREATE INDEX videos_pending ON videos (author_id, id) WHERE baseline_pending = 1;
 
 CREATE TABLE post_keys (
     platform bigint NOT NULL,  -- order of the contract: 0 tiktok 1 instagram 2 youtube 3 facebook 4 pinterest
@@ -368,7 +368,7 @@ CREATE TABLE refresh_runs (
     started_at  bigint NOT NULL,
     finished_at bigint,
     outcome     bigint,           -- 0 succeeded, 1 partial, 2 failed, 3 stopped, 4 abandoned; NULL: running
-    is_complete bigint GENERATED ALWAYS AS (CASE WHEN cause <> 2 AND outcome IN (0, 1) THEN 1 ELSE 0 END) STORED,
+    is_complete bigint GENERATED ALWAYS AS ((cause <> 2 AND outcome IN (0, 1))::integer) STORED,
     error       text   COLLATE "C"
 );
 CREATE INDEX refresh_runs_complete ON refresh_runs (is_complete, id);

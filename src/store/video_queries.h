@@ -102,7 +102,7 @@
                    "WHERE author_id = ?1 AND posted_at <= ?2 AND first_reading_at IS NOT NULL "              \
                    "ORDER BY posted_at DESC, uuid DESC LIMIT ?3")                                            \
     X(PENDING, "SELECT author_id, id FROM videos INDEXED BY videos_pending WHERE baseline_pending = 1 "      \
-               "ORDER BY author_id LIMIT ?1")                                                                \
+               "ORDER BY author_id, id LIMIT ?1")                                                            \
                                                                                                              \
     /* posts */                                                                                              \
     X(POST_OWNER,                                                                                            \

@@ -4,6 +4,7 @@ import pathlib
 import queue
 import subprocess
 import threading
+import typing
 
 from . import wait
 from .postgres import SCHEMA
@@ -21,6 +22,21 @@ CREATE TABLE heads (author_id bigint PRIMARY KEY, rev bigint NOT NULL DEFAULT 1,
 def path():
     """The driver beside the program with test seams."""
     return pathlib.Path(os.environ["VIEWTALLY_SEAMS_BIN"]).parent / "pg_driver"
+
+
+class Statement(typing.NamedTuple):
+    name: str
+    count: int      # of the parameters on PostgreSQL
+    postgres: str
+    sqlite: str
+
+
+def statement_texts():
+    """The statements of the store that run on PostgreSQL (test/pg/pg_statements.c)."""
+    printed = subprocess.run([path().with_name("pg_statements")], capture_output=True, text=True, check=True).stdout
+    lines = [line.split("\t") for line in printed.splitlines()]
+    assert len(lines) > 200
+    return [Statement(name, int(count), postgres, sqlite) for name, count, postgres, sqlite in lines]
 
 
 class Driver:

@@ -3,13 +3,12 @@
 The statements come from build/MODE/pg_statements (test/pg/pg_statements.c).
 """
 import json
-import os
 import pathlib
 import re
 import sqlite3
-import subprocess
 
 import pytest
+from lib.pgdriver import statement_texts
 from lib.postgres import SUPERUSER, SqlError
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -46,11 +45,7 @@ NEEDS_STATISTICS = {"VIDEOS_COUNT_LIVE": "counts the posts of an author at the s
 
 @pytest.fixture(scope="module")
 def statements():
-    program = pathlib.Path(os.environ["VIEWTALLY_SEAMS_BIN"]).parent / "pg_statements"
-    printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    lines = [line.split("\t") for line in printed.splitlines()]
-    assert len(lines) > 200
-    return {name: (int(count), text) for name, count, text in lines}
+    return {s.name: (s.count, s.postgres) for s in statement_texts()}
 
 
 @pytest.fixture(scope="module")
