@@ -104,7 +104,7 @@ def test_outage_longer_than_hold_ms_ends_with_503(private, served, key):
     private.stop()
     try:
         wait.until(lambda: served.admin().get("/readyz").status == 503, "the server to notice")
-        response = served.client(key).get("/account")
+        response = served.client(key, timeout=10).get("/account")
         assert response.status == 503 and response.headers["Retry-After"], response
     finally:
         private.start()
