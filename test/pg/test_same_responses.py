@@ -6,8 +6,10 @@ import threading
 
 import pytest
 
+from lib import wait
 from lib.clock import DEFAULT_NOW, FakeClock
 from lib.lines import author, book, reading, uid, video
+from lib.postgres import SqlError
 from lib.viewtally import Viewtally
 
 VIDEOS, BOOKS = 450, 3       # several calls of a search, and several slices of /stats
@@ -156,6 +158,38 @@ def test_lost_connections_are_not_noticed_by_clients(cluster, pair):
             killed = cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'pair' AND pid <> pg_backend_pid()", "postgres")
             assert len(killed) >= 2
             assert comparable(client.get("/videos?limit=100")) == expected
+
+
+@contextlib.contextmanager
+def locked(cluster, table):
+    """Holds a lock that makes every read of the table wait."""
+    holders = f"SELECT pid FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' AND relation = '{table}'::regclass"
+
+    def hold():
+        with contextlib.suppress(SqlError):     # the session is terminated
+            cluster.sql(f"BEGIN; LOCK TABLE {table}; SELECT pg_sleep(600)", "pair")
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    try:
+        wait.until(lambda: cluster.sql(holders, "pair"), "the lock")
+        yield
+    finally:
+        cluster.sql(f"SELECT pg_terminate_backend(pid) FROM ({holders}) h", "pair")
+        holder.join()
+
+
+@pytest.mark.parametrize("table", ["api_keys", "videos"])
+def test_clients_that_leave_during_a_read(cluster, pair, table):
+    _, side = pair.sides
+    waiting = f"SELECT 1 FROM pg_locks WHERE NOT granted AND relation = '{table}'::regclass"
+    with locked(cluster, table):
+        for n in range(6):
+            with side.client(pair.keys[side, "Ada"], timeout=0.05) as client, pytest.raises(OSError):
+                client.get(f"/videos?limit={60 + n}")      # not cached
+        wait.until(lambda: cluster.sql(waiting, "pair"), "the read to wait for the lock")
+    on_sqlite, on_pg = pair.get("/videos")
+    assert comparable(on_pg) == comparable(on_sqlite)
 
 
 def test_requests_of_many_clients_at_once(pair):
