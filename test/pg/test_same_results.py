@@ -182,7 +182,7 @@ def without_id(columns, rows):
 
 @pytest.fixture
 def pair(cluster):
-    database = cluster.database("postgres")
+    database = cluster.database("template0")
     cluster.sql("".join(path.read_text() for path in sorted((ROOT / "schema/pg").glob("*.sql"))), database)
     return Pair(cluster, database)
 
