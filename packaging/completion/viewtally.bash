@@ -15,7 +15,7 @@ _viewtally_subcommands() # COMMAND
     video) echo "remove" ;;
     book) echo "remove" ;;
     reading) echo "correct" ;;
-    help) echo "serve check-config migrate import refresh status demo author key events app platform secrets backup restore healthcheck reload doctor audit webhook video book reading topics configuration environment exit-status files output" ;;
+    help) echo "serve check-config migrate import refresh status demo author key events app platform secrets backup restore move healthcheck reload doctor audit webhook video book reading topics configuration environment exit-status files output" ;;
     esac
 }
 
@@ -66,6 +66,7 @@ _viewtally_items() # COMMAND [SUBCOMMAND]
     "backup verify") echo "file ..." ;;
     "backup prune") echo "--dry-run --before-files" ;;
     "restore") echo "--drill --json --force file" ;;
+    "move") echo "--from=any --to=any --password-file=file --verify --progress" ;;
     "healthcheck") echo "--strict" ;;
     "reload") echo "any" ;;
     "doctor") echo "--json --strict --full --nginx=file" ;;
@@ -162,7 +163,7 @@ _viewtally()
     if [[ $expects ]]; then
         _viewtally_reply "$expects" "$current"
     elif ((${#path[@]} == 0)); then
-        _viewtally_reply "serve check-config migrate import refresh status demo author key events app platform secrets backup restore healthcheck reload doctor audit webhook video book reading help --config --help --licenses --version" "$current"
+        _viewtally_reply "serve check-config migrate import refresh status demo author key events app platform secrets backup restore move healthcheck reload doctor audit webhook video book reading help --config --help --licenses --version" "$current"
     elif [[ ! $ended && $current == -* ]]; then
         _viewtally_reply "$(_viewtally_option_names "${path[@]}")" "$current"
     elif [[ $subcommands ]] && ((${#path[@]} == 1)); then

@@ -19,12 +19,12 @@ extern char **environ;
 extern const char third_party_notices[]; /* generated from THIRD-PARTY-NOTICES */
 
 /* `serve` comes first; cli_main() puts it there. */
-enum { COMMAND_COUNT = 23 };
+enum { COMMAND_COUNT = 24 };
 static const struct cli_command *commands[COMMAND_COUNT] = {
-    NULL,         &cli_check_config, &cli_migrate, &cli_import,      &cli_refresh, &cli_status,
-    &cli_demo,    &cli_author,       &cli_key,     &cli_events,      &cli_app,     &cli_platform,
-    &cli_secrets, &cli_backup,       &cli_restore, &cli_healthcheck, &cli_reload,  &cli_doctor,
-    &cli_audit,   &cli_webhook,      &cli_video,   &cli_book,        &cli_reading,
+    NULL,         &cli_check_config, &cli_migrate, &cli_import, &cli_refresh,     &cli_status,
+    &cli_demo,    &cli_author,       &cli_key,     &cli_events, &cli_app,         &cli_platform,
+    &cli_secrets, &cli_backup,       &cli_restore, &cli_move,   &cli_healthcheck, &cli_reload,
+    &cli_doctor,  &cli_audit,        &cli_webhook, &cli_video,  &cli_book,        &cli_reading,
 };
 
 static void print_version(void)

@@ -65,7 +65,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_app, cli_audit, cli_author, cli_backup, cli_book, cli_check_config,
-    cli_demo, cli_events, cli_import, cli_key, cli_migrate, cli_platform, cli_reading, cli_refresh,
+    cli_demo, cli_events, cli_import, cli_key, cli_migrate, cli_move, cli_platform, cli_reading, cli_refresh,
     cli_reload, cli_restore, cli_secrets, cli_status, cli_video, cli_healthcheck, cli_webhook;
 extern const struct cli_command cli_doctor; /* in src/doctor */
 

@@ -17,6 +17,7 @@
 #include "store/audit_queries.h"
 #include "store/author_queries.h"
 #include "store/erase_queries.h"
+#include "store/move_queries.h"
 #include "store/platform_queries.h"
 #include "store/refresh_queries.h"
 #include "store/video_queries.h"
@@ -49,10 +50,14 @@
     STORE_ERASE_QUERIES(X)                                                                                   \
     STORE_ARCHIVE_QUERIES(X)                                                                                 \
     STORE_AUDIT_QUERIES(X)                                                                                   \
-    STORE_PLATFORM_QUERIES(X)
+    STORE_PLATFORM_QUERIES(X)                                                                                \
+    STORE_MOVE_QUERIES(X)
 
 #define STORE_QUERY_ENUM(name, sql) QUERY_##name,
 enum query { STORE_QUERIES(STORE_QUERY_ENUM) QUERY_COUNT };
 #undef STORE_QUERY_ENUM
+
+/* The statements from here on are those of sql_prepare_rare(). */
+#define QUERY_FIRST_RARE QUERY_MOVE_LAST_ID
 
 #endif

@@ -53,6 +53,7 @@ struct sql_engine {
     int64_t (*get_inserted_row)(struct sql *sql);
     bool (*in_transaction)(const struct sql *sql);
     enum err (*report_damage)(struct sql *sql, const char *what);
+    enum err (*prepare_rare)(struct sql *sql); /* NULL: prepares statements when they are used first */
 };
 
 struct sql_query {
@@ -65,6 +66,13 @@ extern const struct sql_query sql_queries[QUERY_COUNT];
 static inline struct sql_statement *sql_use(struct sql *sql, enum query query)
 {
     return sql->engine->use(sql, query);
+}
+
+/* Prepares the statements of `viewtally move`, which other connections do not need. Call once, before the
+ * first of them is used. */
+static inline enum err sql_prepare_rare(struct sql *sql)
+{
+    return sql->engine->prepare_rare ? sql->engine->prepare_rare(sql) : OK;
 }
 
 /* Returns true if a transaction is open. */

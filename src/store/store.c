@@ -6,6 +6,7 @@
 #include "store/engine.h"
 #include "store/erase.h"
 #include "store/import_lock.h"
+#include "store/move.h"
 #include "store/stored_floor.h"
 #include "store/write.h"
 
@@ -55,7 +56,14 @@ enum err store_load(struct store *s)
 enum err store_open(struct store **out, const struct store_options *options, struct error *error)
 {
     const bool has_url = options->url && *options->url;
-    return (has_url ? &store_pg_engine : &store_sqlite_engine)->open(out, options, error);
+    enum err err = (has_url ? &store_pg_engine : &store_sqlite_engine)->open(out, options, error);
+    /* A process that serves reads on a loop also opens a connection for writes. */
+    if (err || options->opens_incomplete || options->loop)
+        return err;
+    err = move_check_complete(*out, has_url ? options->url : options->path, error);
+    if (err)
+        store_close(*out);
+    return err;
 }
 
 void store_close(struct store *s)

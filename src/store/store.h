@@ -36,6 +36,7 @@ struct store_options {
                                it is used for everything else, and its calls block */
     int hold_ms;            /* with `loop`: how long a read may wait for the connection */
     enum store_mode mode;
+    bool opens_incomplete; /* also opens a copy that `viewtally move` has not completed (move.h) */
     int busy_timeout_ms; /* maximum wait for a lock: in either mode while opening (0: ten seconds), afterwards
                             only in STORE_WRITE mode (0: does not wait) */
     bool checkpointed;   /* true: jobs make the checkpoints (checkpoint.h); a commit makes a checkpoint only
@@ -43,8 +44,8 @@ struct store_options {
 };
 
 /* Opens a database that has this binary's schema version. Returns ERR_NOT_FOUND if there is no such file.
- * Returns ERR_VERSION if the database is older (run store_migrate() first) or newer. A commit is on disk
- * before another connection can see it. */
+ * Returns ERR_VERSION if the database is older (run store_migrate() first) or newer, or if it is a copy that
+ * is not complete. A commit is on disk before another connection can see it. */
 MUST_USE enum err store_open(struct store **out, const struct store_options *options, struct error *error);
 void store_close(struct store *s);
 

@@ -24,7 +24,7 @@ ROLE_SETTINGS = ("plan_cache_mode = force_generic_plan", "enable_bitmapscan = of
 SORTED = {"CREDENTIAL_ERRORS": "`platform status`, an operator's command", "APP_WITH_REDIRECTS": "the redirect URIs of one app"}
 # Statements that may read a whole table or index, with the reason.
 SCANNED = {
-    "STORE_ID": "one row", "NEW_STORE_ID": "one row",
+    "STORE_ID": "one row", "NEW_STORE_ID": "one row", "MOVE_META": "a few rows",
     "AUTHORS": "the command that lists all authors", "APPS": "the command that lists all apps",
     "PENDING": "all of a partial index", "RUNS_ABANDON": "all of a partial index",
     "ERASE_PLATFORM_LINKS": "a purged table, in `author erase`", "ERASE_OAUTH_CODES": "a purged table, in `author erase`",
@@ -133,11 +133,11 @@ def findings(name, plan, leading):
             yield f"{name}: sorts by {node['Sort Key']}"
         if ("Hash" in kind and kind != "Aggregate") or "Bitmap" in kind or "Merge" in kind:
             yield f"{name}: {kind}"
-        if name in SCANNED:
+        if name in SCANNED or name.startswith("MOVE_LAST_"):        # with LIMIT 1
             continue
         if kind == "Seq Scan" or ("Index" in kind and not condition):
             yield f"{name}: reads all of {node['Relation Name']}"
-        elif "Index" in kind and name not in SEVERAL_AUTHORS | RANGES.keys() and not re.search(rf"\({leading[node['Index Name']]} = ", condition):
+        elif "Index" in kind and name not in SEVERAL_AUTHORS | RANGES.keys() and not name.startswith("MOVE_LIST_") and not re.search(rf"\({leading[node['Index Name']]} = ", condition):
             yield f"{name}: reads a range of {node['Index Name']}: {condition}"
 
 

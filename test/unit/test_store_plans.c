@@ -46,7 +46,17 @@ static const struct {
     {QUERY_PENDING, "SCAN videos USING COVERING INDEX videos_pending"}, /* all of a partial index */
     {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR GROUP BY"}, /* `platform status`, an operator's command */
     {QUERY_CREDENTIAL_ERRORS, "USE TEMP B-TREE FOR ORDER BY"},
+    {QUERY_MOVE_LAST_ID, "SCAN CONSTANT ROW"}, /* two tables have row ids that are not reused */
+    {QUERY_MOVE_LAST_ID, "SCAN sqlite_sequence"},
+    {QUERY_MOVE_RESERVE_IDS, "SCAN CONSTANT ROW"},
+    {QUERY_MOVE_RESERVE_IDS, "SCAN sqlite_sequence"},
 };
+
+/* The last row in the order of the primary key: the first one of a scan that does not sort. */
+static bool reads_last_row(enum query query, const char *plan)
+{
+    return strncmp(sql_queries[query].name, "MOVE_LAST_", 10) == 0 && strncmp(plan, "SCAN ", 5) == 0;
+}
 
 static bool is_exception(enum query query, const char *plan)
 {
@@ -81,7 +91,7 @@ static void no_statement_scans_or_sorts(void **state)
         while (sqlite3_step(q) == SQLITE_ROW) {
             const char *plan = (const char *)sqlite3_column_text(q, 3);
             searches += strncmp(plan, "SEARCH", 6) == 0;
-            if (is_bad(plan) && !is_exception((enum query)i, plan)) {
+            if (is_bad(plan) && !is_exception((enum query)i, plan) && !reads_last_row((enum query)i, plan)) {
                 print_error("%s: %s\n", sql_queries[i].name, plan);
                 bad++;
             }
@@ -185,7 +195,7 @@ static void no_statement_is_recompiled(void **state)
         assert_int_equal(read.err, OK);
         assert_int_equal(store_list_comparables(t.r, i, i, 5, comparables, &count), OK);
     }
-    for (int i = 0; i < QUERY_COUNT; i++)
+    for (int i = 0; i < QUERY_FIRST_RARE; i++)
         assert_int_equal(
             sqlite3_stmt_status(sqlite_db_of(t.r)->statements[i].handle, SQLITE_STMTSTATUS_REPREPARE, 0), 0);
 }

@@ -26,6 +26,9 @@
     X(NEW_STORE_ID, "UPDATE store SET id = uuid_send(gen_random_uuid())")                                    \
     X(AUTHOR_INSERT, SQL_AUTHOR_INSERT("", ""))                                                              \
     X(KEY_INSERT, SQL_KEY_INSERT("", ""))                                                                    \
+    X(MOVE_LAST_ID, "SELECT pg_sequence_last_value(CAST(pg_get_serial_sequence(?1, 'id') AS regclass))")     \
+    X(MOVE_RESERVE_IDS, "SELECT setval(CAST(pg_get_serial_sequence(?1, 'id') AS regclass), "                 \
+                        "CAST(?2 AS bigint)) WHERE CAST(?2 AS bigint) > 0")                                  \
     X(VIDEO_INSERT, SQL_VIDEO_INSERT("", ""))                                                                \
     X(SAVE_COUNTS, SQL_SAVE_COUNTS(""))                                                                      \
     X(SAVE_COUNTS_VIRAL, SQL_SAVE_COUNTS(SQL_SAVE_VIRAL))                                                    \
@@ -72,6 +75,7 @@
     X(COMMIT)                                                                                                \
     X(ROLLBACK)                                                                                              \
     X(GAIN_ADD)                                                                                              \
+    X(MOVE_PUT_DAY)                                                                                          \
     X(DAYS)                                                                                                  \
     X(DAY_SET)                                                                                               \
     X(DAY_DELETE)                                                                                            \

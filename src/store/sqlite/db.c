@@ -229,6 +229,26 @@ static enum err report_damage(struct sql *sql, const char *what)
     return ERR_CORRUPT;
 }
 
+static enum err prepare(struct db *db, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        struct sqlite3_stmt *q;
+        const char *rest;
+        int code =
+            sqlite3_prepare_v3(db->handle, sql_queries[i].text, -1, SQLITE_PREPARE_PERSISTENT, &q, &rest);
+        if (code != SQLITE_OK)
+            return fail(db, sql_queries[i].name);
+        CHECK(!*rest);
+        db->statements[i] = (struct sql_statement){.engine = db->sql.engine, .handle = q};
+    }
+    return OK;
+}
+
+static enum err prepare_rare(struct sql *sql)
+{
+    return prepare(db_of(sql), QUERY_FIRST_RARE, QUERY_COUNT);
+}
+
 static const struct sql_engine sqlite_sql = {.can_nest = true,
                                              .use = use,
                                              .bind_i64 = bind_i64,
@@ -243,7 +263,8 @@ static const struct sql_engine sqlite_sql = {.can_nest = true,
                                              .count_changes = count_changes,
                                              .get_inserted_row = get_inserted_row,
                                              .in_transaction = in_transaction,
-                                             .report_damage = report_damage};
+                                             .report_damage = report_damage,
+                                             .prepare_rare = prepare_rare};
 
 /* ---- the connection ---- */
 
@@ -281,17 +302,7 @@ void db_close(struct db *db)
 
 enum err db_prepare(struct db *db)
 {
-    for (int i = 0; i < QUERY_COUNT; i++) {
-        struct sqlite3_stmt *q;
-        const char *rest;
-        int code =
-            sqlite3_prepare_v3(db->handle, sql_queries[i].text, -1, SQLITE_PREPARE_PERSISTENT, &q, &rest);
-        if (code != SQLITE_OK)
-            return fail(db, sql_queries[i].name);
-        CHECK(!*rest);
-        db->statements[i] = (struct sql_statement){.engine = &sqlite_sql, .handle = q};
-    }
-    return OK;
+    return prepare(db, 0, QUERY_FIRST_RARE);
 }
 
 /* SQLite's own busy handler soon polls only every 100 ms. An import that writes one transaction after another

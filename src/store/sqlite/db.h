@@ -43,8 +43,8 @@ MUST_USE enum err db_open(struct db *db, const char *path);
 void db_close(
     struct db *db); /* Closes the connection. Does nothing if it is closed. All statements must be reset. */
 
-/* Prepares every statement of queries.h. An error means that the schema is not the one that this binary
- * expects. */
+/* Prepares every statement of queries.h, except those of sql_prepare_rare(). An error means that the schema
+ * is not the one that this binary expects. */
 MUST_USE enum err db_prepare(struct db *db);
 
 /* Sets the maximum wait for a lock. 0 means not to wait. */

@@ -1,0 +1,418 @@
+/* Copies and compares stores table by table. In the store to which a move copies, the row "moving" of the
+ * table `meta` identifies the store that is copied. The row is deleted at the end. */
+#include "store/move.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/seam.h"
+#include "store/engine.h"
+#include "store/moved_rows.h"
+#include "store/write.h"
+
+#include <stdio.h>
+
+enum { BATCH_ROWS = 4000, ARENA_BYTES = 4096, ANCESTOR_MAX = 64, MESSAGE_MAX = 300 };
+#define MOVING STR("moving")
+
+struct move {
+    const struct move_options *options;
+    struct move_result *result;
+    struct store *from, *to;
+    struct error *error;
+};
+
+static const char *name_of(const struct store_options *options)
+{
+    return options->url && *options->url ? options->url : options->path;
+}
+
+/* Sets the text of an error that has none yet. */
+static enum err fail(const struct move *m, const struct store_options *where, enum err err)
+{
+    return m->error->code ? err
+                          : error_set(m->error, err, "%s: database error: %s", name_of(where), err_name(err));
+}
+
+static void report(const struct move *m, const struct moved_table *table, bool is_comparing, int64_t rows)
+{
+    const struct move_progress progress = {.table = table->name, .is_comparing = is_comparing, .rows = rows};
+    if (m->options->observer)
+        m->options->observer(m->options->ctx, &progress);
+}
+
+/* ---- the table meta ---- */
+
+static enum err get_meta(struct store *s, struct str key, int64_t *value)
+{
+    struct sql_statement *q = sql_use(s->sql, QUERY_META);
+    sql_bind_text(q, 1, key);
+    *value = 0;
+    const enum err err = sql_one_i64(s->sql, q, value);
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err put_meta(struct store *s, struct str key, int64_t value)
+{
+    struct sql_statement *q = sql_use(s->sql, QUERY_META_PUT);
+    sql_bind_text(q, 1, key);
+    sql_bind_i64(q, 2, value);
+    return sql_write(s->sql, q);
+}
+
+enum err move_check_complete(struct store *s, const char *name, struct error *error)
+{
+    int64_t moving;
+    const enum err err = get_meta(s, MOVING, &moving);
+    if (err)
+        return error_set(error, err, "%s: database error: %s", name, err_name(err));
+    if (!moving)
+        return OK;
+    return error_set(error, ERR_VERSION,
+                     "%s is an incomplete copy: run the same `viewtally move` again, which continues it",
+                     name);
+}
+
+/* ---- before the copy ---- */
+
+static int64_t id_of(const struct store *s)
+{
+    return (int64_t)(hash_64(str_make((const char *)store_id(s), STORE_ID_LEN), 0) | 1);
+}
+
+static enum err check_empty(struct move *m)
+{
+    struct moved_row row;
+    struct arena arena;
+    enum err err = ERR_NOT_FOUND;
+    arena_init(&arena, ARENA_BYTES);
+    for (int i = 0; i < MOVED_TABLES && err == ERR_NOT_FOUND; i++) {
+        err = moved_rows_get_last_key(m->to, &moved_tables[i], &arena, &row);
+        if (!err)
+            (void)error_set(m->error, ERR_EXISTS,
+                            "%s is not empty: its table %s has rows. Nothing was changed",
+                            name_of(&m->options->to), moved_tables[i].name);
+    }
+    arena_fini(&arena);
+    return err == ERR_NOT_FOUND ? OK : err ? err : ERR_EXISTS;
+}
+
+/* Marks the copy as incomplete, or finds the mark of an interrupted move. */
+static enum err mark(struct move *m)
+{
+    int64_t moving;
+    enum err err = get_meta(m->to, MOVING, &moving);
+    if (err)
+        return err;
+    m->result->resumed = moving != 0;
+    if (moving && moving != id_of(m->from))
+        return error_set(m->error, ERR_EXISTS,
+                         "%s is an incomplete copy of another database than %s. Nothing was changed",
+                         name_of(&m->options->to), name_of(&m->options->from));
+    if (moving)
+        return OK;
+    err = check_empty(m);
+    return err ? err : put_meta(m->to, MOVING, id_of(m->from));
+}
+
+/* ---- copying ---- */
+
+/* Commits the transaction of `to` if `err` is OK, otherwise rolls it back. */
+static enum err end_transaction(struct move *m, enum err err)
+{
+    if (!err)
+        err = store_commit(m->to);
+    if (err)
+        store_rollback(m->to);
+    seam_kill_point();
+    return err;
+}
+
+/* Reserves the row ids that the rows of `from` have or had. */
+static enum err reserve_ids(struct move *m, const struct moved_table *table, struct arena *a)
+{
+    struct moved_row row;
+    int64_t last = 0;
+    struct sql_statement *q = sql_use(m->from->sql, QUERY_MOVE_LAST_ID);
+    sql_bind_text(q, 1, str_from_cstr(table->name));
+    enum err err = sql_one_i64(m->from->sql, q, &last);
+    if (!err)
+        err = moved_rows_get_last_key(m->from, table, a, &row);
+    if (err && err != ERR_NOT_FOUND)
+        return err;
+    if (!err && row.values[0].i64 > last)
+        last = row.values[0].i64;
+    q = sql_use(m->to->sql, QUERY_MOVE_RESERVE_IDS);
+    sql_bind_text(q, 1, str_from_cstr(table->name));
+    sql_bind_i64(q, 2, last);
+    /* It returns a row on PostgreSQL. */
+    while (sql_row(m->to->sql, q, &err))
+        continue;
+    return err;
+}
+
+/* Copies some rows in the open transaction. */
+static enum err copy_batch(struct move *m, struct moved_rows *rows, int64_t *copied, bool *is_end)
+{
+    enum err err = OK;
+    for (int i = 0; i < BATCH_ROWS && !err; i++) {
+        struct moved_row row;
+        *is_end = !moved_rows_next(rows, &row, &err);
+        if (*is_end)
+            return err ? fail(m, &m->options->from, err) : OK;
+        err = moved_row_put(m->to, rows->table, &row);
+        report(m, rows->table, false, ++*copied);
+    }
+    return err;
+}
+
+static enum err copy_rows(struct move *m, struct moved_rows *rows)
+{
+    int64_t copied = 0;
+    bool is_end = false;
+    enum err err = OK;
+    while (!err && !is_end) {
+        err = store_begin(m->to);
+        if (!err)
+            err = end_transaction(m, copy_batch(m, rows, &copied, &is_end));
+    }
+    m->result->copied += copied;
+    return err;
+}
+
+static enum err prepare_table(struct move *m, const struct moved_table *table, struct arena *a)
+{
+    const bool has_row_ids =
+        table->key_count == 1 && str_starts_with(str_from_cstr(table->columns), STR("id,"));
+    if (!has_row_ids)
+        return OK;
+    const enum err err = store_begin(m->to);
+    return err ? err : end_transaction(m, reserve_ids(m, table, a));
+}
+
+static enum err copy_table(struct move *m, const struct moved_table *table)
+{
+    struct moved_rows rows;
+    struct moved_row last;
+    struct arena arena;
+    arena_init(&arena, ARENA_BYTES);
+    enum err err = prepare_table(m, table, &arena);
+    if (!err)
+        err = moved_rows_get_last_key(m->to, table, &arena, &last);
+    if (!err || err == ERR_NOT_FOUND) {
+        moved_rows_begin(&rows, m->from, table, err ? NULL : &last);
+        err = copy_rows(m, &rows);
+        moved_rows_end(&rows);
+    }
+    arena_fini(&arena);
+    return err;
+}
+
+static enum err copy_tables(struct move *m)
+{
+    enum err err = store_begin(m->to);
+    if (!err)
+        err = end_transaction(m, mark(m));
+    for (int i = 0; i < MOVED_TABLES && !err; i++)
+        err = copy_table(m, &moved_tables[i]);
+    return err ? fail(m, &m->options->to, err) : OK;
+}
+
+/* ---- after the copy ---- */
+
+static enum err copy_meta(struct move *m)
+{
+    struct sql_statement *q = sql_use(m->from->sql, QUERY_MOVE_META);
+    enum err err;
+    while (sql_row(m->from->sql, q, &err)) {
+        err = put_meta(m->to, sql_text(q, 0), sql_i64(q, 1));
+        if (err) {
+            sql_reset(q);
+            return err;
+        }
+    }
+    return err;
+}
+
+/* Restoring a backup of `from` over the copy then applies all rules of carry.h. */
+static enum err record_ancestor(struct move *m)
+{
+    char key[ANCESTOR_MAX];
+    size_t len = (size_t)snprintf(key, sizeof key, "ancestor:");
+    for (int i = 0; i < STORE_ID_LEN; i++)
+        len += (size_t)snprintf(key + len, sizeof key - len, "%02X", store_id(m->from)[i]);
+    return put_meta(m->to, str_make(key, len), 1);
+}
+
+static enum err raise_event_id(struct move *m)
+{
+    int64_t last;
+    const int64_t now = clock_wall_ms();
+    const enum err err = sql_one_i64(m->from->sql, sql_use(m->from->sql, QUERY_LAST_EVENT_ID), &last);
+    if (err)
+        return err;
+    struct sql_statement *q = sql_use(m->to->sql, QUERY_SET_LAST_EVENT_ID);
+    sql_bind_i64(q, 1, last > now ? last : now);
+    return sql_write(m->to->sql, q);
+}
+
+static enum err complete_in_transaction(struct move *m)
+{
+    enum err err = copy_meta(m);
+    if (!err)
+        err = record_ancestor(m);
+    if (!err)
+        err = raise_event_id(m);
+    return err ? err : sql_write(m->to->sql, sql_use(m->to->sql, QUERY_MOVE_END));
+}
+
+static enum err complete(struct move *m)
+{
+    enum err err = store_begin(m->to);
+    if (!err)
+        err = end_transaction(m, complete_in_transaction(m));
+    return err ? fail(m, &m->options->to, err) : OK;
+}
+
+/* ---- comparing ---- */
+
+/* `column` is the number of the column that differs, or -1: only one store, `where`, has the row. */
+static enum err differ(struct move *m, const struct moved_table *table, const struct moved_row *row,
+                       int column, const struct store_options *where)
+{
+    struct buf key;
+    struct str columns = str_from_cstr(table->columns), name = STR("");
+    buf_init(&key, MESSAGE_MAX);
+    moved_row_format_key(table, row, &key);
+    for (int i = 0; i <= column; i++)
+        columns = str_trim(str_cut(columns, ',', &name));
+    if (column < 0)
+        (void)error_set(m->error, ERR_INVALID, "the databases differ: only %s has the row of %s with %.*s",
+                        name_of(where), table->name, (int)key.len, key.p);
+    else
+        (void)error_set(m->error, ERR_INVALID,
+                        "the databases differ: %s with %.*s differs in the column %.*s", table->name,
+                        (int)key.len, key.p, (int)name.len, name.p);
+    buf_fini(&key);
+    return ERR_INVALID;
+}
+
+static enum err compare_values(struct move *m, const struct moved_table *table, const struct moved_row *from,
+                               const struct moved_row *to)
+{
+    for (int i = 0; i < table->column_count; i++) {
+        const struct moved_value *x = &from->values[i], *y = &to->values[i];
+        if (x->is_null != y->is_null || x->i64 != y->i64 || !str_eq(x->bytes, y->bytes))
+            return differ(m, table, from, i, NULL);
+    }
+    return OK;
+}
+
+static enum err compare_rows(struct move *m, struct moved_rows *from, struct moved_rows *to)
+{
+    struct moved_row x, y;
+    enum err err, to_err;
+    for (int64_t n = 1;; n++) {
+        const bool has_x = moved_rows_next(from, &x, &err), has_y = moved_rows_next(to, &y, &to_err);
+        if (err || to_err)
+            return err ? fail(m, &m->options->from, err) : fail(m, &m->options->to, to_err);
+        if (!has_x && !has_y)
+            return OK;
+        const int order = !has_x ? 1 : !has_y ? -1 : moved_row_compare_keys(from->table, &x, &y);
+        if (order)
+            return order < 0 ? differ(m, from->table, &x, -1, &m->options->from)
+                             : differ(m, from->table, &y, -1, &m->options->to);
+        err = compare_values(m, from->table, &x, &y);
+        if (err)
+            return err;
+        m->result->compared++;
+        report(m, from->table, true, n);
+    }
+}
+
+static enum err compare_snapshots(struct store *to, void *ctx)
+{
+    struct move *m = ctx;
+    enum err err = OK;
+    for (int i = 0; i < MOVED_TABLES && !err; i++) {
+        struct moved_rows from_rows, to_rows;
+        moved_rows_begin(&from_rows, m->from, &moved_tables[i], NULL);
+        moved_rows_begin(&to_rows, to, &moved_tables[i], NULL);
+        err = compare_rows(m, &from_rows, &to_rows);
+        moved_rows_end(&from_rows);
+        moved_rows_end(&to_rows);
+    }
+    return err;
+}
+
+static enum err compare(struct store *from, void *ctx)
+{
+    struct move *m = ctx;
+    (void)from;
+    const enum err err = store_run_in_snapshot(m->to, compare_snapshots, m);
+    return err ? fail(m, &m->options->to, err) : OK;
+}
+
+/* ---- the whole ---- */
+
+static enum err copy(struct move *m)
+{
+    enum err err = store_begin(m->from);
+    if (err)
+        return fail(m, &m->options->from, err);
+    err = copy_tables(m);
+    if (!err)
+        err = compare(m->from, m);
+    if (!err)
+        err = complete(m);
+    store_rollback(m->from);
+    return err;
+}
+
+static enum err verify(struct move *m)
+{
+    const enum err err = store_run_in_snapshot(m->from, compare, m);
+    return err ? fail(m, &m->options->from, err) : OK;
+}
+
+static enum err run_opened(struct move *m, enum err (*work)(struct move *m))
+{
+    if (memcmp(store_id(m->from), store_id(m->to), STORE_ID_LEN) == 0)
+        return error_set(m->error, ERR_INVALID, "%s and %s are the same database or copies of each other",
+                         name_of(&m->options->from), name_of(&m->options->to));
+    enum err err = sql_prepare_rare(m->from->sql);
+    if (err)
+        return fail(m, &m->options->from, err);
+    err = sql_prepare_rare(m->to->sql);
+    return err ? fail(m, &m->options->to, err) : work(m);
+}
+
+static enum err run(const struct move_options *options, bool opens_incomplete,
+                    enum err (*work)(struct move *m), struct move_result *result, struct error *error)
+{
+    struct store_options to = options->to;
+    struct move m = {.options = options, .result = result, .error = error};
+    to.opens_incomplete = opens_incomplete;
+    *result = (struct move_result){.copied = 0};
+    *error = (struct error){.code = OK};
+    enum err err = store_open(&m.from, &options->from, error);
+    if (err)
+        return err;
+    err = store_open(&m.to, &to, error);
+    if (!err) {
+        err = run_opened(&m, work);
+        store_close(m.to);
+    }
+    store_close(m.from);
+    return err;
+}
+
+enum err move_store(const struct move_options *options, struct move_result *result, struct error *error)
+{
+    return run(options, true, copy, result, error);
+}
+
+enum err move_verify(const struct move_options *options, struct move_result *result, struct error *error)
+{
+    return run(options, false, verify, result, error);
+}

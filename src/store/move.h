@@ -1,0 +1,47 @@
+/* Copies a store into another one, which may have another engine, and compares stores.
+ *
+ * While a store is copied, other processes can read but not write it. The copy is made in transactions of
+ * some thousand rows. Until it is complete and has been compared with the original, store_open() rejects it.
+ * If the copy is interrupted, the next call continues it. */
+#ifndef VT_STORE_MOVE_H
+#define VT_STORE_MOVE_H
+
+#include "base/error.h"
+#include "store/store.h"
+
+struct move_progress {
+    const char *table;
+    bool is_comparing; /* false: copying */
+    int64_t rows;      /* of this table so far */
+};
+/* Called many times a second. */
+typedef void move_observer(void *ctx, const struct move_progress *progress);
+
+struct move_options {
+    struct store_options from, to; /* both in STORE_WRITE mode */
+    move_observer *observer;       /* may be NULL */
+    void *ctx;
+};
+
+struct move_result {
+    int64_t copied;   /* rows that this call has copied */
+    int64_t compared; /* rows of either store */
+    bool resumed;     /* an earlier, interrupted call had copied the others */
+};
+
+/* Copies all data of `from` into `to`, which must be empty, and compares the stores. The copy has another
+ * store_id() and issues event ids that are greater than those of `from`. Returns ERR_EXISTS if `to` contains
+ * data that is not a part of this copy; ERR_INVALID if the stores differ, for example because `from` has
+ * changed since the copy was interrupted; ERR_BUSY if another process writes in `from`. */
+MUST_USE enum err move_store(const struct move_options *options, struct move_result *result,
+                             struct error *error);
+
+/* Returns ERR_VERSION if the store is a copy that is not complete. `name` names it in the error. */
+MUST_USE enum err move_check_complete(struct store *s, const char *name, struct error *error);
+
+/* Compares the stores, each in one snapshot. Returns ERR_INVALID if they differ. The error names the first
+ * row that differs. */
+MUST_USE enum err move_verify(const struct move_options *options, struct move_result *result,
+                              struct error *error);
+
+#endif

@@ -1,0 +1,172 @@
+"""`viewtally move` between SQLite and a real PostgreSQL: copies every table there and back, continues after a kill, finds every difference."""
+import contextlib
+import random
+import sqlite3
+
+import pytest
+
+from lib import filled_tables, packed_days
+from lib.viewtally import Viewtally
+
+KILLS_IN_VIDEOS = (9, 9)
+COMMITS = 38         # of a move whose tables are copied already
+IDENTITIES = ("authors", "api_keys", "platform_credentials", "webhook_endpoints")
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """An installation with rows in every table."""
+    vt = Viewtally(tmp_path_factory.mktemp("filled"))
+    vt.ensure_database()
+    filled_tables.fill(vt.database, seed=1)
+    packed_days.check(vt.database)
+    return vt
+
+
+@pytest.fixture
+def empty(cluster):
+    """The URL of a database without tables."""
+    name = cluster.database("template0")
+    url = cluster.url(name)
+    return url, lambda sql: cluster.sql(sql, name)
+
+
+def move(vt, source, target, *options, status=0, env=None):
+    return vt.run("move", "--from", source, "--to", target, *options, status=status, env=env)
+
+
+def failure(vt, source, target, *options, status=3):
+    return move(vt, source, target, *options, status=status).err
+
+
+def test_there_and_back_is_equal(filled, empty, tmp_path):
+    url, sql = empty
+    back = tmp_path / "back.db"
+    moved = move(filled, filled.database, url)
+    assert "the databases are equal" in moved.out and f"url = {url}" in moved.out
+    for table in IDENTITIES:
+        with contextlib.closing(sqlite3.connect(filled.database)) as connection:
+            largest, = connection.execute(f"SELECT max(id) FROM {table}").fetchone()
+        last = int(sql(f"SELECT last_value FROM {table}_id_seq")[0][0])
+        assert last >= largest + (1000 if table in ("platform_credentials", "webhook_endpoints") else 0), table
+    assert f"path = {back}" in move(filled, url, back).out
+    assert filled_tables.dump(back) == filled_tables.dump(filled.database)
+    assert packed_days.check(back) == 0
+    move(filled, filled.database, back, "--verify")
+
+
+def test_the_copy_has_its_own_identity(filled, tmp_path):
+    copy = tmp_path / "copy.db"
+    move(filled, filled.database, copy)
+    before, after = filled_tables.meta(filled.database), filled_tables.meta(copy)
+    assert after["store_id"] != before["store_id"]
+    assert after["last_event_id"] == before["last_event_id"] == 8000000000000
+    assert {key: after[key] for key in ("last_erased_author", "last_erased_key", "expiry_floor", "ancestor:AB")} == \
+        {"last_erased_author": 5000, "last_erased_key": 6000, "expiry_floor": 7, "ancestor:AB": 1}
+    assert after[f"ancestor:{before['store_id'].hex().upper()}"] == 1
+    assert "moving" not in after
+    with contextlib.closing(sqlite3.connect(copy)) as connection, contextlib.closing(sqlite3.connect(filled.database)) as original:
+        sequences = "SELECT name, seq FROM sqlite_sequence ORDER BY name"
+        assert connection.execute(sequences).fetchall() == original.execute(sequences).fetchall()
+
+
+def test_event_ids_continue_after_the_current_time(tmp_path):
+    vt = Viewtally(tmp_path / "a")
+    vt.add_author()
+    move(vt, vt.database, tmp_path / "b.db")
+    assert filled_tables.meta(tmp_path / "b.db")["last_event_id"] > 1_700_000_000_000
+
+
+def test_gains_that_only_the_table_daily_has_are_moved(filled, empty, tmp_path):
+    stale = tmp_path / "stale.db"
+    move(filled, filled.database, stale)
+    packed_days.make_stale(stale, random.Random(3))
+    move(filled, stale, empty[0])
+    move(filled, filled.database, empty[0], "--verify")
+
+
+def test_refuses_a_target_that_is_not_empty(filled, empty, tmp_path):
+    url, sql = empty
+    other = Viewtally(tmp_path / "other")
+    other.add_author()
+    before = filled_tables.dump(other.database)
+    assert "is not empty: its table authors has rows. Nothing was changed" in failure(filled, filled.database, other.database)
+    assert filled_tables.dump(other.database) == before and "moving" not in filled_tables.meta(other.database)
+    move(filled, other.database, url)
+    assert "is not empty" in failure(filled, filled.database, url)
+    assert sql("SELECT count(*) FROM authors") == [["1"]]
+    assert "the databases differ: only" in failure(filled, filled.database, url, "--verify", status=1)
+
+
+def test_refuses_the_database_itself(filled, empty):
+    assert "in use" in failure(filled, filled.database, filled.database)
+    assert "are the same database" in failure(filled, filled.database, filled.database, "--verify", status=1)
+    move(filled, filled.database, empty[0])
+    assert "are the same database" in failure(filled, empty[0], empty[0])
+
+
+def test_continues_after_kills(filled, empty, tmp_path):
+    """Each run is killed at a random commit, also in the middle of a table, and the next one continues."""
+    url, sql = empty
+    big = Viewtally(tmp_path / "big", seams=True)
+    big.ensure_database()
+    filled_tables.fill(big.database, seed=2, count=90, more={"videos", "audit"})
+    tables = filled_tables.dump(big.database).keys() - {"daily"}
+    copied, sizes = 0, set()
+    rng = random.Random(4)
+    for kill_at in [*KILLS_IN_VIDEOS, *(rng.randrange(1, COMMITS) for _ in range(8))]:
+        move(big, big.database, url, status=-9, env={"VIEWTALLY_TEST_KILL_AT": str(kill_at)})
+        assert sql("SELECT count(*) FROM meta WHERE key = 'moving'") == [["1"]]
+        before, copied = copied, sum(int(sql(f"SELECT count(*) FROM {table}")[0][0]) for table in tables)
+        assert copied >= before
+        sizes.add(int(sql("SELECT count(*) FROM videos")[0][0]))
+    assert sizes == {4000, 8000, 9000}, sizes
+    assert "incomplete copy" in failure(big, url, tmp_path / "x.db")
+    assert "is an incomplete copy of another database" in failure(filled, filled.database, url)
+    assert "after those of an interrupted move" in move(big, big.database, url).out
+    assert sql("SELECT count(*) FROM meta WHERE key = 'moving'") == [["0"]]
+    back = tmp_path / "back.db"
+    move(big, url, back)
+    assert filled_tables.dump(back) == filled_tables.dump(big.database)
+
+
+def test_a_change_between_two_runs_is_found(filled, tmp_path):
+    vt = Viewtally(tmp_path / "a", seams=True)
+    vt.ensure_database()
+    filled_tables.fill(vt.database, seed=5)
+    copy = tmp_path / "copy.db"
+    move(vt, vt.database, copy, status=-9, env={"VIEWTALLY_TEST_KILL_AT": "40"})
+    with contextlib.closing(sqlite3.connect(vt.database)) as connection, connection:
+        connection.execute("UPDATE authors SET name = 'renamed' WHERE id = 2")
+    assert "the databases differ: authors with id = 2 differs in the column name" in failure(vt, vt.database, copy)
+    assert "incomplete copy" in failure(vt, copy, tmp_path / "x.db")
+
+
+def columns(sql):
+    return sql("SELECT c.table_name, c.column_name, c.data_type, c.is_nullable FROM information_schema.columns c JOIN pg_class t "
+               "ON t.relname = c.table_name AND t.relkind = 'r' WHERE c.table_schema = 'public' AND c.is_generated = 'NEVER' "
+               "AND c.table_name NOT IN ('meta', 'store', 'barriers', 'leases', 'refresh_lease', 'backup_state') ORDER BY 1, 2")
+
+
+CHANGED = {"bigint": "{0} + CASE WHEN {0} > 0 THEN -1 ELSE 1 END", "text": "{0} || 'x'", "bytea": "'\\x00' || {0}", "uuid": "gen_random_uuid()"}
+CHECKED = {"plan_active": "1 - plan_active", "is_personal": "1 - is_personal", "hash": "sha256(hash)", "secret_hash": "sha256(secret_hash)",
+           "state_hash": "sha256(state_hash)", "suffix": "CASE suffix WHEN '0001' THEN '0002' ELSE '0001' END"}
+
+
+def test_every_column_is_compared(filled, cluster):
+    name = cluster.database("template0")
+    url = cluster.url(name)
+    move(filled, filled.database, url)
+    cluster.sql(f"ALTER DATABASE {name} SET session_replication_role = replica")        # no foreign keys
+    found = columns(lambda text: cluster.sql(text, name))
+    assert len(found) > 150
+    for table, column, kind, _ in found:
+        names = ", ".join(other for of, other, _, _ in found if of == table)
+        value = CHECKED.get(column, CHANGED[kind]).format(column)
+        cluster.sql(f"CREATE TABLE saved AS SELECT * FROM {table}; UPDATE {table} SET {column} = {value} WHERE ctid = "
+                    f"(SELECT ctid FROM {table} WHERE {column} IS NOT NULL ORDER BY {column} DESC LIMIT 1)", name)
+        why = failure(filled, filled.database, url, "--verify", status=1)
+        assert f"the databases differ: {table} with " in why and why.endswith(f" differs in the column {column}\n") or \
+            "the databases differ: only " in why and f"has the row of {table} with " in why, (table, column, why)
+        cluster.sql(f"DELETE FROM {table}; INSERT INTO {table} ({names}) SELECT {names} FROM saved; DROP TABLE saved", name)
+    move(filled, filled.database, url, "--verify")
