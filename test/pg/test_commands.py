@@ -9,7 +9,7 @@ import pytest
 from lib import lines
 
 COMMAND_SECONDS = 120
-POSTED, READ = "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z"
+POSTED, READ = "2026-07-01T00:00:00Z", "2026-07-02T00:00:00Z"
 
 
 class Commands:

@@ -7,12 +7,12 @@ from lib import lines, postgres, wait
 from lib.metrics import Metrics
 from lib.viewtally import Viewtally
 
-POSTED = "2026-11-01T00:00:00Z"
+POSTED = "2026-07-01T00:00:00Z"
 
 
 def world(views, hour=1):
     return [lines.author("Ann"), lines.book("Tides", "Ann"), lines.video("Wave", "Ann", POSTED, book_id=lines.uid("Tides")),
-            lines.reading("Wave", f"2026-11-02T{hour:02}:00:00Z", views)]
+            lines.reading("Wave", f"2026-07-02T{hour:02}:00:00Z", views)]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def private():
 
 @pytest.fixture
 def served(private, tmp_path):
-    server = Viewtally(tmp_path, {"store": {"url": private.url(private.database("template0"))}}, seams=True)
+    server = Viewtally(tmp_path, {"store": {"url": private.url(private.database("template0")), "hold_ms": "60000"}}, seams=True)
     server.run("migrate")
     server.import_lines(world(25_000))
     with server:
@@ -66,9 +66,9 @@ def test_revoked_key_is_rejected_at_the_next_request(served):
 
 
 def test_long_poll_ends_with_the_event_of_another_process(served, key):
-    client, found = served.client(key), []
+    client, found = served.client(key, timeout=90), []
     last = client.get("/events").json()["data"][-1]["id"]
-    poll = threading.Thread(target=lambda: found.append(client.get(f"/events?after={last}&wait=20")))
+    poll = threading.Thread(target=lambda: found.append(client.get(f"/events?after={last}&wait=55")))
     poll.start()
     served.import_lines(world(150_000, 3)[-1:])
     poll.join()
@@ -76,9 +76,9 @@ def test_long_poll_ends_with_the_event_of_another_process(served, key):
 
 
 def test_outage_holds_requests_and_is_reported(private, served, key):
-    client, found = served.client(key), []
+    client, found = served.client(key, timeout=90), []
     assert views(client) == 25_000
-    assert gauge(served, "up") == 1 and gauge(served, "barrier_age_seconds") < 5
+    wait.until(lambda: gauge(served, "up") == 1 and gauge(served, "barrier_age_seconds") < 5, "a connection that is up")
     private.stop()
     try:
         wait.until(lambda: served.admin().get("/readyz").status == 503, "the server to notice")
