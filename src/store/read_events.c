@@ -63,9 +63,11 @@ static enum err read_event(struct store *s, struct sql_statement *q, struct even
 static bool on_event_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
     struct events_read *r = ctx;
-    r->progress->author_last_event_id = sql_i64(q, LAST_EVENT_COLUMN);
-    if (sql_i64_or(q, 0, INT64_MIN) == INT64_MIN)
-        return false;
+    if (!r->scanned) {
+        r->progress->author_last_event_id = sql_i64(q, LAST_EVENT_COLUMN);
+        if (sql_i64_or(q, 0, INT64_MIN) == INT64_MIN)
+            return false;
+    }
     r->progress->more = r->stopped || r->passed == r->query.limit || r->scanned == r->query.scan_limit;
     if (r->progress->more)
         return false;

@@ -76,9 +76,11 @@ static enum err examine_video(struct store *s, struct sql_statement *q, struct s
 static bool on_stats_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
     struct stats_read *r = ctx;
-    r->progress->author_rev = sql_i64(q, AUTHOR_REV);
-    if (!sql_i64_or(q, ROW, 0))
-        return false;
+    if (!r->examined) {
+        r->progress->author_rev = sql_i64(q, AUTHOR_REV);
+        if (!sql_i64_or(q, ROW, 0))
+            return false;
+    }
     r->progress->more = r->examined++ == r->query.limit || r->stopped;
     if (r->progress->more)
         return false;
