@@ -20,16 +20,19 @@
     " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4)"                                            \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
 
-/* A list that comes with a column of the author has one row without an element if it is empty. */
+/* A list that comes with a column of the author has one row without an element if it is empty. The
+ * column is a subselect, because SQLite evaluates it only once, but would decode a.rev in each row. */
 #define SQL_STATS_SCAN(index, where)                                                                         \
-    "SELECT " SQL_STATS ", a.rev, v.book_id FROM authors a LEFT JOIN videos v INDEXED BY " index             \
-    " ON " where " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3) WHERE a.id = ?1"         \
+    "SELECT " SQL_STATS ", (SELECT rev FROM authors WHERE id = ?1), v.book_id FROM authors a "               \
+    "LEFT JOIN videos v INDEXED BY " index " ON " where                                                      \
+    " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3) WHERE a.id = ?1"                      \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
 
 /* LEFT JOIN also fixes the order of the loops. An event whose video is missing has NULLs, which
  * row_to_video_ref() rejects. */
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
-    "SELECT " SQL_EVENT ", " SQL_VIDEO_REF ", v.posts, a.last_event_id, v.book_id FROM authors a "           \
+    "SELECT " SQL_EVENT ", " SQL_VIDEO_REF                                                                   \
+    ", v.posts, (SELECT last_event_id FROM authors WHERE id = ?1), v.book_id FROM authors a "                \
     "LEFT JOIN events e ON e.author_id = a.id AND e.id " compare " ?2 "                                      \
     "LEFT JOIN videos v ON v.id = e.video_id WHERE a.id = ?1 ORDER BY e.id " order " LIMIT ?3"
 
