@@ -68,7 +68,7 @@ class Filler:
                 if row[name] is not None:
                     row[name] = rows[other][n % len(rows[other])] if table == "logins" else self.rng.choice(rows[other])
             if alone and table != "logins":
-                row["id"] = 3 * n + 2
+                row["id"] = 2 * n + 2
             daily = self.video(row) if table == "videos" else []
             done = self.connection.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
                                            list(row.values()))

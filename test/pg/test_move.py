@@ -81,6 +81,7 @@ def test_gains_that_only_the_table_daily_has_are_moved(filled, empty, tmp_path):
     stale = tmp_path / "stale.db"
     move(filled, filled.database, stale)
     packed_days.make_stale(stale, random.Random(3))
+    assert packed_days.check(stale) > 0
     move(filled, stale, empty[0])
     move(filled, filled.database, empty[0], "--verify")
 
