@@ -1,4 +1,4 @@
-"""scripts/run-tests counts tests; with STRICT=1 a skipped test is a failure unless it is listed."""
+"""scripts/run-tests counts tests; with STRICT=1 a skipped test is a failure unless it is listed. Failed tests are repeated."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -50,3 +50,49 @@ def test_strict_run_fails_on_unlisted_skips_of_python_tests(script, tmp_path, mo
     (tmp_path / "test_some.py").write_text(PYTEST)
     part = script.run_python("plain", ["test_some.py"])
     assert (part.passed, part.failed, part.skipped) == (1, failed, skipped), part.output
+
+
+def failing(*passing_runs):
+    """A test that passes in these runs, counted from 1."""
+    return f"""import pathlib
+
+def test_works():
+    pass
+
+def test_counts_its_runs():
+    path = pathlib.Path(__file__).with_suffix(".runs")
+    path.write_text((path.read_text() if path.exists() else "") + "x")
+    assert len(path.read_text()) in {list(passing_runs)}
+"""
+
+
+@pytest.mark.parametrize("passing_runs, failed, flaky, runs", [
+    ((2, 3, 4), 0, 1, 4), ((2, 3), 1, 0, 4), ((3, 4), 1, 0, 2), ((1,), 0, 0, 1)])
+def test_failed_test_is_flaky_if_it_passes_each_time_when_repeated(script, tmp_path, monkeypatch, passing_runs, failed, flaky, runs):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_some.py").write_text(failing(*passing_runs))
+    part = script.run_python("plain", ["test_some.py"])
+    script.repeat_failed([part])
+    assert (part.failed, part.flaky) == (failed, flaky), part.output
+    assert len((tmp_path / "test_some.runs").read_text()) == runs
+
+
+def test_failed_tests_are_not_repeated_if_there_are_many(script):
+    parts = [script.Part("many", failed=script.FLAKY_MAX, repeat=lambda: script.Part("many", passed=9)),
+             script.Part("one", failed=1, repeat=lambda: script.Part("one", passed=9))]
+    script.repeat_failed(parts)
+    assert [(part.failed, part.flaky) for part in parts] == [(script.FLAKY_MAX, 0), (1, 0)]
+
+
+@pytest.mark.parametrize("output", ["ERROR: AddressSanitizer: heap-use-after-free", "x.c:1:2: runtime error: shift", "viewtally: check failed: p (x.c:1)",
+                                    "(exit status -11)"])
+def test_defect_is_not_flaky(script, output):
+    part = script.Part("one", failed=1, output=output, repeat=lambda: script.Part("one", passed=1))
+    script.repeat_failed([part])
+    assert (part.failed, part.flaky) == (1, 0)
+
+
+def test_failure_that_cannot_be_repeated_stays_a_failure(script):
+    parts = [script.Part("lint", failed=1), script.Part("one", failed=1, repeat=lambda: script.Part("one", passed=1))]
+    script.repeat_failed(parts)
+    assert [part.failed for part in parts] == [1, 1]
