@@ -40,7 +40,6 @@ enum err server_database_open(struct server_database *db, uv_loop_t *loop, const
     struct store_options reads = store_options_from_config(c, STORE_READ);
     struct store_options writes = store_options_from_config(c, STORE_WRITE);
     writes.checkpointed = true;
-    reads.loop = loop;
     complete_import(c, &writes);
     enum err err = key_credential_lock_shared(&db->key_lock, c, error);
     if (err)
