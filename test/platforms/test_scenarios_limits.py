@@ -87,6 +87,7 @@ QUOTA_DAYS = [("2026-07-10T12:00:00Z", "2026-07-11T07:00:00Z"),         # summer
 @pytest.mark.parametrize("noon, midnight", some(QUOTA_DAYS, 1), ids=[row[0][:13] for row in some(QUOTA_DAYS, 1)])
 def test_10_quota_of_youtube_resets_at_midnight_in_los_angeles(world, clock, standins, noon, midnight):
     clock.set_wall(noon)
+    world.configure(platforms={"deadline_s": 30})            # too short to wait for the end of a pause of a minute
     world.add(platforms=("youtube", "pinterest"), posted_at=noon)
     standins.command("youtube", "set", units={"batch": 0, "list": 0})
     clock.advance(1000)
