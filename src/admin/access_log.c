@@ -210,7 +210,7 @@ static void append_uuid(struct buf *b, struct str name, const struct uuid *id)
         json_null(b);
 }
 
-static void build_line(struct buf *b, const struct request *r, bool complete, int64_t us)
+static void build_line(struct buf *b, const struct request *r, bool response_complete, int64_t us)
 {
     json_open(b, '{');
     JSON_TIME(b, "time", clock_wall_ms());
@@ -230,17 +230,17 @@ static void build_line(struct buf *b, const struct request *r, bool complete, in
     append_uuid(b, STR("author_id"), r->author_id);
     JSON_STR(b, "client", r->client_address);
     JSON_STR(b, "limiter", str_from_cstr(r->limiter));
-    JSON_BOOL(b, "complete", complete);
+    JSON_BOOL(b, "complete", response_complete);
     json_close(b, '}');
     buf_append_char(b, '\n');
 }
 
-void access_log_append(struct access_log *l, const struct request *r, bool complete, int64_t us)
+void access_log_append(struct access_log *l, const struct request *r, bool response_complete, int64_t us)
 {
     if ((l->fd == OFF && !l->switching) || l->closed)
         return;
     buf_reset(&l->line, LINE_MAX_BYTES);
-    build_line(&l->line, r, complete, us < 0 ? 0 : us);
+    build_line(&l->line, r, response_complete, us < 0 ? 0 : us);
     bool fits = l->lines.len + l->line.len <= LINES_MAX_BYTES;
     if (!fits && !l->reported)
         report(l, EAGAIN); /* the job is blocked, so it reports no error itself */

@@ -22,9 +22,9 @@ struct access_log *access_log_new(uv_loop_t *loop);
  * error, the previous target stays in use and `error` contains the reason. */
 MUST_USE enum err access_log_set_target(struct access_log *l, const char *target, struct error *error);
 
-/* Appends a line for a request that has ended and took `us` microseconds. `complete` is false if the response
- * was not sent completely. */
-void access_log_append(struct access_log *l, const struct request *r, bool complete, int64_t us);
+/* Appends a line for a request that has ended and took `us` microseconds. `response_complete` is false if the
+ * response was not sent completely. */
+void access_log_append(struct access_log *l, const struct request *r, bool response_complete, int64_t us);
 
 struct access_log_counts {
     uint64_t lines, dropped;

@@ -68,14 +68,15 @@ static struct route_row *find_row(struct request_metrics *m, const char *route)
     return m->count < ROUTES_MAX ? add_row(m, route) : m->rows[1];
 }
 
-void request_metrics_record(struct request_metrics *m, const struct request *r, bool complete, int64_t us)
+void request_metrics_record(struct request_metrics *m, const struct request *r, bool response_complete,
+                            int64_t us)
 {
     struct route_row *row = find_row(m, route_name(r));
     int status = r->res.status;
     row->codes[status >= 100 && status < 100 + CODES ? status - 100 : CODE_NONE]++;
     metrics_observe(&row->times, us);
     m->bytes += r->res.bytes_sent;
-    m->incomplete += !complete;
+    m->incomplete += !response_complete;
 }
 
 static bool row_is_used(const struct route_row *row)

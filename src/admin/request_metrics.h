@@ -11,9 +11,10 @@ struct request_metrics;
 struct request_metrics *request_metrics_new(void);
 void request_metrics_free(struct request_metrics *m);
 
-/* Counts a request that has ended. `us` is the time since its arrival in microseconds. `complete` is false if
- * the response was not sent completely. */
-void request_metrics_record(struct request_metrics *m, const struct request *r, bool complete, int64_t us);
+/* Counts a request that has ended. `us` is the time since its arrival in microseconds. `response_complete` is
+ * false if the response was not sent completely. */
+void request_metrics_record(struct request_metrics *m, const struct request *r, bool response_complete,
+                            int64_t us);
 
 /* Appends the metrics. */
 void request_metrics_write(const struct request_metrics *m, struct buf *b);

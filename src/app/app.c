@@ -400,7 +400,7 @@ static enum err open_signals(struct app *app, struct error *error)
     CHECK(uv_signal_start(&app->sigint, on_stop_signal, SIGINT) == 0);
     app->reload.monitor = app->monitor;
     app->reload.notifier = &app->notifier;
-    reload_open(&app->reload, &app->loop);
+    reload_sighup_start(&app->reload, &app->loop);
     notifier_start_watchdog(&app->notifier, &app->loop);
     return OK;
 }
@@ -409,7 +409,7 @@ static void close_signals(struct app *app)
 {
     uv_close((uv_handle_t *)&app->sigterm, NULL);
     uv_close((uv_handle_t *)&app->sigint, NULL);
-    reload_close(&app->reload);
+    reload_sighup_stop(&app->reload);
     notifier_stop_watchdog(&app->notifier);
 }
 

@@ -123,12 +123,12 @@ void monitor_print_addresses(const struct monitor *m)
         admin_print_addresses(m->admin);
 }
 
-void monitor_record_request(void *ctx, const struct request *r, bool complete)
+void monitor_record_request(void *ctx, const struct request *r, bool response_complete)
 {
     struct monitor *m = ctx;
     int64_t us = clock_work_us() - r->arrived_us;
-    request_metrics_record(m->requests, r, complete, us);
-    access_log_append(m->log, r, complete, us);
+    request_metrics_record(m->requests, r, response_complete, us);
+    access_log_append(m->log, r, response_complete, us);
     slow_log_append(r, us, m->view.config->log.slow_request_ms);
 }
 

@@ -34,8 +34,9 @@ MUST_USE enum err monitor_set_access_log(struct monitor *m, const char *target, 
 /* Prints the addresses of the admin listener to standard output. */
 void monitor_print_addresses(const struct monitor *m);
 
-/* Counts and logs a request that has ended. Use it as http_options.ended, with the monitor as `ctx`. */
-void monitor_record_request(void *ctx, const struct request *r, bool complete);
+/* Counts and logs a request that has ended. Use it as http_options.ended, with the monitor as `ctx`.
+ * `response_complete` is false if the response was not sent completely. */
+void monitor_record_request(void *ctx, const struct request *r, bool response_complete);
 
 /* Starts to close the monitor; the loop completes the close. A second call does nothing. */
 void monitor_close(struct monitor *m);

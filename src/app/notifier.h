@@ -27,7 +27,8 @@ struct notifier {
  * address is invalid, logs a warning and sends nothing. */
 void notifier_open(struct notifier *n);
 
-/* Sends the lines in `text`. Does nothing without a service manager. Waits at most a second. */
+/* Sends `text`, lines of NAME=VALUE, to the service manager, like sd_notify(3). Does nothing without a
+ * service manager. Waits at most a second. */
 void notifier_send(const struct notifier *n, const char *text);
 
 /* Sends RELOADING=1 with the time, which must precede the READY=1 that ends a reload. */

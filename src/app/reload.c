@@ -93,14 +93,14 @@ static void on_signal(uv_signal_t *signal, int number)
     buf_fini(&restart);
 }
 
-void reload_open(struct reload *r, uv_loop_t *loop)
+void reload_sighup_start(struct reload *r, uv_loop_t *loop)
 {
     CHECK(uv_signal_init(loop, &r->signal) == 0);
     r->signal.data = r;
     CHECK(uv_signal_start(&r->signal, on_signal, SIGHUP) == 0);
 }
 
-void reload_close(struct reload *r)
+void reload_sighup_stop(struct reload *r)
 {
     uv_close((uv_handle_t *)&r->signal, NULL);
 }

@@ -18,9 +18,9 @@ struct reload {
 };
 
 /* Starts to handle SIGHUP. Before the call, set all members except `signal`. */
-void reload_open(struct reload *r, uv_loop_t *loop);
+void reload_sighup_start(struct reload *r, uv_loop_t *loop);
 
 /* Stops handling SIGHUP. The struct must stay valid until the loop has ended. */
-void reload_close(struct reload *r);
+void reload_sighup_stop(struct reload *r);
 
 #endif

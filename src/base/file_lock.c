@@ -13,7 +13,7 @@ enum { MODE = 0640 };
 
 bool file_lock_open(struct file_lock *l, const char *path, const char *model)
 {
-    l->fd = file_open_as(path, model, MODE);
+    l->fd = file_open_or_create_like(path, model, MODE);
     /* Opening for reading is enough for flock(2), so a read-only lock file can be locked too. */
     if (l->fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
         int why = errno;

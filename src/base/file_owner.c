@@ -47,7 +47,7 @@ bool file_owner_apply(int fd, const struct file_owner *owner)
     return !owner->has_mode || (st.st_mode & 0777) == owner->mode || fchmod(fd, owner->mode) == 0;
 }
 
-static int create_as(const char *path, const char *model, mode_t mode)
+static int create_like(const char *path, const char *model, mode_t mode)
 {
     struct file_owner owner;
     if (!file_owner_of(model, &owner))
@@ -64,14 +64,14 @@ static int create_as(const char *path, const char *model, mode_t mode)
 
 /* Changes the owner only if this call has created the file. An existing file may be a hard link to another
  * user's file, which the owner of the directory has made. */
-int file_open_as(const char *path, const char *model, mode_t mode)
+int file_open_or_create_like(const char *path, const char *model, mode_t mode)
 {
     int fd = -1;
     errno = ENOENT;
     for (int i = 0; i < NAME_TRIES && fd < 0 && (errno == ENOENT || errno == EEXIST); i++) {
         fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 && errno == ENOENT)
-            fd = create_as(path, model, mode);
+            fd = create_like(path, model, mode);
     }
     return fd;
 }

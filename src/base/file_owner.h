@@ -31,7 +31,7 @@ bool file_owner_apply(int fd, const struct file_owner *owner);
 /* Opens `path` for reading and writing, and returns the file descriptor. If the file does not exist, creates
  * it with the owner, group and permissions of file_owner_of(model); without a model, the permissions are
  * `mode` less the umask. Never follows a symbolic link. Returns -1 with errno set on failure. */
-int file_open_as(const char *path, const char *model, mode_t mode);
+int file_open_or_create_like(const char *path, const char *model, mode_t mode);
 
 /* Gives the open file `fd`, which this process has just created, the owner and group of the open directory
  * `at`. Does nothing unless the process runs as the superuser. Returns false with errno set on failure. */

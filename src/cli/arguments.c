@@ -9,7 +9,9 @@
 #include <getopt.h>
 #include <stdio.h>
 
-enum { FIRST_OPTION = 256 }; /* values of options are above every character, so that optopt is unambiguous */
+/* getopt_long() returns FIRST_OPTION + index for a long option. That is above every character, so optopt
+ * shows whether a letter or a long option was rejected. */
+enum { FIRST_OPTION = 256 };
 
 const char *cli_suggestion(const struct nearest_word *nearest, const char *dashes, char out[128])
 {

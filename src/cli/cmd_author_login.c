@@ -137,7 +137,7 @@ static enum err end_sessions(struct store *store, struct arena *arena, void *ctx
     enum err err = named_author_find(store, arena, named, &author);
     if (err)
         return err;
-    err = store_delete_sessions_of(store, author.row);
+    err = store_delete_sessions_and_devices(store, author.row);
     return err ? err : store_delete_invitations_of(store, author.row);
 }
 

@@ -68,8 +68,8 @@ static const struct cli_action actions[] = {
                     "events stay. An "
                     "import that contains the video creates it again, without its counts, so remove it from "
                     "its source first. The "
-                    "viral thresholds of other videos stay as they are; a later reading computes them "
-                    "without this video.",
+                    "viral thresholds of other videos do not change now; the next time a reading recomputes "
+                    "one, this video no longer counts.",
      .partial = "no video has this id",
      .examples = "viewtally video remove 00000000-0000-4000-8000-000000000003",
      .run = remove_video},

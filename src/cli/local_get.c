@@ -76,8 +76,11 @@ enum err local_get(const char *address, const char *path, int timeout_ms, int *s
                                                 .host_connections = 1};
     uv_loop_t loop;
     if (!origin_of(address, origin))
-        return error_set(error, ERR_INVALID,
-                         "%s: cannot connect to this address; set a listen address with a port", address);
+        return error_set(
+            error, ERR_INVALID,
+            "%s: not an address that can be connected to: set `listen` in [admin] (or in [server], if "
+            "[admin] listen is empty) to HOST:PORT with a port other than 0, or to unix:PATH",
+            address);
     *error = (struct error){OK, ""};
     CHECK(uv_loop_init(&loop) == 0);
     struct http_client *client = http_client_new(&loop, &options);

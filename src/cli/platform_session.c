@@ -162,7 +162,7 @@ enum err platform_session_send(struct platform_session *a, struct platform_call 
     arena_wipe(&a->call_arena);
     struct http_request *request = arena_alloc(&a->call_arena, sizeof *request);
     *request = (struct http_request){.method = "GET"};
-    enum err err = call->by_key ? OK : token_vault_open(a->keys, &a->account, &tokens);
+    enum err err = call->by_key ? OK : tokens_decrypt(a->keys, &a->account, &tokens);
     if (err)
         return err;
     a->network = NULL;
@@ -171,7 +171,7 @@ enum err platform_session_send(struct platform_session *a, struct platform_call 
     a->desc->build(&a->call_arena, call, request);
     a->waiting = true;
     (void)http_client_send(a->client, request, on_answer, a);
-    token_vault_close(&tokens);
+    tokens_wipe(&tokens);
     call->access_token = str_make(NULL, 0);
     await(a);
     return OK;

@@ -234,7 +234,7 @@ static void check_proxies(struct doctor *d)
             "a proxy terminates TLS, but trusted_proxies is empty: all clients share one address, and one "
             "of them can slow down the sign-in of all");
     else
-        doctor_ok(d, "no proxy is configured");
+        doctor_ok(d, "no trusted proxy is configured, and base_url does not need one");
 }
 
 static const struct doctor_check checks[] = {

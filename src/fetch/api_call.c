@@ -1,4 +1,4 @@
-/* A call: token, request, response. Tokens are in plain text only from token_vault_open() until the request
+/* A call: token, request, response. Tokens are in plain text only from tokens_decrypt() until the request
  * is built; then the request's copies are wiped. */
 #include "fetch/api_call.h"
 
@@ -43,7 +43,7 @@ void api_call_finish(struct api_call *call)
 {
     struct fetch_account *account = call->account;
     CHECK(!call->http && !call->counted && !call->batch);
-    token_vault_close(&call->tokens);
+    tokens_wipe(&call->tokens);
     arena_reset(&call->arena);
     list_remove(&call->link);
     list_add_last(&call->calls->spare, &call->link);
@@ -204,7 +204,7 @@ static void send_call(struct api_call *call)
     call->http = http_client_send(calls->http, &request, on_response, call);
     wipe_request(&request, call->request.access_token);
     call->request.access_token = (struct str){0};
-    token_vault_close(&call->tokens);
+    tokens_wipe(&call->tokens);
 }
 
 /* --- tokens --- */
@@ -217,7 +217,7 @@ static enum next finish_with(struct call_result *result, struct call_result valu
 
 static enum next open_and_send(struct api_call *call, const struct credential *c, struct call_result *result)
 {
-    const enum err err = token_vault_open(call->calls->keys, c, &call->tokens);
+    const enum err err = tokens_decrypt(call->calls->keys, c, &call->tokens);
     if (err) {
         log_error("platforms: cannot decrypt the tokens of account %" PRId64 ": %s", c->row, err_name(err));
         *result = (struct call_result){.kind = CALL_ACCOUNT_UNUSABLE};
@@ -307,7 +307,7 @@ static enum next refresh_token(struct api_call *call, struct call_result *result
 {
     struct token_refresh_result refresh;
     call->refresh_tried = true;
-    token_vault_close(&call->tokens);
+    tokens_wipe(&call->tokens);
     const enum next next = token_refresher_start(call->calls->refresher, call->account->row,
                                                  call->account->version, &refresh, on_tokens, call);
     return next == NEXT_WAIT ? NEXT_WAIT : continue_with_tokens(call, &refresh, result);

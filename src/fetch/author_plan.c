@@ -90,7 +90,7 @@ const struct credential *author_plan_account(const struct author_plan *p, enum p
     return NULL;
 }
 
-bool author_plan_has_key(const struct author_plan *p, enum platform platform)
+bool author_plan_reads_without_account(const struct author_plan *p, enum platform platform)
 {
     return platform == PLATFORM_YOUTUBE && p->apis[API_YOUTUBE].key;
 }
@@ -135,7 +135,7 @@ static struct fetch_account *first_account(const struct author_plan *p, struct a
         if (p->accounts.items[i].row == row) /* the account exists but must be reconnected */
             return NULL;
     record->credential_row = 0;
-    if (author_plan_has_key(p, group->window->platform))
+    if (author_plan_reads_without_account(p, group->window->platform))
         return p->apis[API_YOUTUBE].key;
     return group->account_count ? &group->accounts[0] : NULL;
 }

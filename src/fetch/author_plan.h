@@ -36,8 +36,9 @@ MUST_USE enum err author_plan_read(struct author_plan *p, int64_t author_row);
 /* Returns the author's first connected account at the platform, or NULL if none exists. */
 const struct credential *author_plan_account(const struct author_plan *p, enum platform platform);
 
-/* Returns true if posts of the platform can be read with an API key, without an account. */
-bool author_plan_has_key(const struct author_plan *p, enum platform platform);
+/* Returns true if posts of the platform can be read with the configured API key, so that the author needs no
+ * account. */
+bool author_plan_reads_without_account(const struct author_plan *p, enum platform platform);
 
 enum { READ_ALL_AGES = -1 };
 

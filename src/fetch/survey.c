@@ -31,7 +31,7 @@ static void count_platform(const struct author_plan *p, struct survey *s, enum p
                            const int64_t posts[AGE_CLASSES])
 {
     const struct credential *account = author_plan_account(p, platform);
-    const bool has_key = author_plan_has_key(p, platform);
+    const bool has_key = author_plan_reads_without_account(p, platform);
     if (!account && !has_key)
         return;
     for (int age = 0; age < AGE_CLASSES; age++)

@@ -120,7 +120,7 @@ static void count(struct token_refresher *r, enum platform_api api, enum token_r
 
 static void refresh_free(struct token_refresh *refresh)
 {
-    token_vault_close(&refresh->tokens);
+    tokens_wipe(&refresh->tokens);
     arena_wipe(&refresh->arena);
     arena_fini(&refresh->arena);
     VEC_FREE(&refresh->waiters);
@@ -147,7 +147,7 @@ static void complete(struct token_refresh *refresh, const struct token_refresh_r
     r->in_flight_count--;
     count(r, refresh->tokens.api, result->status);
     log_result(refresh, result);
-    token_vault_close(&refresh->tokens);
+    tokens_wipe(&refresh->tokens);
     arena_wipe(&refresh->arena);
     for (size_t i = 0; i < refresh->waiters.count; i++)
         refresh->waiters.items[i].done(refresh->waiters.items[i].ctx, result);
@@ -205,7 +205,7 @@ static enum err seal_received(const struct token_swap *swap, struct credential *
         grant.refresh_expires_in_s = 0;
     }
     c->version = refresh->tokens.version;
-    const enum err err = token_vault_seal(refresh->refresher->keys, c, &grant, access, refresh_token);
+    const enum err err = tokens_seal(refresh->refresher->keys, c, &grant, access, refresh_token);
     if (err)
         return err;
     c->access_expires_at = token_expiry(platform_desc(refresh->tokens.api), grant.expires_in_s, now);
@@ -413,7 +413,7 @@ static bool prepare(struct token_refresh *refresh, const struct credential *c,
                     struct token_refresh_result *result)
 {
     struct mark m = {.refresh = refresh};
-    enum err err = token_vault_open(refresh->refresher->keys, c, &refresh->tokens);
+    enum err err = tokens_decrypt(refresh->refresher->keys, c, &refresh->tokens);
     if (err == ERR_CORRUPT) { /* only this row is damaged: reconnecting repairs it */
         *result = result_of(TOKEN_RECONNECT, STR("sealed"));
         return false;

@@ -53,11 +53,13 @@ struct token_refresher *token_refresher_new(const struct config *config, const s
 /* Frees the refresher. No refresh may be in flight. `r` may be NULL. */
 void token_refresher_free(struct token_refresher *r);
 
+/* Called with the result of a refresh, which is valid until the function returns. */
+typedef void token_done_fn(void *ctx, const struct token_refresh_result *result);
+
 /* Refreshes the tokens of the account `row`. `version` is the version of the tokens that are too old; if the
  * database has newer tokens, the result is TOKEN_REFRESHED without a request. Returns NEXT_MORE if `*result`
  * is set. Otherwise returns NEXT_WAIT and calls `done` once, from the loop; `done` may start another refresh.
  * Call outside of transactions. */
-typedef void token_done_fn(void *ctx, const struct token_refresh_result *result);
 enum next token_refresher_start(struct token_refresher *r, int64_t row, int64_t version,
                                 struct token_refresh_result *result, token_done_fn *done, void *ctx);
 

@@ -77,7 +77,7 @@ static void on_closed(uv_handle_t *handle)
     server_conn_closed(s, is_old);
 }
 
-void conn_report_end(struct conn *c, bool complete)
+void conn_report_end(struct conn *c, bool response_complete)
 {
     const struct http_options *o = &c->server->options;
     struct exchange *x = c->x;
@@ -86,7 +86,7 @@ void conn_report_end(struct conn *c, bool complete)
     if (!x->head_built)
         x->r.res.status = 0; /* the handler may have set a status that was not sent */
     if (x->counted && o->ended)
-        o->ended(o->ended_ctx, &x->r, complete);
+        o->ended(o->ended_ctx, &x->r, response_complete);
     x->counted = false;
 }
 

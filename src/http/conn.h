@@ -196,9 +196,9 @@ bool conn_has_unread_input(const struct conn *c);
 /* Closes the connection if it is idle and has no unread input. Called while the server drains. */
 void conn_drain(struct conn *c);
 
-/* Calls http_options.ended for the current exchange, unless it was called before. `complete` is false if the
- * response was not sent completely. */
-void conn_report_end(struct conn *c, bool complete);
+/* Calls http_options.ended for the current exchange, unless it was called before. `response_complete` is
+ * false if the response was not sent completely. */
+void conn_report_end(struct conn *c, bool response_complete);
 
 /* ---- send.c ---- */
 

@@ -47,10 +47,10 @@ struct http_options {
      * that the secret is not logged. May be NULL. */
     bool (*holds_secret)(void *ctx, struct str text);
     void *holds_secret_ctx;
-    /* Called once for each request, also for a rejected one, when its exchange ends. `complete` is false if
-     * the response was not sent completely; r->res.status is 0 if no response was started. Must not change
-     * the request. May be NULL. */
-    void (*ended)(void *ctx, const struct request *r, bool complete);
+    /* Called once for each request, also for a rejected one, when its exchange ends. `response_complete` is
+     * false if the response was not sent completely; r->res.status is 0 if no response was started. Must not
+     * change the request. May be NULL. */
+    void (*ended)(void *ctx, const struct request *r, bool response_complete);
     void *ended_ctx;
     const char *key; /* name of the key in messages about `listen`; NULL means "[server] listen" */
 };

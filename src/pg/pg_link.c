@@ -200,12 +200,12 @@ static void on_internal(void *ctx, int id, const struct pg_result *result, const
 static bool prepare_one(struct pg_link *l, const struct pg_statement *s, int id)
 {
     return pg_connection_prepare(l->connection, s->name, s->sql) &&
-           pg_queue_note_internal(&l->queue, true, id, on_internal, l);
+           pg_queue_add_internal(&l->queue, true, id, on_internal, l);
 }
 
 static bool sync_now(struct pg_link *l)
 {
-    return pg_connection_sync(l->connection) && pg_queue_note_sync(&l->queue);
+    return pg_connection_sync(l->connection) && pg_queue_add_sync(&l->queue);
 }
 
 static bool send_barrier(struct pg_link *l)
@@ -214,7 +214,7 @@ static bool send_barrier(struct pg_link *l)
     pg_barrier_send(&l->barrier, l->options.process, &params);
     const bool sent = !params.bytes.failed &&
                       pg_connection_query(l->connection, pg_barrier_statement.name, &params) &&
-                      pg_queue_note_internal(&l->queue, false, ID_BARRIER, on_internal, l) && sync_now(l);
+                      pg_queue_add_internal(&l->queue, false, ID_BARRIER, on_internal, l) && sync_now(l);
     pg_params_fini(&params);
     return sent;
 }
@@ -225,7 +225,7 @@ static bool send_opening(struct pg_link *l)
     pg_params_init(&none);
     bool ok = prepare_one(l, &pg_identity_statement, ID_PREPARE_IDENTITY) &&
               pg_connection_query(l->connection, pg_identity_statement.name, &none) &&
-              pg_queue_note_internal(&l->queue, true, ID_IDENTITY, on_internal, l) &&
+              pg_queue_add_internal(&l->queue, true, ID_IDENTITY, on_internal, l) &&
               prepare_one(l, &pg_barrier_statement, ID_PREPARE_BARRIER);
     for (int i = 0; ok && i < l->options.statement_count; i++)
         ok = prepare_one(l, &l->options.statements[i], i);

@@ -191,7 +191,7 @@ static bool send_one(struct pg_queue *q, struct pg_connection *connection, struc
 static bool send_sync(struct pg_queue *q, struct pg_connection *connection)
 {
     q->counts.batches++;
-    return pg_connection_sync(connection) && pg_queue_note_sync(q);
+    return pg_connection_sync(connection) && pg_queue_add_sync(q);
 }
 
 static int send_alone(struct pg_queue *q, struct pg_connection *connection)
@@ -231,7 +231,7 @@ int pg_queue_send(struct pg_queue *q, struct pg_connection *connection)
     return held < 0 ? -1 : alone + held;
 }
 
-bool pg_queue_note_internal(struct pg_queue *q, bool is_read, int id, pg_internal_fn *done, void *ctx)
+bool pg_queue_add_internal(struct pg_queue *q, bool is_read, int id, pg_internal_fn *done, void *ctx)
 {
     struct pg_query *item = query_new(q, ITEM_INTERNAL);
     if (!item)
@@ -245,7 +245,7 @@ bool pg_queue_note_internal(struct pg_queue *q, bool is_read, int id, pg_interna
     return true;
 }
 
-bool pg_queue_note_sync(struct pg_queue *q)
+bool pg_queue_add_sync(struct pg_queue *q)
 {
     struct pg_query *item = query_new(q, ITEM_SYNC);
     if (!item)

@@ -40,11 +40,12 @@ enum next pg_queue_add(struct pg_queue *q, int statement, struct pg_params *para
  * memory; the connection is then unusable. */
 MUST_USE int pg_queue_send(struct pg_queue *q, struct pg_connection *connection);
 
-/* Call after the link itself has appended a command or a synchronization point to the output buffer. `done`
- * is called with `id`. Each function returns false if out of memory. */
-MUST_USE bool pg_queue_note_internal(struct pg_queue *q, bool is_read, int id, pg_internal_fn *done,
-                                     void *ctx);
-MUST_USE bool pg_queue_note_sync(struct pg_queue *q);
+/* Add a command of the link itself or a synchronization point to the queries in flight. Call after it has
+ * been appended to the output buffer. `done` is called with `id`. Each function returns false if out of
+ * memory. */
+MUST_USE bool pg_queue_add_internal(struct pg_queue *q, bool is_read, int id, pg_internal_fn *done,
+                                    void *ctx);
+MUST_USE bool pg_queue_add_sync(struct pg_queue *q);
 
 /* Handles a call of pg_connection_events.got. If `is_trusted` is false, discards results of reads and holds
  * these reads again. Returns false if the server has sent an unexpected message. */

@@ -224,7 +224,7 @@ static bool is_empty(struct yyjson_val *insights)
 static bool is_dead_reel_metric(struct str dead, struct str message)
 {
     return !(str_eq(dead, STR(REEL_TOTAL)) || str_eq(dead, STR(REEL_VIEWS))) ||
-           graph_contains(message, STR("_reels_"));
+           graph_contains_nocase(message, STR("_reels_"));
 }
 
 /* Returns true if the item must be read in another form, because the insights were rejected or empty: either
@@ -335,9 +335,9 @@ static struct str reel_of(struct yyjson_val *post)
     struct str type = jsonr_text(jsonr_get(attachment, "type")), url = jsonr_text(jsonr_get(target, "url"));
     struct str id = jsonr_id(jsonr_get(target, "id"));
     const bool video = str_eq_nocase(jsonr_text(jsonr_get(attachment, "media_type")), STR("video")) ||
-                       graph_contains(type, STR("video"));
-    const bool reel = graph_contains(type, STR("reel")) || graph_contains(url, STR("/reel/")) ||
-                      (video && !graph_contains(url, STR("/videos/")));
+                       graph_contains_nocase(type, STR("video"));
+    const bool reel = graph_contains_nocase(type, STR("reel")) || graph_contains_nocase(url, STR("/reel/")) ||
+                      (video && !graph_contains_nocase(url, STR("/videos/")));
     return reel && platform_id_is_plain(id) && !is_post(id) ? id : (struct str){NULL, 0};
 }
 

@@ -76,7 +76,7 @@ struct graph_row {
 
 /* Sources, read November 2026, all at developers.facebook.com: [E] Graph API, Handling Errors; [R] Rate
  * Limits; [I] Instagram Platform, Error Codes; [S] Securing Requests; [P] live responses reported by other
- * projects. */
+ * projects. In this table, these letters replace the marks of platform.h. */
 static const struct graph_row rows[] = {
     /* Throttling comes first, because these errors may have is_transient set. */
     {4, 4, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_APP, THROTTLED_MS)},             /* [E] [R] */
@@ -136,7 +136,7 @@ struct graph_error {
     struct str message;
 };
 
-bool graph_contains(struct str s, struct str part)
+bool graph_contains_nocase(struct str s, struct str part)
 {
     for (size_t i = 0; i + part.len <= s.len; i++)
         if (str_eq_nocase(str_make(s.p + i, part.len), part))
@@ -149,7 +149,7 @@ static const struct graph_row *find_row(const struct graph_error *e)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct graph_row *r = &rows[i];
         if (e->code >= r->first && e->code <= r->last && (r->subcode == ANY || e->subcode == r->subcode) &&
-            (!r->text || graph_contains(e->message, str_from_cstr(r->text))))
+            (!r->text || graph_contains_nocase(e->message, str_from_cstr(r->text))))
             return r;
     }
     return NULL;

@@ -96,7 +96,7 @@ bool graph_retry_in_other_form(struct graph_response *g, struct str dropped, boo
                                int tiers);
 
 /* Returns true if `s` contains `part`, ignoring case. Some errors are identified only by their message. */
-bool graph_contains(struct str s, struct str part);
+bool graph_contains_nocase(struct str s, struct str part);
 
 /* Returns the outcome of the call, after all results have been read. */
 struct outcome graph_response_outcome(struct graph_response *g);

@@ -11,7 +11,7 @@ static struct outcome instagram_error(struct str message)
     static const char *const app_words[] = {"platform app", "client_secret", "client secret",
                                             "client_id",    "redirect_uri",  "redirect uri"};
     for (size_t i = 0; i < sizeof app_words / sizeof app_words[0]; i++)
-        if (graph_contains(message, str_from_cstr(app_words[i])))
+        if (graph_contains_nocase(message, str_from_cstr(app_words[i])))
             return outcome_make(OUTCOME_APP_REJECTED, SCOPE_APP, STR("app"));
     return outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT, STR("code"));
 }

@@ -110,7 +110,7 @@ static void read_node(struct graph_response *g, struct yyjson_val *body, struct 
  */
 static bool is_unavailable_for_post(struct str message)
 {
-    return graph_contains(message, STR("media product type"));
+    return graph_contains_nocase(message, STR("media product type"));
 }
 
 static void read_part(struct graph_response *g, struct graph_result part, struct str requested,

@@ -1,6 +1,6 @@
-/* TikTok: Display API v2. POST /v2/video/query/ returns the counts of up to twenty videos of one account
- * [V]; videos that the response lacks are deleted, private or of another account. Ids from the Content
- * Posting API (publish ids) are resolved first. TikTok does not provide saves [V].
+/* TikTok: Display API v2. POST /v2/video/query/ returns the counts of up to twenty videos of one account [V]
+ * (see platform.h for this mark); videos that the response lacks are deleted, private or of another account.
+ * Ids from the Content Posting API (publish ids) are resolved first. TikTok does not provide saves [V].
  *
  * Errors are identified by `error.code` alone, also with status 200; their messages vary. */
 #include "base/json.h"
@@ -16,7 +16,8 @@
 enum { IDS_MAX = 20, BODY_MAX = 64 << 10 };
 
 /* [E] developers.tiktok.com, "Error Handling" (API v2), all of its codes; [R] "Rate Limits" (2026-08-04);
- * [D] "Direct Post". The codes of the post status are in `resolve_errors`. */
+ * [D] "Direct Post". In this table, these letters replace the marks of platform.h. The codes of the post
+ * status are in `resolve_errors`. */
 const struct error_row tiktok_errors[] = {
     {"access_token_invalid", 0, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0}, /* [E] */
     {"scope_not_authorized", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},      /* [E] */

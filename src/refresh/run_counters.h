@@ -31,7 +31,8 @@ enum run_counter {
 };
 enum { RUN_COUNTERS = RUN_OUTCOME + OUTCOME_KINDS };
 
-/* The platform for counters of videos and events, which belong to no single platform. */
+/* RUN_NO_PLATFORM is used in place of a platform by the counters of videos and events, which belong to no
+ * single platform. */
 enum {
     RUN_NO_PLATFORM = -1,
     REFRESH_PLATFORMS = PLATFORM_COUNT + 1 /* the last index is RUN_NO_PLATFORM's */

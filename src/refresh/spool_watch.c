@@ -49,9 +49,9 @@ static void stop_watching(struct spool_watch *w)
 
 static void on_check(uv_timer_t *timer);
 
-/* libuv also calls this function for files that a run moves away, and with the name of the directory if the
- * directory was removed or renamed. The inode alone would not show that, because a new directory may reuse
- * it. */
+/* libuv also reports files that a run moves away; the additional call of `changed` is harmless, because a run
+ * that finds no file writes nothing. If the directory itself is removed or renamed, `name` is the directory's
+ * own name. on_check() cannot rely on the inode for this, because a new directory may get the same one. */
 static void on_event(uv_fs_event_t *event, const char *name, int events, int status)
 {
     struct spool_watch *w = event->data;

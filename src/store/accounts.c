@@ -209,7 +209,7 @@ enum err store_delete_session(struct store *s, const uint8_t hash[SECRET_HASH_LE
     return sql_write(s->sql, q);
 }
 
-enum err store_delete_sessions_of(struct store *s, int64_t author_row)
+enum err store_delete_sessions_and_devices(struct store *s, int64_t author_row)
 {
     struct sql_statement *q = sql_use(s->sql, QUERY_SESSIONS_DELETE_AUTHOR);
     sql_bind_i64(q, 1, author_row);

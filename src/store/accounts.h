@@ -81,7 +81,7 @@ MUST_USE enum err store_touch_session(struct store *s, const uint8_t hash[SECRET
 /* Deletes a session. */
 MUST_USE enum err store_delete_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN]);
 /* Deletes all sessions and devices of the author. */
-MUST_USE enum err store_delete_sessions_of(struct store *s, int64_t author_row);
+MUST_USE enum err store_delete_sessions_and_devices(struct store *s, int64_t author_row);
 /* Deletes expired sessions. */
 MUST_USE enum err store_purge_sessions(struct store *s, int64_t now);
 

@@ -33,11 +33,11 @@ struct app_lookup {
 enum next store_read_app(struct store_read *read, struct arena *a, struct str client_id,
                          struct app_lookup *out);
 
-/* Lists all apps in the order of registration. */
 typedef bool (*store_app_fn)(void *ctx, const struct app_record *app);
+/* Lists all apps in the order of registration. */
 MUST_USE enum err store_list_apps(struct store *s, store_app_fn fn, void *ctx);
-/* Lists the redirect URIs of an app in byte order. */
 typedef bool (*store_redirect_fn)(void *ctx, struct str uri);
+/* Lists the redirect URIs of an app in byte order. */
 MUST_USE enum err store_list_redirects(struct store *s, int64_t app_row, store_redirect_fn fn, void *ctx);
 
 /* Inserts an app and sets app->row. Returns ERR_EXISTS if its client id is already used. */

@@ -14,7 +14,8 @@
 /* Sums of gains saturate at this number. */
 #define AUTHOR_GAINED_MAX (INT64_C(1) << 60)
 
-/* Adds gains of a platform to a day of the author. */
+/* Adds views that the author's videos have gained on a platform to the author's row of that day and platform.
+ */
 MUST_USE enum err store_add_platform_gain(struct store *s, int64_t author_row, int32_t day,
                                           enum platform platform, int64_t gained);
 

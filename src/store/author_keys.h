@@ -15,8 +15,11 @@ enum key_state { KEYS_LIVE, KEYS_REVOKED };
 /* Limits per author: live keys, and keys created per UTC day. Both include keys issued to apps. */
 enum { AUTHOR_KEYS_MAX = 100, AUTHOR_KEYS_PER_DAY = 200 };
 
-/* Lists at most `limit` keys of the author in this state, newest first. */
+/* Called for each key. The texts of the key are valid until the function returns. If it returns false, the
+ * read ends early without an error. */
 typedef bool (*store_author_key_fn)(void *ctx, const struct author_key *key);
+
+/* Lists at most `limit` keys of the author in this state, newest first. */
 enum next store_list_author_keys(struct store_read *read, int64_t author_row, enum key_state state, int limit,
                                  store_author_key_fn fn, void *ctx);
 

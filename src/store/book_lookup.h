@@ -13,9 +13,9 @@ struct book_lookup {
     struct book_ref ref;
 };
 
-/* Sets lookup->ref to the book of the current row of `q`, or to an empty reference if the row has none. It is
- * valid until the next call. Column `column` is the row id of the book; if the engine cannot nest statements,
- * the columns of SQL_BOOK_REF follow it. */
+/* Sets lookup->ref to the book of the current row of `q`, or to an empty reference if the row has none. The
+ * reference is valid until the next call. The query must return the book's row id in column `column` and, for
+ * an engine that cannot nest statements, the columns of SQL_BOOK_REF right after it. */
 MUST_USE enum err book_lookup_find(struct book_lookup *lookup, struct store *s, struct sql_statement *q,
                                    int column);
 

@@ -39,9 +39,9 @@ struct store {
 void store_read_begin(struct store_read *read);
 enum next store_read_end(struct store_read *read, enum err err);
 
+typedef enum err snapshot_work(struct store *s, void *ctx);
 /* Runs `work` in one snapshot. If the caller has an open transaction, `work` runs in it; otherwise in a read
  * transaction of its own. */
-typedef enum err snapshot_work(struct store *s, void *ctx);
 MUST_USE enum err store_run_in_snapshot(struct store *s, snapshot_work *work, void *ctx);
 
 /* An adjustment of the columns of an author that depend on the rows of the author's books and videos. */

@@ -58,9 +58,9 @@ MUST_USE enum err store_list_credentials(struct store *s, int64_t after, int lim
 MUST_USE enum err store_count_credentials(struct store *s, int api, enum credential_state state,
                                           int64_t *count);
 
+typedef bool (*store_credential_error_fn)(void *ctx, struct str error, int64_t accounts);
 /* Lists the current errors of an API's accounts, each with the number of accounts, the most frequent first,
  * at most `limit`. The text is valid until the callback returns. Scans all accounts. */
-typedef bool (*store_credential_error_fn)(void *ctx, struct str error, int64_t accounts);
 MUST_USE enum err store_list_credential_errors(struct store *s, int api, int limit,
                                                store_credential_error_fn fn, void *ctx);
 

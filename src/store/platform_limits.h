@@ -37,8 +37,8 @@ MUST_USE enum err store_put_platform_limit(struct store *s, const struct platfor
 /* Deletes the value of an API that has this name, if it exists. */
 MUST_USE enum err store_delete_platform_limit(struct store *s, int api, struct str name);
 
-/* Lists the values of one API, ordered by name. The name is valid until the callback returns. */
 typedef bool (*store_limit_fn)(void *ctx, const struct platform_limit *limit);
+/* Lists the values of one API, ordered by name. The name is valid until the callback returns. */
 MUST_USE enum err store_list_platform_limits(struct store *s, int api, store_limit_fn fn, void *ctx);
 
 #endif

@@ -69,8 +69,8 @@ struct author_watch {
  * until it completes. */
 enum next store_find_changes(struct store_read *read, struct list *waiting, struct list *changed);
 
-/* Reads the author and the API key for GET /account. */
 typedef bool (*store_account_fn)(void *ctx, const struct author *author, const struct api_key *key);
+/* Reads the author and the API key for GET /account. */
 enum next store_read_account(struct store_read *read, int64_t key_row, store_account_fn fn, void *ctx);
 
 /* Reads an author. The texts are copied into `arena`. */

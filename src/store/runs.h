@@ -63,8 +63,8 @@ MUST_USE enum err store_get_last_complete_run(struct store *s, int64_t *started_
 /* Like store_get_last_complete_run(), for the event loop (read.h). */
 enum next store_find_last_complete_run(struct store_read *read, int64_t *started_at, int64_t *finished_at);
 
-/* Lists at most `limit` runs, newest first. */
 typedef bool (*store_run_fn)(void *ctx, const struct run_row *run);
+/* Lists at most `limit` runs, newest first. */
 MUST_USE enum err store_list_runs(struct store *s, int limit, store_run_fn fn, void *ctx);
 
 struct run_count {
@@ -72,8 +72,8 @@ struct run_count {
     struct str name;
     int64_t value;
 };
-/* Lists the numbers that a run counted. */
 typedef bool (*store_run_count_fn)(void *ctx, const struct run_count *count);
+/* Lists the numbers that a run counted. */
 MUST_USE enum err store_list_run_counts(struct store *s, int64_t run_row, store_run_count_fn fn, void *ctx);
 
 /* ---- videos to read ---- */
@@ -82,9 +82,9 @@ MUST_USE enum err store_list_run_counts(struct store *s, int64_t run_row, store_
  * are no more. */
 MUST_USE enum err store_find_next_author(struct store *s, int64_t after, int64_t *author_row);
 
+typedef bool (*store_live_fn)(void *ctx, const struct video *video);
 /* Lists the author's live videos, newest first. A video is live if it was posted from `posted_from` to `now`.
  */
-typedef bool (*store_live_fn)(void *ctx, const struct video *video);
 MUST_USE enum err store_list_live_videos(struct store *s, int64_t author_row, int64_t posted_from,
                                          int64_t now, store_live_fn fn, void *ctx);
 

@@ -46,8 +46,8 @@ MUST_USE enum err store_spool_add_error(struct store *s, int64_t file_row, int64
                                         bool *added);
 /* Counts the recorded errors of a file. */
 MUST_USE enum err store_spool_count_errors(struct store *s, int64_t file_row, int64_t *out);
-/* Lists the errors of a file, ordered by line number. */
 typedef bool (*store_spool_error_fn)(void *ctx, int64_t line, struct str reason);
+/* Lists the errors of a file, ordered by line number. */
 MUST_USE enum err store_spool_list_errors(struct store *s, int64_t file_row, store_spool_error_fn fn,
                                           void *ctx);
 

@@ -29,9 +29,9 @@ void transaction_rollback(const struct transaction_scope *t);
  * ERR_CANCELED the caller must stop. */
 MUST_USE enum err transaction_heartbeat(const struct transaction_scope *t);
 
+typedef enum err transaction_work(struct store *store, void *ctx);
 /* Runs `work` in one transaction. Commits if `work` returns OK; otherwise rolls back and returns its error.
  */
-typedef enum err transaction_work(struct store *store, void *ctx);
 MUST_USE enum err transaction_run(const struct transaction_scope *t, transaction_work *work, void *ctx);
 
 #endif

@@ -139,8 +139,8 @@ struct webhook_attempt {
 /* Inserts an attempt and deletes the oldest attempts beyond WEBHOOK_ATTEMPTS_KEPT. */
 MUST_USE enum err store_insert_webhook_attempt(struct store *s, int64_t endpoint_row,
                                                const struct webhook_attempt *attempt);
-/* Lists the attempts of an endpoint, newest first. The rules of read.h apply. */
 typedef bool (*store_webhook_attempt_fn)(void *ctx, const struct webhook_attempt *attempt);
+/* Lists the attempts of an endpoint, newest first. The rules of read.h apply. */
 enum next store_read_webhook_attempts(struct store_read *read, int64_t endpoint_row, int limit,
                                       store_webhook_attempt_fn fn, void *ctx);
 
@@ -150,9 +150,9 @@ enum next store_read_webhook_attempts(struct store_read *read, int64_t endpoint_
  * already waiting. Returns ERR_FULL if WEBHOOK_REQUESTS_MAX requests of this endpoint are waiting. */
 MUST_USE enum err store_request_webhook(struct store *s, int64_t endpoint_row, int64_t event_id, int64_t now);
 MUST_USE enum err store_delete_webhook_request(struct store *s, int64_t endpoint_row, int64_t event_id);
+typedef bool (*store_webhook_request_fn)(void *ctx, int64_t endpoint_row, int64_t event_id);
 /* Lists at most `limit` endpoints that have requests, in ascending order of their rows, beginning after row
  * `after`. Of each endpoint, lists the request with the lowest event id. */
-typedef bool (*store_webhook_request_fn)(void *ctx, int64_t endpoint_row, int64_t event_id);
 MUST_USE enum err store_list_webhook_requests(struct store *s, int64_t after, int limit,
                                               store_webhook_request_fn fn, void *ctx);
 

@@ -33,8 +33,8 @@ MUST_USE enum err store_insert_author(struct store *s, struct author *author);
  * `now` in the audit log. */
 MUST_USE enum err store_update_author(struct store *s, const struct author *author, int64_t now,
                                       const struct actor *by);
-/* Lists all authors by (created_at, id). */
 typedef bool (*store_author_fn)(void *ctx, const struct author *author);
+/* Lists all authors by (created_at, id). */
 MUST_USE enum err store_list_authors(struct store *s, store_author_fn fn, void *ctx);
 /* Increments the author's revision. Sets views_refreshed_at to `refreshed_at`, unless `refreshed_at` is
  * TIME_NONE or the stored time is newer. One call per author and transaction is enough. */
@@ -55,8 +55,8 @@ MUST_USE enum err store_find_key_by_hash(struct store *s, struct arena *a, const
                                          struct api_key *out);
 /* Revokes a key. Does nothing if it has been revoked before. */
 MUST_USE enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now, const struct actor *by);
-/* Lists the keys of an author by created_at. */
 typedef bool (*store_key_fn)(void *ctx, const struct api_key *key);
+/* Lists the keys of an author by created_at. */
 MUST_USE enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, void *ctx);
 /* Sets the key's last_used_at to `at`, unless the stored time is newer. `address` is that of the client, for
  * the entry of the audit log about the first use; p == NULL: unknown. */

@@ -9,7 +9,8 @@
 
 /* --- finding --- */
 
-/* The texts of the posts point into the packed column, so they are unpacked again from a copy of it. */
+/* row_to_video() leaves the texts of the posts pointing into the row, which is valid only until the next
+ * step. So this function unpacks the posts again, from a copy of the packed column in the arena. */
 static enum err copy_video(struct store *s, struct sql_statement *q, struct arena *a, struct video *out)
 {
     if (!row_to_video(q, 0, out))

@@ -78,19 +78,30 @@ static uint32_t id_of(const uint8_t b[SEAL_ID_LEN])
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-static bool read_line(struct str line, struct key_list *out)
+/* An error must not quote the line, because it may contain a key. */
+static enum err read_line(struct str line, const char *path, int number, struct key_list *out,
+                          struct error *error)
 {
     struct str id, key;
-    uint8_t number[SEAL_ID_LEN];
+    uint8_t bytes[SEAL_ID_LEN];
     line = str_trim(line);
     if (!line.len || line.p[0] == '#')
-        return true;
+        return OK;
+    if (out->count == SEAL_KEYS_MAX)
+        return error_set(error, ERR_INVALID, "the key file %s, line %d: more than %d keys", path, number,
+                         SEAL_KEYS_MAX);
     key = str_trim(str_cut(line, ' ', &id));
-    if (out->count == SEAL_KEYS_MAX || !read_hex(id, number, sizeof number) || !id_of(number) ||
-        has_id(out, id_of(number)) || !read_hex(key, out->entries[out->count].key, SEAL_KEY_LEN))
-        return false;
-    out->entries[out->count++].id = id_of(number);
-    return true;
+    if (!read_hex(id, bytes, sizeof bytes) || !id_of(bytes) ||
+        !read_hex(key, out->entries[out->count].key, SEAL_KEY_LEN))
+        return error_set(error, ERR_INVALID,
+                         "the key file %s, line %d: expected `ID KEY`: an id of 8 hexadecimal digits other "
+                         "than 00000000, and a key of 64",
+                         path, number);
+    if (has_id(out, id_of(bytes)))
+        return error_set(error, ERR_INVALID, "the key file %s, line %d: the id %08x is used twice", path,
+                         number, (unsigned)id_of(bytes));
+    out->entries[out->count++].id = id_of(bytes);
+    return OK;
 }
 
 static enum err read_lines(struct str text, const char *path, struct key_list *out, struct error *error)
@@ -99,12 +110,9 @@ static enum err read_lines(struct str text, const char *path, struct key_list *o
     out->count = 0;
     for (int number = 1; text.p && text.len; number++) {
         text = str_cut(text, '\n', &line);
-        if (!read_line(line, out))
-            return error_set(
-                error, ERR_INVALID,
-                "the key file %s, line %d: expected an id of 8 and a key of 64 hexadecimal digits; at most "
-                "%d keys, each with its own id",
-                path, number, SEAL_KEYS_MAX);
+        enum err err = read_line(line, path, number, out, error);
+        if (err)
+            return err;
     }
     if (!out->count)
         return error_set(error, ERR_INVALID, "the key file %s contains no key", path);
@@ -136,7 +144,7 @@ enum err key_file_read(const char *path, struct key_list *out, struct stat *is, 
 
 /* ---- writing ---- */
 
-void key_file_generate(const struct key_list *existing, struct key_entry *out)
+void key_entry_generate(const struct key_list *existing, struct key_entry *out)
 {
     do
         out->id = randombytes_random();

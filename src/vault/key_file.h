@@ -28,6 +28,6 @@ MUST_USE enum err key_file_write(const char *path, const char *model, const stru
                                  bool replace, struct error *error);
 
 /* Generates a random key with an id that is not in `existing`. */
-void key_file_generate(const struct key_list *existing, struct key_entry *out);
+void key_entry_generate(const struct key_list *existing, struct key_entry *out);
 
 #endif

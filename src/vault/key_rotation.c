@@ -69,7 +69,7 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
 {
     struct tokens t;
     struct buf access, refresh;
-    enum err err = token_vault_open(r->keys, c, &t);
+    enum err err = tokens_decrypt(r->keys, c, &t);
     if (err) {
         return error_set(
             r->error, err,
@@ -78,12 +78,12 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
     }
     buf_init(&access, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
     buf_init(&refresh, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
-    err = token_vault_seal(r->keys, c, &t.grant, &access, &refresh);
+    err = tokens_seal(r->keys, c, &t.grant, &access, &refresh);
     if (!err)
         err = store_reseal_credential(r->store, c->row, c->access_sealed, c->refresh_sealed);
     if (err)
         (void)database_failed(r, err);
-    token_vault_close(&t);
+    tokens_wipe(&t);
     buf_fini(&access);
     buf_fini(&refresh);
     return err;

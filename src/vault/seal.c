@@ -210,7 +210,7 @@ enum err seal_decrypt(struct seal_keys *keys, const struct seal_place *place, st
 enum err seal_create_key_file(const char *path, const char *database, struct error *error)
 {
     struct key_list *list = list_new();
-    key_file_generate(list, &list->entries[0]);
+    key_entry_generate(list, &list->entries[0]);
     list->count = 1;
     enum err err = key_file_write(path, database, list, false, error);
     sodium_free(list);
@@ -225,7 +225,7 @@ static enum err insert_key(const char *path, struct key_list *list, struct error
                          "viewtally secrets rotate",
                          path, SEAL_KEYS_MAX);
     struct key_entry fresh;
-    key_file_generate(list, &fresh);
+    key_entry_generate(list, &fresh);
     memmove(&list->entries[1], &list->entries[0], list->count * sizeof list->entries[0]);
     list->entries[0] = fresh;
     list->count++;

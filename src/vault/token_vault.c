@@ -28,7 +28,7 @@ static enum err open_one(struct seal_keys *keys, const struct credential *c, enu
     return err;
 }
 
-enum err token_vault_open(struct seal_keys *keys, const struct credential *c, struct tokens *out)
+enum err tokens_decrypt(struct seal_keys *keys, const struct credential *c, struct tokens *out)
 {
     const size_t plain_max = c->access_sealed.len + c->refresh_sealed.len;
     *out = (struct tokens){.row = c->row,
@@ -42,7 +42,7 @@ enum err token_vault_open(struct seal_keys *keys, const struct credential *c, st
     if (!err && c->refresh_sealed.p)
         err = open_one(keys, c, SEAL_REFRESH, c->refresh_sealed, at, &out->grant.refresh_token);
     if (err) {
-        token_vault_close(out);
+        tokens_wipe(out);
         return err;
     }
     at += c->refresh_sealed.len;
@@ -54,7 +54,7 @@ enum err token_vault_open(struct seal_keys *keys, const struct credential *c, st
     return OK;
 }
 
-void token_vault_close(struct tokens *t)
+void tokens_wipe(struct tokens *t)
 {
     if (t->memory)
         sodium_memzero(t->memory, t->size);
@@ -63,7 +63,7 @@ void token_vault_close(struct tokens *t)
     t->grant = (struct token_grant){.expires_in_s = 0};
 }
 
-enum err token_vault_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out)
+enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out)
 {
     struct arena a;
     struct credential c;
@@ -71,7 +71,7 @@ enum err token_vault_load(struct store *s, struct seal_keys *keys, int64_t row, 
     arena_init(&a, 4096);
     enum err err = store_get_credential(s, &a, row, &c);
     if (!err)
-        err = token_vault_open(keys, &c, out);
+        err = tokens_decrypt(keys, &c, out);
     arena_fini(&a);
     return err;
 }
@@ -155,8 +155,8 @@ void account_record_wipe(struct account_record *r)
     sodium_memzero(r, sizeof *r);
 }
 
-enum err token_vault_seal(struct seal_keys *keys, struct credential *c, const struct token_grant *grant,
-                          struct buf *access, struct buf *refresh)
+enum err tokens_seal(struct seal_keys *keys, struct credential *c, const struct token_grant *grant,
+                     struct buf *access, struct buf *refresh)
 {
     struct seal_place place = {
         .author_row = c->author_row, .api = c->api, .account_id = c->account_id, .column = SEAL_ACCESS};
@@ -186,7 +186,7 @@ enum err account_record_store(const struct account_record *r, struct seal_keys *
                                       .refresh_token = str_from_cstr(r->refresh_token)};
     buf_init(&access, TOKEN_MAX + SEAL_OVERHEAD);
     buf_init(&refresh, TOKEN_MAX + SEAL_OVERHEAD);
-    enum err err = token_vault_seal(keys, &c, &grant, &access, &refresh);
+    enum err err = tokens_seal(keys, &c, &grant, &access, &refresh);
     if (!err)
         err = store_put_credential(s, &c);
     if (!err)

@@ -38,19 +38,19 @@ struct tokens {
     int64_t row, author_row, version;
     enum platform_api api;
     struct token_grant grant; /* access_token, refresh_token (p == NULL: none), scopes, account_id */
-    char *memory;             /* contains all texts of `grant`; token_vault_close() wipes and frees it */
+    char *memory;             /* contains all texts of `grant`; tokens_wipe() wipes and frees it */
     size_t size;
 };
 
-/* Decrypts the row's tokens. `out` contains copies, so `c` may be freed afterwards. Returns ERR_NOT_FOUND if
- * the key file does not contain the key, or ERR_CORRUPT if the row is damaged. */
-MUST_USE enum err token_vault_open(struct seal_keys *keys, const struct credential *c, struct tokens *out);
+/* Decrypts the tokens of the row `c`. `out` contains copies, so `c` may be freed afterwards. Returns
+ * ERR_NOT_FOUND if the key file does not contain the key, or ERR_CORRUPT if the row is damaged. */
+MUST_USE enum err tokens_decrypt(struct seal_keys *keys, const struct credential *c, struct tokens *out);
 
-/* Wipes and frees the tokens. May be called after a failed token_vault_open(). */
-void token_vault_close(struct tokens *t);
+/* Wipes and frees the tokens. May be called after a failed tokens_decrypt(). */
+void tokens_wipe(struct tokens *t);
 
-/* Like token_vault_open(), but reads the row first. Also returns ERR_NOT_FOUND if there is no such row. */
-MUST_USE enum err token_vault_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
+/* Like tokens_decrypt(), but reads the row first. Also returns ERR_NOT_FOUND if there is no such row. */
+MUST_USE enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
 
 /* Returns true if the access token should be refreshed now. Pass true for `idle` if no call needs the token
  * now: then a token that lives less than two days is refreshed only once a week, so that the account does

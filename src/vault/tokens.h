@@ -12,7 +12,7 @@ int64_t refresh_token_expiry(int64_t expires_in_s, int64_t now_ms);
 
 /* Seals both tokens of the grant for the row `c`. Sets the sealed columns of `c`, which then point into
  * `access` and `refresh`. */
-MUST_USE enum err token_vault_seal(struct seal_keys *keys, struct credential *c,
-                                   const struct token_grant *grant, struct buf *access, struct buf *refresh);
+MUST_USE enum err tokens_seal(struct seal_keys *keys, struct credential *c, const struct token_grant *grant,
+                              struct buf *access, struct buf *refresh);
 
 #endif

@@ -46,8 +46,8 @@ static enum err open_row(struct inspection *l, const struct credential *c, struc
                          struct key_result *refresh)
 {
     struct tokens t;
-    enum err err = token_vault_open(l->keys, c, &t);
-    token_vault_close(&t);
+    enum err err = tokens_decrypt(l->keys, c, &t);
+    tokens_wipe(&t);
     if (!err) {
         access->opens = refresh->opens = true;
         return OK;
@@ -55,7 +55,8 @@ static enum err open_row(struct inspection *l, const struct credential *c, struc
     (void)fail(l, err, access->id, c);
     if (l->all)
         return err;
-    /* A single damaged row must not stop the server: the key may decrypt the next row. */
+    /* A single damaged row must not stop the server, because the key may decrypt another row. Note the first
+     * account that each key failed on, for the error in case the key decrypts no row. */
     for (struct key_result *k = access; k; k = k == refresh ? NULL : refresh)
         if (!*k->account) {
             memcpy(k->account, l->at.account, sizeof k->account);

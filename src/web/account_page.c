@@ -67,7 +67,7 @@ static enum next show(struct request *r, const char *error, const char *new_erro
     if (page->by_proxy) {
         HTML(b, "<p>Your organization signed you in, so there is no password to change here.</p>");
         export_form_write(r, NULL);
-        return audit_list_end_page(r);
+        return audit_list_append_and_end_page(r);
     }
     if (page->viewer.login.p) {
         HTML(b, "<p>Your sign-in name is <strong>");
@@ -79,7 +79,7 @@ static enum next show(struct request *r, const char *error, const char *new_erro
     write_sign_out(r);
     HTML(b, "</div>");
     export_form_write(r, NULL);
-    return audit_list_end_page(r);
+    return audit_list_append_and_end_page(r);
 }
 
 static enum next account_step(struct request *r)
@@ -100,7 +100,7 @@ static enum err write_password(struct store *store, void *data)
     err = store_set_password(store, w->start.author_row, str_from_cstr(w->text), w->start.now);
     if (err)
         return err;
-    err = store_delete_sessions_of(store, w->start.author_row);
+    err = store_delete_sessions_and_devices(store, w->start.author_row);
     return err ? err : session_start_write(store, &w->start);
 }
 
@@ -185,7 +185,7 @@ const struct route account_password_page = {
 static enum err write_sign_out_everywhere(struct store *store, void *data)
 {
     const struct session_start *start = data;
-    return store_delete_sessions_of(store, start->author_row);
+    return store_delete_sessions_and_devices(store, start->author_row);
 }
 
 static enum next signed_out_step(struct request *r)

@@ -105,7 +105,7 @@ static enum next listed_step(struct request *r)
     return page_end(r);
 }
 
-enum next audit_list_end_page(struct request *r)
+enum next audit_list_append_and_end_page(struct request *r)
 {
     struct page_context *page = page_context_of(r);
     struct audit_list *list = arena_alloc(&r->arena, sizeof *list);

@@ -6,8 +6,8 @@
 
 struct request;
 
-/* Reads the author's newest entries, writes them as a section, and ends the page. Return the value of this
- * function from the step that has written the rest of the page. */
-enum next audit_list_end_page(struct request *r);
+/* Reads the author's newest entries, appends them to the page as a section, and ends the page (page_end()).
+ * Return the value of this function from the step that has written the rest of the page. */
+enum next audit_list_append_and_end_page(struct request *r);
 
 #endif

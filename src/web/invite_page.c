@@ -101,7 +101,7 @@ static enum err write_invite(struct store *store, void *data)
     w->login_is_taken = err == ERR_EXISTS;
     if (err)
         return err;
-    err = store_delete_sessions_of(store, author_row);
+    err = store_delete_sessions_and_devices(store, author_row);
     return err ? err : session_start_write(store, &w->start);
 }
 

@@ -84,12 +84,12 @@ def test_wrong_usage_exits_with_2(world, arguments):
     assert world.server.run("key", "limit", *arguments, status=2).out == ""
 
 
-def test_without_redis_the_window_cannot_be_shown(make_viewtally):
+def test_key_limit_needs_redis_to_show_the_rate_limit(make_viewtally):
     done = World(make_viewtally, "").limit(status=2)
     assert "in its own memory" in done.err and "[redis] url" in done.err
 
 
-def test_without_a_limit_there_is_no_window(make_viewtally, redis):
+def test_key_limit_is_refused_without_a_rate_limit(make_viewtally, redis):
     assert "requests_per_minute is 0" in World(make_viewtally, redis.url, limit=0).limit(status=2).err
 
 

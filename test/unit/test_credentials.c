@@ -74,7 +74,7 @@ static void swapped_sealed_tokens_do_not_open(void **state)
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, two.access_sealed, two.refresh_sealed), OK);
     test_commit(&rig.db);
-    assert_int_equal(token_vault_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
+    assert_int_equal(tokens_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
     /* One broken row does not fail the check of the keys, but a complete inspection reports it. */
     int64_t rows;
     assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), OK);
@@ -85,7 +85,7 @@ static void swapped_sealed_tokens_do_not_open(void **state)
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.refresh_sealed, one.access_sealed), OK);
     test_commit(&rig.db);
-    assert_int_equal(token_vault_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
+    assert_int_equal(tokens_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
     /* In their original columns, the bytes decrypt again. */
     test_begin(&rig.db);
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.access_sealed, one.refresh_sealed), OK);

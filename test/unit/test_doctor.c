@@ -327,7 +327,7 @@ static void nginx_must_end_keepalive_before_the_server(void **state)
     expect_nginx("keepalive", "Connection \"\"", "Connection close", FINDING_WARNING, "HTTP/1.0");
 }
 
-static void long_polls_must_fit_into_the_timeout(void **state)
+static void nginx_read_timeout_must_exceed_a_long_poll(void **state)
 {
     (void)state;
     expect_nginx("timeout", "proxy_read_timeout 65s;", "", FINDING_OK, "");
@@ -465,7 +465,7 @@ int main(void)
         cmocka_unit_test(shipped_configuration_passes),
         cmocka_unit_test(nginx_must_pass_requests_to_the_server),
         cmocka_unit_test(nginx_must_end_keepalive_before_the_server),
-        cmocka_unit_test(long_polls_must_fit_into_the_timeout),
+        cmocka_unit_test(nginx_read_timeout_must_exceed_a_long_poll),
         cmocka_unit_test(forwarded_fields_must_be_set),
         cmocka_unit_test(logs_must_contain_no_secrets),
         cmocka_unit_test(bad_nginx_configurations_are_errors),

@@ -211,7 +211,7 @@ static void rightmost_untrusted_address_is_the_client(void **state)
     assert_string_equal(client(&p, "127.0.0.1", "1.2.3.4, [::1"), "127.0.0.1");
 }
 
-static void networks_match_their_addresses(void **state)
+static void trusted_network_contains_exactly_its_addresses(void **state)
 {
     struct proxies p = {0};
     (void)state;
@@ -273,7 +273,7 @@ int main(void)
         cmocka_unit_test(detects_codings_that_end_with_chunked),
         cmocka_unit_test(no_proxy_is_trusted_by_default),
         cmocka_unit_test(rightmost_untrusted_address_is_the_client),
-        cmocka_unit_test(networks_match_their_addresses),
+        cmocka_unit_test(trusted_network_contains_exactly_its_addresses),
         cmocka_unit_test(rejects_invalid_networks),
         cmocka_unit_test(gzip_is_accepted_only_with_a_positive_weight),
     };

@@ -502,7 +502,7 @@ static void drain_ends_after_drain_ms(void **state)
     peer_fini(&half);
 }
 
-static void second_close_forces_the_end(void **state)
+static void second_server_close_closes_all_connections_immediately(void **state)
 {
     struct rig *rig = *state;
     struct peer late, stream, slow;
@@ -551,7 +551,7 @@ int main(void)
         CLOCK_TEST(drain_closes_unused_connections_after_two_seconds),
         CLOCK_TEST(new_connection_survives_the_end_of_serving),
         CONN_TEST(passed_socket_keeps_its_backlog),
-        CONN_TEST(second_close_forces_the_end),
+        CONN_TEST(second_server_close_closes_all_connections_immediately),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

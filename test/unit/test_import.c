@@ -200,7 +200,7 @@ static void step_longer_than_a_batch_is_one_transaction(void **state)
 
 /* A new video is compared with videos that had readings before this import, not with videos that get their
  * first reading in the import. */
-static void new_video_gets_its_threshold_from_earlier_videos(void **state)
+static void new_video_is_compared_only_with_videos_read_before_the_import(void **state)
 {
     (void)state;
     struct buf text;
@@ -446,7 +446,7 @@ int main(void)
         IMPORT_TEST(video_without_posts_has_no_posted_at),
         IMPORT_TEST(readings_of_a_step_are_collected_from_all_files),
         IMPORT_TEST(step_longer_than_a_batch_is_one_transaction),
-        IMPORT_TEST(new_video_gets_its_threshold_from_earlier_videos),
+        IMPORT_TEST(new_video_is_compared_only_with_videos_read_before_the_import),
         IMPORT_TEST(lines_that_contradict_the_database_are_rejected),
         IMPORT_TEST(rejected_readings_are_reported_with_their_line),
         IMPORT_TEST(bad_lines_do_not_stop_the_import),

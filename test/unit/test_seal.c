@@ -152,11 +152,11 @@ static void rejects_invalid_key_file_with_a_reason(void **state)
         {"00000001 " KEY "\n", "chmod 600", 0604},
         {"", "contains no key", 0600},
         {"# nothing\n\n", "contains no key", 0600},
-        {"00000001 " KEY "\n00000001 " KEY "\n", "line 2", 0600},
-        {"00000000 " KEY "\n", "line 1", 0600},
+        {"00000001 " KEY "\n00000001 " KEY "\n", "line 2: the id 00000001 is used twice", 0600},
+        {"00000000 " KEY "\n", "line 1: expected `ID KEY`", 0600},
         {"1 " KEY "\n", "line 1", 0600},
         {"# a\n00000001\n", "line 2", 0600},
-        {"00000001 " KEY "0\n", "line 1", 0600},
+        {"00000001 " KEY "0\n", "line 1: expected `ID KEY`", 0600},
         {"00000001 0" KEY "0\n", "line 1", 0600},
         {"0000000g " KEY "\n", "line 1", 0600},
         {"00000001 zz0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n", "line 1", 0600},
@@ -179,6 +179,24 @@ static void rejects_invalid_key_file_with_a_reason(void **state)
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* opening a FIFO must not wait for its other end */
     assert_int_equal(seal_keys_open(&keys, path, &error), ERR_INVALID);
+}
+
+static void rejects_too_many_keys(void **state)
+{
+    struct seal_keys *keys;
+    struct buf text;
+    (void)state;
+    buf_init(&text, 16 << 10);
+    for (int i = 1; i <= SEAL_KEYS_MAX; i++)
+        buf_printf(&text, "%08x " KEY "\n", (unsigned)i);
+    write_file(buf_str(&text).p, 0600);
+    keys = open_keys();
+    seal_keys_close(keys);
+    buf_printf(&text, "# comment\n%08x " KEY "\n", SEAL_KEYS_MAX + 1U);
+    write_file(buf_str(&text).p, 0600);
+    assert_int_equal(seal_keys_open(&keys, path, &error), ERR_INVALID);
+    assert_non_null(strstr(error.text, "more than"));
+    buf_fini(&text);
 }
 
 static void ignores_blanks_and_comments(void **state)
@@ -280,6 +298,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(changed_and_truncated_bytes_are_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(creates_key_file_once_for_its_owner, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rejects_invalid_key_file_with_a_reason, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejects_too_many_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ignores_blanks_and_comments, set_up, tear_down),
         cmocka_unit_test_setup_teardown(new_key_is_used_without_reopening, set_up, tear_down),
         cmocka_unit_test_setup_teardown(broken_file_stops_encryption_but_not_decryption, set_up, tear_down),

@@ -19,8 +19,10 @@ struct pg_schema {
     int64_t version, compatible_since; /* 0: no tables */
 };
 
-/* Reads what identifies the database. Returns ERR_CORRUPT if it belongs to another application, and
- * ERR_READONLY if the role lacks privileges. The session may be in a transaction, which an error aborts. */
+/* Reads `*out` and checks that viewtally can work in this database. Returns ERR_VERSION (PostgreSQL is too
+ * old), ERR_INVALID (no schema, or an encoding other than UTF8), ERR_CORRUPT (the tables belong to another
+ * application), ERR_READONLY (the role lacks privileges), or the error of the connection. May be called in a
+ * transaction; a failed statement aborts that transaction. */
 MUST_USE enum err pg_schema_read(struct pg_session *session, struct pg_schema *out, struct error *error);
 
 /* Returns true if the schema is newer than this program's and this program cannot use it. */

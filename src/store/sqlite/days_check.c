@@ -64,7 +64,7 @@ static enum err check_videos(struct store *s, void *ctx)
     return err;
 }
 
-enum err days_check(const char *path, int64_t *bad, struct error *error)
+enum err days_check_count_bad_videos(const char *path, int64_t *bad, struct error *error)
 {
     const struct store_options options = {.path = path, .mode = STORE_READ};
     struct store *s;

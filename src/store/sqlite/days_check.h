@@ -6,8 +6,9 @@
 
 #include <stdint.h>
 
-/* Counts the videos whose column `days` is damaged, or whose column is valid but differs from the table. A
- * column is valid if its sum is views - baseline; other columns are not used (stored_days.h). */
-MUST_USE enum err days_check(const char *path, int64_t *bad, struct error *error);
+/* `*bad` receives the number of videos whose column `days` (the packed gains) is damaged, or valid but
+ * different from the table. A column is valid if its sum is views - baseline; other columns are not used
+ * (stored_days.h). */
+MUST_USE enum err days_check_count_bad_videos(const char *path, int64_t *bad, struct error *error);
 
 #endif

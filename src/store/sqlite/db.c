@@ -23,9 +23,9 @@ enum {
     PROGRESS_STEPS = 100000, /* instructions of SQLite's machine, about a millisecond */
 };
 
-/* Forwards SQLite's own log. SQLite also returns errors as codes, which are logged later. So only notices
- * (the recovery of a log after a crash) and warnings (a database file was renamed while open) are forwarded.
- */
+/* Forwards SQLite's own log. Notices (the recovery of a log after a crash) and warnings (a database file was
+ * renamed while open) are logged at their own level. Everything else is logged at level debug, because SQLite
+ * also returns it as an error code, which the caller logs. */
 static void on_sqlite_log(void *unused, int code, const char *text)
 {
     (void)unused;

@@ -53,7 +53,7 @@ static const struct {
 } sums[] = {STORE_SUMS(AS_SUM)};
 #undef AS_SUM
 
-/* `*bad` receives the number of rows that break the check `*failed`. */
+/* `bad` is the number of rows that break the rule `failed`; in the check of the packed gains, of videos. */
 struct sum_result {
     const char *failed;
     int64_t bad;
@@ -75,14 +75,15 @@ enum err store_check_sums(const char *path, struct error *error)
     struct sum_result result = {.bad = 0};
     enum err err = with_database(path, check_sums, &result, error);
     if (!err && !result.bad) {
-        result.failed = "the packed gains of a video are the rows of its daily gains";
-        err = days_check(path, &result.bad, error);
+        result.failed = "the packed daily gains of a video equal its rows in the table daily";
+        err = days_check_count_bad_videos(path, &result.bad, error);
     }
     if (err)
         return err;
     if (result.bad)
-        return error_set(error, ERR_CORRUPT, "%s: the numbers do not agree: %s (%lld row%s)", path,
-                         result.failed, (long long)result.bad, plural(result.bad, "", "s"));
+        return error_set(error, ERR_CORRUPT,
+                         "%s: the numbers do not agree in %lld place%s; this rule is broken: %s", path,
+                         (long long)result.bad, plural(result.bad, "", "s"), result.failed);
     return OK;
 }
 

@@ -31,7 +31,7 @@ enum {
  * other files the same owner and permissions. Another process may create the file at the same time. */
 static enum err create_file(const char *path, struct error *error)
 {
-    int fd = file_open_as(path, path, 0640);
+    int fd = file_open_or_create_like(path, path, 0640);
     if (fd < 0)
         return error_set(error, errno == ENOSPC ? ERR_FULL : ERR_READONLY,
                          "cannot create the database %s: %s", path, strerror(errno));

@@ -179,7 +179,7 @@ static enum err make_draft(const struct replacement *r, struct error *error)
     const char *model = !r->is_missing || !r->before[0] ? r->path : r->before;
     join(fresh, r->draft, "-new");
     (void)unlink(fresh);
-    int fd = file_open_as(fresh, model, DRAFT_MODE);
+    int fd = file_open_or_create_like(fresh, model, DRAFT_MODE);
     if (fd < 0)
         return failed("cannot be created", fresh, error);
     (void)close(fd);

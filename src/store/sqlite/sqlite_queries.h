@@ -59,34 +59,34 @@
 
 /* Each statement counts the rows that break a rule of the schema. */
 #define STORE_SUMS(X)                                                                                        \
-    X("the views of a video are its baseline and the sum of its daily gains",                                \
+    X("the views of a video equal its baseline plus the sum of its daily gains",                             \
       "SELECT count(*) FROM videos v WHERE v.views <> v.baseline + "                                         \
       "(SELECT ifnull(sum(d.gained), 0) FROM daily d WHERE d.video_id = v.id)")                              \
-    X("the running total of a day is the sum of the gains until this day",                                   \
+    X("the running total of a day equals the sum of the gains up to and including that day",                 \
       "SELECT count(*) FROM (SELECT gained_total, sum(gained) OVER (PARTITION BY video_id ORDER BY day) "    \
       "AS total FROM daily) WHERE gained_total <> total")                                                    \
-    X("the gains by platform of an author's day are at most the gains of the author's videos on it",         \
+    X("the sum of an author's gains by platform is at most the gains of the author's videos on that day",    \
       "SELECT count(*) FROM (SELECT author_id, day, sum(gained) AS split FROM author_daily "                 \
       "GROUP BY author_id, day) p LEFT JOIN (SELECT v.author_id, d.day, sum(d.gained) AS total "             \
       "FROM daily d CROSS JOIN videos v ON v.id = d.video_id GROUP BY v.author_id, d.day UNION ALL "         \
       "SELECT author_id, -2147483648, sum(baseline) FROM videos GROUP BY author_id) t "                      \
       "ON t.author_id = p.author_id AND t.day = p.day WHERE p.split > ifnull(t.total, 0)")                   \
-    X("the number of videos of a book is the number of its posted videos",                                   \
+    X("the stored count of a book's videos equals the number of its posted videos",                          \
       "SELECT count(*) FROM books b WHERE b.videos_posted <> "                                               \
       "(SELECT count(*) FROM videos v WHERE v.book_id = b.id AND v.posted_at IS NOT NULL)")                  \
-    X("the number of videos of an author is the number of the author's posted videos",                       \
+    X("the stored count of an author's videos equals the number of the author's posted videos",              \
       "SELECT count(*) FROM authors a WHERE a.videos_count <> "                                              \
       "(SELECT count(*) FROM videos v WHERE v.author_id = a.id AND v.posted_at IS NOT NULL)")                \
-    X("the number of books of an author is the number of the author's books",                                \
+    X("the stored count of an author's books equals the author's number of rows in books",                   \
       "SELECT count(*) FROM authors a WHERE a.books_count <> "                                               \
       "(SELECT count(*) FROM books b WHERE b.author_id = a.id)")                                             \
-    X("the newest event of an author is the newest one in the event feed",                                   \
+    X("the stored id of an author's newest event equals the highest id of the author's events",              \
       "SELECT count(*) FROM authors a WHERE a.last_event_id <> "                                             \
       "(SELECT ifnull(max(e.id), 0) FROM events e WHERE e.author_id = a.id)")                                \
-    X("no event id is above the newest issued one",                                                          \
+    X("the id of an author's newest event is at most the last issued event id",                              \
       "SELECT count(*) FROM authors a WHERE a.last_event_id > "                                              \
       "(SELECT value FROM meta WHERE key = 'last_event_id')")                                                \
-    X("every reference leads to an existing row", "SELECT count(*) FROM pragma_foreign_key_check")
+    X("every foreign key refers to an existing row", "SELECT count(*) FROM pragma_foreign_key_check")
 
 /* --- erase.h --- */
 

@@ -132,7 +132,7 @@ static bool on_backup_step(void *ctx)
 static enum err fill_draft(struct upgrade *u, const char *draft, struct error *error)
 {
     const struct store_progress progress = {on_backup_step, u};
-    int fd = file_open_as(draft, u->resolved, BACKUP_MODE);
+    int fd = file_open_or_create_like(draft, u->resolved, BACKUP_MODE);
     if (fd < 0)
         return fail_backup(draft, error);
     (void)close(fd);

@@ -130,10 +130,10 @@ struct credential rig_get(int64_t row)
 void rig_assert_tokens(int64_t row, const char *access, const char *refresh)
 {
     struct tokens k;
-    assert_int_equal(token_vault_load(rig.db.w, rig.keys, row, &k), OK);
+    assert_int_equal(tokens_load(rig.db.w, rig.keys, row, &k), OK);
     assert_str(k.grant.access_token, access);
     assert_str(k.grant.refresh_token, refresh);
-    token_vault_close(&k);
+    tokens_wipe(&k);
 }
 
 void rig_on_completed(void *ctx, const struct token_refresh_result *result)
