@@ -54,7 +54,7 @@ static enum err create_file(const char *path, struct error *error)
     return stat(path, &st) == 0 && st.st_size ? OK : store_create(path, &count, error);
 }
 
-/* Creates the database to which a move copies, if there is none. */
+/* Creates the target database of a move unless it exists. */
 static enum err create(const struct store_options *to, struct error *error)
 {
     return to->url ? create_on_server(to, error) : create_file(to->path, error);

@@ -321,7 +321,7 @@ static void text_refresh(struct buf *b, const struct service_status *s)
 {
     buf_printf(b, "refresh    ");
     if (!is_enabled(s))
-        buf_printf(b, "off: [refresh] source is none");
+        buf_printf(b, "off: [refresh] source = none");
     else if (is_held(s))
         buf_printf(b, "in progress since ");
     else if (is_overdue(s))

@@ -43,7 +43,7 @@ static void check_refresh(struct doctor *d)
     struct last_run last = {.any = false};
     const struct source_list sources = sources_from_config(d->config);
     if (!sources.sources[0]) {
-        doctor_skip(d, "[refresh] source is none");
+        doctor_skip(d, "[refresh] source = none");
         return;
     }
     if (store_get_last_complete_run(d->store, &started_at, &finished_at) ||

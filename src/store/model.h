@@ -32,7 +32,7 @@ struct post {
 
 struct viral_comparison {
     int64_t threshold;
-    int64_t median; /* COUNT_NONE: none */
+    int64_t median; /* COUNT_NONE if too few videos were compared */
     int64_t compared;
 };
 
@@ -112,7 +112,7 @@ struct event {
     enum event_type type;
     int64_t occurred_at;
     int64_t value;             /* the views, or the milestone */
-    int64_t threshold, median; /* set for EVENT_WENT_VIRAL only; the median is COUNT_NONE if there is none */
+    int64_t threshold, median; /* as in struct viral_comparison; only set for EVENT_WENT_VIRAL */
     int64_t author_row, video_row;
 };
 

@@ -72,7 +72,7 @@ MUST_USE enum err store_list_webhooks(struct store *s, int64_t after, int limit,
  */
 MUST_USE enum err store_list_due_webhooks(struct store *s, int64_t after, int64_t now, int limit,
                                           store_webhook_fn fn, void *ctx);
-/* Returns the earliest next_attempt_at after `now`; INT64_MAX if there is none. */
+/* Returns the earliest next_attempt_at after `now`, or INT64_MAX if no attempt is scheduled. */
 MUST_USE enum err store_next_webhook_attempt(struct store *s, int64_t now, int64_t *at);
 /* Lists the author's endpoints in ascending order of their rows, including endpoints of apps. The rules of
  * read.h apply. */

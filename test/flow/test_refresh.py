@@ -268,7 +268,7 @@ def test_refresh_requires_a_source_and_status_requires_a_database(viewtally):
     assert "nothing to refresh: [refresh] source is" in viewtally.run("refresh", status=2).err
     assert "does not exist" in viewtally.run("status", status=3).err
     viewtally.run("migrate")
-    assert "off: [refresh] source is none" in viewtally.run("status").out
+    assert "off: [refresh] source = none" in viewtally.run("status").out
     viewtally.configure({"refresh": {"source": "simulated"}})
     assert "--wait must be 0 to 3600 seconds" in viewtally.run("refresh", "--wait", "soon", status=2).err
 

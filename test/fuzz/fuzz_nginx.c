@@ -17,7 +17,7 @@ static void run_checks(struct doctor *d)
         d->check = doctor_nginx.checks[i].name;
         doctor_nginx.checks[i].run(d);
     }
-    /* Without a proxy_pass to viewtally, the first check says so, and the others have nothing to report. */
+    /* Without a proxy_pass to viewtally, the first check reports it and the other checks add no finding. */
     CHECK(d->findings.count > 0);
     for (size_t i = 0; i < d->findings.count; i++) {
         const struct finding *f = &d->findings.items[i];

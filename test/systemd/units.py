@@ -75,7 +75,8 @@ def check_watchdog(installed):
     machine.run("systemctl daemon-reload && systemctl restart viewtally")
     serves(installed)
     pid = pid_of(machine)
-    machine.run("sleep 5")
+    start_us = int(property_of(machine, "WatchdogTimestampMonotonic"))
+    wait_in(machine, f"test $(systemctl show -P WatchdogTimestampMonotonic viewtally) -ge {start_us + 5_000_000}", "five seconds of keep-alive messages")
     assert pid_of(machine) == pid, "the watchdog has ended a process that works"
     machine.run(f"kill -STOP {pid}")
     wait_in(machine, f"test $(systemctl show -P MainPID viewtally) != {pid} && systemctl is-active viewtally", "the watchdog to restart the service")

@@ -380,7 +380,7 @@ static void logs_must_contain_no_secrets(void **state)
     expect_nginx("error_log", "platforms/callback", "x", FINDING_WARNING, "\"callback\"");
 }
 
-/* Returns the error of a configuration, "" if there is none. */
+/* Expects that parsing an nginx configuration fails with `expected`, or succeeds if `expected` is empty. */
 static void expect_syntax(const char *text, const char *expected)
 {
     struct arena a;

@@ -11,7 +11,7 @@
 static char text[1000];
 static int param_count;
 
-/* Returns the translation, or NULL if there is none. */
+/* Returns the translation, or NULL if the statement cannot be translated. */
 static const char *translate(const char *sql)
 {
     struct buf out = buf_on(text, sizeof text - 1);

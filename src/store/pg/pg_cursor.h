@@ -45,7 +45,7 @@ struct str pg_cursor_text(struct sql_statement *q, int i);
  * with a larger index is bound. */
 void pg_cursor_encode(const struct pg_cursor *c, int count, struct pg_params *params);
 
-/* Advances to the next row. Returns false if there is none. Precondition: there is a result. */
+/* Advances to the next row. Returns false after the last row. Precondition: the cursor has a result. */
 MUST_USE bool pg_cursor_advance(struct pg_cursor *c);
 
 #endif

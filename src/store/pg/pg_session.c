@@ -91,7 +91,7 @@ void pg_session_fini(struct pg_session *s)
 
 /* ---- running the loop ---- */
 
-/* Runs the loop until `*done`, the connection is lost, or the time is over; 0 is no limit. */
+/* Runs the loop until `*done`, the connection is lost, or `deadline_ms` have passed (0: no deadline). */
 static void run_until(struct pg_session *s, const bool *done, int64_t deadline_ms)
 {
     s->is_late = false;
