@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-enum { KEYWORDS_MAX = PG_SETTINGS_MAX + 12, REASON_MAX = 300 };
+enum { KEYWORDS_MAX = PG_SETTINGS_MAX + 15, REASON_MAX = 300 };
 
 /* A watcher outlives its connection until the loop has closed it. */
 struct pg_watcher {
@@ -35,6 +35,7 @@ struct pg_connection {
     const struct pg_host *host;
     int syncs;               /* synchronization points in flight; each command is followed by one */
     size_t unfinished_bytes; /* received since the last complete result */
+    size_t unread_bytes;     /* left in the socket by the previous read */
     bool is_open, has_failed, is_closed;
     bool keeps_result; /* the result of the running callback belongs to its receiver */
     bool is_busy;      /* a libuv callback is on the stack: pg_connection_close() leaves the release to it */
@@ -258,24 +259,33 @@ static void read_results(struct pg_connection *c)
         fail_open(c);
 }
 
-/* libpq stores a whole result in memory, so a server that never ends one must be stopped. */
-static bool is_too_large(struct pg_connection *c)
+/* Returns the number of bytes in the receive buffer of the socket. */
+static size_t count_unread(const struct pg_connection *c)
 {
     int available = 0;
-    if (ioctl(PQsocket(c->conn), FIONREAD, &available) == 0)
-        c->unfinished_bytes += (size_t)available;
-    const size_t max = c->events.result_bytes_max;
+    return ioctl(PQsocket(c->conn), FIONREAD, &available) == 0 ? (size_t)available : 0;
+}
+
+/* libpq stores a whole result in memory, so a server that never ends one must be stopped. Counts the bytes
+ * that have arrived since the previous read, which may have left some. */
+static bool is_too_large(struct pg_connection *c)
+{
+    const size_t max = c->events.result_bytes_max, available = count_unread(c);
+    if (available > c->unread_bytes)
+        c->unfinished_bytes += available - c->unread_bytes;
     return c->unfinished_bytes > (max ? max : PG_RESULT_BYTES_MAX);
 }
 
 static void receive(struct pg_connection *c)
 {
-    if (is_too_large(c))
+    if (is_too_large(c)) {
         fail(c, PG_FAILED_CONNECTION, "a result of the server is too large");
-    else if (!PQconsumeInput(c->conn))
+    } else if (!PQconsumeInput(c->conn)) {
         fail_open(c);
-    else
+    } else {
+        c->unread_bytes = count_unread(c);
         read_results(c);
+    }
 }
 
 /* ---- events of the loop ---- */
@@ -333,6 +343,9 @@ static PGconn *start(const struct pg_options *o, const struct pg_host *host, con
     int n = 0;
 #define SET(keyword, value) (keywords[n] = (keyword), values[n++] = (value))
     SET("tcp_user_timeout", "5000");
+    SET("keepalives_idle", "30"); /* for a connection that waits for a lock while its server vanishes */
+    SET("keepalives_interval", "5");
+    SET("keepalives_count", "3");
     SET("fallback_application_name", "viewtally");
     for (int i = 0; i < o->setting_count; i++)
         SET(o->settings[i].keyword, o->settings[i].value); /* a later value replaces an earlier one */
