@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "store/handle.h"
 #include "store/pg/pg_cursor.h"
 #include "store/pg/pg_reads.h"
@@ -60,9 +61,14 @@ struct pg_heads {
     struct changes_read changes;
 };
 
-static uint64_t version_of(int64_t author_rev, int64_t feed_rev)
+/* The incarnation is a part of the version, because a revision can recur after commits were lost. */
+static uint64_t version_of(int64_t author_rev, int64_t feed_rev, const struct pg_incarnation *incarnation)
 {
-    return UINT64_C(1) << 63 | (((uint64_t)author_rev << 32) ^ (uint64_t)feed_rev);
+    const struct {
+        int64_t author_rev, feed_rev;
+        uint64_t incarnation;
+    } parts = {author_rev, feed_rev, pg_links_incarnation(incarnation)};
+    return hash_64(str_make((const char *)&parts, sizeof parts), 0) | 1;
 }
 
 /* ---- keys ---- */
@@ -92,7 +98,7 @@ static void complete_read(struct head_read *h, const struct head_batch *batch)
     struct key_owner *owner = h->owner;
     const enum err err = batch->reply.err ? batch->reply.err : h->err;
     owner->incarnation = err ? 0 : pg_links_incarnation(&batch->reply.incarnation);
-    owner->version = err ? 0 : version_of(owner->author_rev, owner->feed_rev);
+    owner->version = err ? 0 : version_of(owner->author_rev, owner->feed_rev, &batch->reply.incarnation);
     free_read(h);
     (void)store_read_end(read, err);
     waiter_complete(read->wait);
@@ -202,7 +208,8 @@ static bool decode_heads(void *ctx, const struct pg_result *result)
     struct sql_statement *q = &cursor.statement;
     while (sql_row(&pg_received, q, &err))
         c->versions[c->count++] = (struct author_version){
-            .author_row = sql_i64(q, 0), .version = version_of(sql_i64(q, 1), sql_i64(q, 2))};
+            .author_row = sql_i64(q, 0),
+            .version = version_of(sql_i64(q, 1), sql_i64(q, 2), &c->reply.incarnation)};
     qsort(c->versions, (size_t)c->count, sizeof c->versions[0], compare_versions);
     return true;
 }

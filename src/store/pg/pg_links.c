@@ -1,5 +1,5 @@
-/* Prepares all SELECT statements of queries.h on each link: a hundred statements take some milliseconds, once
- * for each connection. */
+/* Each link prepares its statements once for each connection: the link of the pages all SELECT statements of
+ * queries.h that are prepared early, which takes some milliseconds. */
 #include "store/pg/pg_links.h"
 
 #include "base/check.h"
@@ -11,40 +11,48 @@
 #include <stdio.h>
 #include <uv.h>
 
+/* What a link of each use prepares. */
+struct pg_link_table {
+    struct pg_statement statements[PG_READS];
+    int count;
+    char process[UV_MAXHOSTNAMESIZE + 16]; /* see pg_link_options */
+};
+
 static struct {
     uv_once_t once;
-    struct pg_statement statements[PG_READS];
-    int count, index[PG_READS];                          /* index: from a read to its statement; -1: none */
-    char process[PG_LINK_USES][UV_MAXHOSTNAMESIZE + 16]; /* see pg_link_options */
-} table = {.once = UV_ONCE_INIT};
+    struct pg_link_table of[PG_LINK_USES];
+    int index[PG_READS]; /* from a read to its statement in the table of its link; -1: none */
+} tables = {.once = UV_ONCE_INIT};
 
-static void add(int read, const char *name, const char *text)
+static void add(enum pg_link_use use, int read, const char *name, const char *text)
 {
-    table.index[read] = table.count;
-    table.statements[table.count++] = (struct pg_statement){.name = name, .sql = text, .is_read = true};
+    struct pg_link_table *table = &tables.of[use];
+    tables.index[read] = table->count;
+    table->statements[table->count++] = (struct pg_statement){.name = name, .sql = text, .is_read = true};
 }
 
 /* Processes of the same machine share the rows in `barriers`, which is harmless. */
 static void name_links(void)
 {
+    static const char *const names[PG_LINK_USES] = {[PG_LINK_HEADS] = "heads", [PG_LINK_PAGES] = "pages"};
     char host[UV_MAXHOSTNAMESIZE];
     size_t size = sizeof host;
     if (uv_os_gethostname(host, &size))
         (void)snprintf(host, sizeof host, "unknown");
-    (void)snprintf(table.process[PG_LINK_HEADS], sizeof table.process[0], "%s heads", host);
-    (void)snprintf(table.process[PG_LINK_PAGES], sizeof table.process[0], "%s pages", host);
+    for (int use = 0; use < PG_LINK_USES; use++)
+        (void)snprintf(tables.of[use].process, sizeof tables.of[use].process, "%s %s", host, names[use]);
 }
 
-static void build_table(void)
+static void build_tables(void)
 {
     for (int i = 0; i < QUERY_COUNT; i++) {
-        const char *text = pg_translate((enum query)i)->text;
-        table.index[i] = -1;
+        const char *text = i < QUERY_FIRST_RARE ? pg_translate((enum query)i)->text : NULL;
+        tables.index[i] = -1;
         if (text && str_starts_with(str_from_cstr(text), STR("SELECT ")))
-            add(i, sql_queries[i].name, text);
+            add(PG_LINK_PAGES, i, sql_queries[i].name, text);
     }
-    add(PG_READ_KEY_OWNERS, "vt_key_owners", PG_KEY_OWNERS);
-    add(PG_READ_HEADS, "vt_heads", PG_HEADS);
+    add(PG_LINK_HEADS, PG_READ_KEY_OWNERS, "vt_key_owners", PG_KEY_OWNERS);
+    add(PG_LINK_HEADS, PG_READ_HEADS, "vt_heads", PG_HEADS);
     name_links();
 }
 
@@ -52,15 +60,16 @@ enum err pg_links_open(struct pg_link **out, const struct store_options *options
                        struct error *error)
 {
     struct pg_options where;
-    uv_once(&table.once, build_table);
+    uv_once(&tables.once, build_tables);
     enum err err = pg_where_parse(&where, options->url, options->password_file, error);
     if (err) {
         pg_options_fini(&where);
         return err;
     }
-    const struct pg_link_options link = {.statements = table.statements,
-                                         .statement_count = table.count,
-                                         .process = table.process[use],
+    const struct pg_link_table *table = &tables.of[use];
+    const struct pg_link_options link = {.statements = table->statements,
+                                         .statement_count = table->count,
+                                         .process = table->process,
                                          .hold_ms = options->hold_ms};
     *out = pg_link_new(options->loop, &where, &link);
     return *out ? OK : error_set(error, ERR_NOMEM, "out of memory");
@@ -69,8 +78,8 @@ enum err pg_links_open(struct pg_link **out, const struct store_options *options
 enum next pg_links_query(struct pg_link *link, int read, struct pg_params *params, struct waiter *w,
                          struct pg_reply *reply)
 {
-    CHECK(table.index[read] >= 0);
-    return pg_link_query(link, table.index[read], params, w, reply);
+    CHECK(tables.index[read] >= 0);
+    return pg_link_query(link, tables.index[read], params, w, reply);
 }
 
 uint64_t pg_links_incarnation(const struct pg_incarnation *incarnation)

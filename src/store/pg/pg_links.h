@@ -17,8 +17,8 @@ enum pg_link_use { PG_LINK_HEADS, PG_LINK_PAGES, PG_LINK_USES };
 MUST_USE enum err pg_links_open(struct pg_link **out, const struct store_options *options,
                                 enum pg_link_use use, struct error *error);
 
-/* Starts a statement on a link, see pg_link_query(). `read` is a query of queries.h or one of the constants
- * above. */
+/* Starts a statement on a link, see pg_link_query(). `read` is a query of queries.h for PG_LINK_PAGES, and
+ * one of the constants above for PG_LINK_HEADS. */
 enum next pg_links_query(struct pg_link *link, int read, struct pg_params *params, struct waiter *w,
                          struct pg_reply *reply);
 
