@@ -64,15 +64,6 @@ enum err store_get_credential(struct store *s, struct arena *a, int64_t row, str
     return read_credential(s->sql, q, a, out);
 }
 
-enum err store_find_credential(struct store *s, struct arena *a, int api, struct str account_id,
-                               struct credential *out)
-{
-    struct sql_statement *q = sql_use(s->sql, QUERY_CREDENTIAL_OF);
-    sql_bind_i64(q, 1, api);
-    sql_bind_text(q, 2, account_id);
-    return read_credential(s->sql, q, a, out);
-}
-
 struct credentials_read {
     store_credential_fn fn;
     void *ctx;

@@ -40,9 +40,6 @@ struct credential {
 
 /* Reads an account by its row. */
 MUST_USE enum err store_get_credential(struct store *s, struct arena *a, int64_t row, struct credential *out);
-/* Finds an account by the platform's id of it. */
-MUST_USE enum err store_find_credential(struct store *s, struct arena *a, int api, struct str account_id,
-                                        struct credential *out);
 
 typedef bool (*store_credential_fn)(void *ctx, const struct credential *c);
 /* Lists the accounts of one author, ordered by API and account id. */

@@ -43,11 +43,3 @@ enum err store_put_platform_post(struct store *s, const struct platform_post *po
     sql_bind_i64_or_null(q, 9, post->requested_at, TIME_NONE);
     return sql_write(s->sql, q);
 }
-
-enum err store_delete_platform_post(struct store *s, enum platform platform, struct str post_id)
-{
-    struct sql_statement *q = sql_use(s->sql, QUERY_PLATFORM_POST_DELETE);
-    sql_bind_i64(q, 1, platform);
-    sql_bind_text(q, 2, post_id);
-    return sql_write(s->sql, q);
-}

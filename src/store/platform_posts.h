@@ -25,7 +25,5 @@ MUST_USE enum err store_get_platform_post(struct store *s, struct arena *a, enum
                                           struct str post_id, struct platform_post *out);
 /* Inserts or replaces the row with what the platform reported about a post. */
 MUST_USE enum err store_put_platform_post(struct store *s, const struct platform_post *post);
-/* Deletes the row of a post. */
-MUST_USE enum err store_delete_platform_post(struct store *s, enum platform platform, struct str post_id);
 
 #endif

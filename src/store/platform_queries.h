@@ -12,8 +12,6 @@
 
 #define STORE_PLATFORM_QUERIES(X)                                                                            \
     X(CREDENTIAL, "SELECT " SQL_CREDENTIAL " FROM platform_credentials WHERE id = ?1")                       \
-    X(CREDENTIAL_OF,                                                                                         \
-      "SELECT " SQL_CREDENTIAL " FROM platform_credentials WHERE api = ?1 AND account_id = ?2")              \
     X(CREDENTIALS_OF_AUTHOR,                                                                                 \
       "SELECT " SQL_CREDENTIAL " FROM platform_credentials WHERE author_id = ?1 ORDER BY api, account_id")   \
     X(CREDENTIALS, "SELECT " SQL_CREDENTIAL " FROM platform_credentials WHERE id > ?1 ORDER BY id LIMIT ?2") \

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "store/pg/pg_schema.h"
-#include "store/rows.h"
 
 static enum err open_links(struct pg_store *p, const struct store_options *o, struct error *error)
 {
@@ -81,25 +80,11 @@ static bool has_changed(struct store *s, uint64_t *seen)
     return pg_sql_has_changed(pg_sql_of_store(s), seen);
 }
 
-static bool on_owner_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
-{
-    struct key_owner *const *owner = ctx;
-    if (!row_to_key_owner(q, *owner))
-        *err = sql_report_damage(s->sql, "key owner");
-    return false;
-}
-
-/* A caller without a waiter uses the blocking connection. */
+/* Precondition: the store has links, and read->wait is not NULL. */
 static enum next resolve_key(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
                              struct key_owner *owner)
 {
-    static const struct row_reader reader = {.row = on_owner_row, .needs_row = true};
-    struct pg_heads *heads = ((struct pg_store *)read->store)->heads;
-    if (heads && read->wait)
-        return pg_heads_resolve(heads, read, hash, owner);
-    struct sql_statement *q = row_read_use(read, QUERY_KEY_OWNER);
-    sql_bind_blob(q, 1, hash, KEY_HASH_LEN);
-    return row_read_run(read, q, &reader, &owner, sizeof owner);
+    return pg_heads_resolve(((struct pg_store *)read->store)->heads, read, hash, owner);
 }
 
 static enum next find_changes(struct store_read *read, struct list *waiting, struct list *changed)
