@@ -12,7 +12,8 @@
 
 /* Waits for the lock that every write transaction holds. Advisory locks belong to a database; the number has
  * no meaning. */
-#define PG_SQL_LOCK "SELECT pg_advisory_xact_lock(7239)"
+#define PG_SQL_LOCK_KEY(number) number ", hashtext(current_schema())"
+#define PG_SQL_LOCK             "SELECT pg_advisory_xact_lock(" PG_SQL_LOCK_KEY("7239") ")"
 
 enum { PG_SESSION_REASON_MAX = 600 };
 

@@ -6,10 +6,12 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/uuid.h"
 #include "pg/pg_link.h"
 #include "store/pg/pg_translate.h"
 #include "store/slow_query.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -30,10 +32,10 @@ enum own {
     BEGIN_SNAPSHOT,
     LOCK_TIMEOUT,
     LOCK,
-    TRANSACTION_ID,
+    TRANSACTION_NUMBER,
+    FORGET_WRITERS,
     COMMIT,
     ROLLBACK,
-    STATUS,
     SNAPSHOT,
     SHARE_IMPORT_LOCK,
     TRY_IMPORT_LOCK,
@@ -45,6 +47,9 @@ enum own {
 static const struct pg_statement own[OWN] = {
     [SETTINGS] = {"vt_settings",
                   "SELECT set_config('statement_timeout', '0', false), "
+                  "set_config('lock_timeout', '0', false), "
+                  "set_config('idle_session_timeout', '0', false), "
+                  "set_config('idle_in_transaction_session_timeout', '0', false), "
                   "set_config('default_transaction_read_only', CASE $1::bigint WHEN 1 THEN 'on' ELSE 'off' "
                   "END, false)",
                   true},
@@ -52,13 +57,20 @@ static const struct pg_statement own[OWN] = {
     [BEGIN_SNAPSHOT] = {"vt_begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", true},
     [LOCK_TIMEOUT] = {"vt_lock_timeout", "SELECT set_config('lock_timeout', ($1::bigint)::text, true)", true},
     [LOCK] = {"vt_lock", PG_SQL_LOCK, true},
-    [TRANSACTION_ID] = {"vt_transaction_id", "SELECT pg_current_xact_id()::text", true},
+    /* Without a name, because the table may not exist when the connection is opened. */
+    [TRANSACTION_NUMBER] = {"",
+                            "INSERT INTO barriers (process, n, at) VALUES ($1::text, $2::bigint, now()) "
+                            "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() "
+                            "RETURNING n",
+                            false},
+    [FORGET_WRITERS] = {"", "DELETE FROM barriers WHERE at < now() - interval '1 day'", false},
     [COMMIT] = {"vt_commit", "COMMIT", false},
     [ROLLBACK] = {"vt_rollback", "ROLLBACK", true},
-    [STATUS] = {"vt_status", "SELECT pg_xact_status($1::text::xid8)", true},
     [SNAPSHOT] = {"vt_snapshot", "SELECT pg_current_snapshot()::text", true},
-    [SHARE_IMPORT_LOCK] = {"vt_share_import_lock", "SELECT pg_advisory_lock_shared(7240)", true},
-    [TRY_IMPORT_LOCK] = {"vt_try_import_lock", "SELECT pg_try_advisory_lock(7240)", true},
+    [SHARE_IMPORT_LOCK] = {"vt_share_import_lock",
+                           "SELECT pg_advisory_lock_shared(" PG_SQL_LOCK_KEY("7240") ")", true},
+    [TRY_IMPORT_LOCK] = {"vt_try_import_lock", "SELECT pg_try_advisory_lock(" PG_SQL_LOCK_KEY("7240") ")",
+                         true},
     [RELEASE_LOCKS] = {"vt_release_locks", "SELECT pg_advisory_unlock_all()", true},
 };
 
@@ -80,7 +92,7 @@ static void add_own_plain(struct pg_sql *db, enum own which)
 {
     struct pg_params none;
     pg_params_init(&none);
-    add_own(db, which, false, &none);
+    add_own(db, which, !*own[which].name, &none);
 }
 
 /* Like pg_session_run(), for a batch that may begin with statements of sql_write_later(). */
@@ -91,7 +103,8 @@ static enum err run_batch(struct pg_sql *db, int64_t deadline_ms)
     const bool is_later = err && pg_session_is_open(s) && s->has_error && s->failed_at < db->later_count;
     db->failed_later = is_later ? sql_queries[db->later[s->failed_at]].name : NULL;
     db->later_count = 0;
-    return err;
+    /* The caller has run another statement, for which these errors would have a meaning. */
+    return is_later && (err == ERR_EXISTS || err == ERR_INVALID) ? ERR_INTERNAL : err;
 }
 
 /* ---- failures ---- */
@@ -143,7 +156,8 @@ static enum err connect_again(struct pg_sql *db)
         return err;
     add_own_i64(db, SETTINGS, true, db->is_read_only);
     for (int i = SETTINGS + 1; i < OWN; i++)
-        pg_session_prepare(&db->session, own[i].name, own[i].sql);
+        if (*own[i].name)
+            pg_session_prepare(&db->session, own[i].name, own[i].sql);
     err = pg_session_run(&db->session, PG_ANSWER_MS);
     if (err && pg_session_is_open(&db->session)) {
         (void)snprintf(db->session.reason, sizeof db->session.reason, "%s", db->session.error.text);
@@ -296,16 +310,34 @@ static const struct sql_engine pg_engine = {.use = use,
 
 /* ---- transactions ---- */
 
-static void add_begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
+/* Adds `step` to the number of transactions of this writer. The result is the number. */
+static void add_number(struct pg_sql *db, int64_t step)
 {
-    if (!writes) {
-        add_own_plain(db, BEGIN_SNAPSHOT);
-        return;
-    }
+    struct pg_params params;
+    pg_params_init(&params);
+    pg_params_add_bytes(&params, str_from_cstr(db->writer));
+    pg_params_add_i64(&params, step);
+    add_own(db, TRANSACTION_NUMBER, true, &params);
+    pg_params_fini(&params);
+}
+
+static void add_begin_write(struct pg_sql *db, int lock_timeout_ms, int64_t step)
+{
     add_own_plain(db, BEGIN_WRITE);
     add_own_i64(db, LOCK_TIMEOUT, false, lock_timeout_ms);
     add_own_plain(db, LOCK);
-    add_own_plain(db, TRANSACTION_ID);
+    if (!db->has_forgotten_writers)
+        add_own_plain(db, FORGET_WRITERS);
+    db->has_forgotten_writers = true;
+    add_number(db, step);
+}
+
+static void add_begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
+{
+    if (writes)
+        add_begin_write(db, lock_timeout_ms, 1);
+    else
+        add_own_plain(db, BEGIN_SNAPSHOT);
 }
 
 /* A batch that begins a transaction can be sent again if the connection turns out to be lost. */
@@ -346,8 +378,7 @@ enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms)
     if (err)
         return err;
     struct pg_row row = {.result = db->session.result};
-    const struct str id = pg_row_bytes(&row, 0);
-    (void)snprintf(db->transaction_id, sizeof db->transaction_id, "%.*s", (int)id.len, id.p ? id.p : "");
+    db->transaction_number = pg_row_i64(&row, 0);
     return OK;
 }
 
@@ -373,43 +404,45 @@ void pg_sql_rollback(struct pg_sql *db)
     db->transaction = PG_TRANSACTION_NONE;
 }
 
-/* Asks once for the status of the transaction. Returns false if the server does not reply, or if the
- * transaction is still running there. */
+/* Compares the committed number of transactions with the number of the transaction, in a write transaction of
+ * its own: its lock waits for the end of the former one, and its commit proves that the server is the primary
+ * and that what it has read is durable. (The transaction id would prove nothing: after a crash, PostgreSQL
+ * may give it to another transaction.) Returns false if the outcome is still unknown. */
 static bool find_outcome(struct pg_sql *db, enum err *outcome)
 {
-    struct pg_params params;
     if (!pg_session_is_open(&db->session) && connect_again(db))
         return false;
-    pg_params_init(&params);
-    pg_params_add_bytes(&params, str_from_cstr(db->transaction_id));
-    add_own(db, STATUS, false, &params);
-    pg_params_fini(&params);
-    enum err err = run_batch(db, PG_ANSWER_MS);
-    if (!pg_session_is_open(&db->session))
+    add_begin_write(db, PG_ANSWER_MS, 0);
+    if (run_batch(db, 2 * PG_ANSWER_MS)) {
+        pg_sql_rollback(db);
         return false;
+    }
     struct pg_row row = {.result = db->session.result};
-    const struct str status = err ? STR("") : pg_row_bytes(&row, 0);
-    *outcome = str_eq(status, STR("committed")) ? OK : ERR_IO;
-    return !str_eq(status, STR("in progress"));
+    *outcome = pg_row_i64(&row, 0) == db->transaction_number ? OK : ERR_IO;
+    add_own_plain(db, COMMIT);
+    return run_batch(db, PG_ANSWER_MS) == OK && pg_result_is_command(db->session.result, "COMMIT");
 }
 
 static enum err resolve_commit(struct pg_sql *db)
 {
     const struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
     const int64_t end_ms = clock_mono_ms() + RESOLVE_MS;
-    enum err outcome;
-    while (!find_outcome(db, &outcome)) {
-        if (clock_mono_ms() >= end_ms) {
-            log_error("store: the connection was lost during a commit; it is unknown whether transaction %s "
-                      "was committed",
-                      db->transaction_id);
-            return ERR_IO;
-        }
+    enum err outcome = ERR_IO;
+    bool is_known = find_outcome(db, &outcome);
+    while (!is_known && clock_mono_ms() < end_ms) {
         (void)nanosleep(&pause, NULL);
+        is_known = find_outcome(db, &outcome);
     }
-    log_warn("store: the connection was lost during a commit; the transaction was %s",
-             outcome ? "not committed" : "committed");
-    return outcome;
+    if (is_known)
+        log_warn("store: the connection was lost during a commit; the transaction was %s",
+                 outcome ? "not committed" : "committed");
+    else
+        log_error("store: the connection was lost during a commit; it is unknown whether the transaction "
+                  "was committed");
+    /* The lock was lost with the connection, so nothing more may be written. */
+    if (db->has_import_lock)
+        pg_session_close(&db->session);
+    return is_known ? outcome : ERR_IO;
 }
 
 enum err pg_sql_commit(struct pg_sql *db)
@@ -436,6 +469,7 @@ enum err pg_sql_commit(struct pg_sql *db)
 bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen)
 {
     const uint64_t before = *seen;
+    CHECK(db->transaction == PG_TRANSACTION_NONE);
     if (ensure_connected(db, "snapshot") || run_own(db, SNAPSHOT))
         return true;
     struct pg_row row = {.result = db->session.result};
@@ -490,10 +524,21 @@ void pg_sql_release_import_lock(struct pg_sql *db)
 
 /* ---- the connection ---- */
 
+static void name_writer(struct pg_sql *db)
+{
+    uint8_t random[sizeof(struct uuid)];
+    char text[UUID_TEXT_LEN];
+    randombytes_buf(random, sizeof random);
+    const struct uuid id = uuid_from_random(random);
+    uuid_format(&id, text);
+    (void)snprintf(db->writer, sizeof db->writer, "writer %.*s", UUID_TEXT_LEN, text);
+}
+
 enum err pg_sql_open(struct pg_sql *db, const char *url, const char *password_file, bool is_read_only,
                      struct error *error)
 {
     *db = (struct pg_sql){.sql = {.engine = &pg_engine}, .is_read_only = is_read_only};
+    name_writer(db);
     enum err err = pg_session_init(&db->session, url, password_file, error);
     if (err)
         return err;

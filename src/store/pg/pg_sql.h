@@ -18,7 +18,7 @@ enum pg_transaction_state {
     PG_TRANSACTION_FAILED, /* it must be rolled back */
 };
 
-enum { PG_TRANSACTION_ID_MAX = 24, PG_LATER_MAX = 100 };
+enum { PG_WRITER_MAX = 48, PG_LATER_MAX = 100 };
 
 struct pg_sql {
     struct sql sql; /* first */
@@ -29,9 +29,13 @@ struct pg_sql {
     struct pg_cursor *cursors;      /* QUERY_COUNT */
 
     enum pg_transaction_state transaction;
-    enum err transaction_error;                 /* of a failed transaction */
-    char transaction_id[PG_TRANSACTION_ID_MAX]; /* of a write transaction, in decimal */
-    int64_t changes;                            /* of the last statement */
+    enum err transaction_error; /* of a failed transaction */
+    /* Every write transaction increments the number in the row of `barriers` that `writer` names. If the
+     * connection is lost during a commit, the row shows whether the transaction was committed. */
+    char writer[PG_WRITER_MAX];
+    bool has_forgotten_writers; /* rows of writers that have ended long ago were deleted */
+    int64_t transaction_number;
+    int64_t changes; /* of the last statement */
 
     /* The statements of sql_write_later(), in the output buffer, with which the next batch begins. */
     enum query later[PG_LATER_MAX];
@@ -55,8 +59,8 @@ void pg_sql_close(struct pg_sql *db);
 MUST_USE enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms);
 /* Begins a transaction that reads one snapshot. */
 MUST_USE enum err pg_sql_begin_snapshot(struct pg_sql *db);
-/* If the connection is lost, connects again and asks the server for the outcome. ERR_IO with
- * another outcome than "aborted" is logged: then it is unknown whether the transaction was committed. */
+/* If the connection is lost, connects again, finds out whether the transaction was committed, and logs the
+ * outcome. Returns ERR_IO if it was not committed or if that is still unknown after 25 s. */
 MUST_USE enum err pg_sql_commit(struct pg_sql *db);
 /* Precondition: a transaction is open. */
 void pg_sql_rollback(struct pg_sql *db);
