@@ -317,7 +317,9 @@ static void on_event(uv_poll_t *poll, int status, int events)
     } else {
         if (status || events & UV_READABLE)
             receive(c);
-        if (!c->is_closed && !c->has_failed && events & UV_WRITABLE)
+        /* libuv stops watching a socket after an error, although receive() may have read only the last
+         * messages before it; flush() watches again, so that the end of the connection is noticed. */
+        if (!c->is_closed && !c->has_failed && (status || events & UV_WRITABLE))
             flush(c);
     }
     leave(c);

@@ -286,7 +286,8 @@ class Crashing:
     """A cluster that a test may crash: it has few files, so that its recovery takes a moment."""
 
     def __init__(self):
-        self.cluster = postgres.Postgres(schema="", settings=("checkpoint_timeout = 1h",))
+        self.cluster = postgres.Postgres(schema="", settings=("checkpoint_timeout = 1h",), tcp=True,
+                                         hba=("local all all trust", "host all all 127.0.0.1/32 trust"))
         with StoreDriver(self.cluster.url("template")) as driver:
             driver.ok("migrate")
 
@@ -367,6 +368,19 @@ def test_connection_lost_during_a_commit_without_effect(crashing, writer):
     assert names(writer) == []
     writer.ok("begin", "author Bob", "commit")
     assert names(writer) == ["Bob"]
+
+
+def test_crash_of_another_backend_is_noticed_before_the_deadline(crashing, writer):
+    """The server ends all sessions with a warning and a reset, which may arrive together with it."""
+    with StoreDriver(f"postgresql://{postgres.SUPERUSER}@127.0.0.1:{crashing.port}/template") as remote:
+        wait.until(lambda: len(backends(crashing, "template")) == 1, "the backends of earlier tests to end")
+        other, = backends(crashing, "template")
+        remote.ok("open write 600000", "begin", "author Ann", "commit")
+        remote.process.send_signal(signal.SIGSTOP)      # it reads the warning and the reset at once
+        os.kill(other, signal.SIGKILL)
+        wait.until(lambda: has_recovered(crashing), "the recovery")
+        remote.process.send_signal(signal.SIGCONT)
+        remote.ok("begin", "author Bob", "commit")      # would fail after the 10 minutes that the driver may wait for its turn
 
 
 def test_transaction_id_that_was_given_out_again_proves_nothing(crashing, writer):
