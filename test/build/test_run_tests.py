@@ -52,6 +52,18 @@ def test_strict_run_fails_on_unlisted_skips_of_python_tests(script, tmp_path, mo
     assert (part.passed, part.failed, part.skipped) == (1, failed, skipped), part.output
 
 
+def test_each_directory_runs_with_both_builds_unless_one_is_enough(script, tmp_path, monkeypatch):
+    for directory in ("build", "flow", "generated", "oauth"):
+        (tmp_path / "test" / directory).mkdir()
+    for name in ("build/test_a.py", "flow/test_a.py", "flow/test_b.py", "generated/words.py", "oauth/test_a.py"):
+        (tmp_path / "test" / name).write_text("")
+    monkeypatch.setattr(script, "run_python", lambda mode, paths, name: (mode, paths, name))
+    assert [job() for job in script.python_jobs(script.python_directories())] == [
+        ("asan", ["test/flow"], "python asan test/flow"), ("plain", ["test/flow"], "python plain test/flow"),
+        ("plain", ["test/build"], "python plain test/build"),
+        ("asan", ["test/oauth"], "python asan test/oauth"), ("plain", ["test/oauth"], "python plain test/oauth")]
+
+
 def failing(*passing_runs):
     """A test that passes in these runs, counted from 1."""
     return f"""import pathlib
