@@ -19,7 +19,7 @@
                           "ORDER BY r.uri")                                                                  \
     X(APPS, "SELECT " SQL_APP " FROM apps p ORDER BY p.id")                                                  \
     X(APP_INSERT, "INSERT INTO apps (client_id, name, home_url, secret_hash, created_at) "                   \
-                  "VALUES (?1, ?2, ?3, ?4, ?5)")                                                             \
+                  "VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id")                                                \
     X(APP_SET_SECRET, "UPDATE apps SET secret_hash = ?2 WHERE id = ?1")                                      \
     X(APP_REMOVE, "UPDATE apps SET removed_at = coalesce(removed_at, ?2) WHERE id = ?1")                     \
     X(APP_REDIRECTS, "SELECT uri FROM app_redirects WHERE app_id = ?1 ORDER BY uri")                         \

@@ -20,11 +20,12 @@
 
 /* `id` and `value` are the column id and its value, each with a comma, or empty. */
 #define SQL_AUTHOR_INSERT(id, value)                                                                         \
-    "INSERT INTO authors (" id "uuid, name, plan_active, created_at) VALUES (" value "?1, ?2, ?3, ?4)"
+    "INSERT INTO authors (" id "uuid, name, plan_active, created_at) VALUES (" value                         \
+    "?1, ?2, ?3, ?4) RETURNING id"
 #define SQL_KEY_INSERT(id, value)                                                                            \
     "INSERT INTO api_keys (" id                                                                              \
     "uuid, author_id, hash, name, suffix, created_at, app_id, last_used_at, revoked_at) VALUES (" value      \
-    "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+    "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id"
 
 #define STORE_AUTHOR_QUERIES(X)                                                                              \
     /* authors */                                                                                            \

@@ -3,7 +3,7 @@
 
 #include "base/seam.h"
 #include "store/author_days.h"
-#include "store/engine.h"
+#include "store/daily_table.h"
 #include "store/rows.h"
 #include "store/runs.h"
 
@@ -124,8 +124,8 @@ static enum err delete_posts(struct store *s, const struct video *video, struct 
 static enum err delete_video(struct store *s, const struct video *video, struct erased_rows *rows)
 {
     enum err err = delete_posts(s, video, rows);
-    if (!err && s->engine->has_daily)
-        err = delete_by_row(s, QUERY_ERASE_DAILY, video->row, &rows->counts[ERASED_DAILY]);
+    if (!err)
+        err = daily_table_delete(s, video->row, &rows->counts[ERASED_DAILY]);
     return err ? err : delete_by_row(s, QUERY_ERASE_VIDEO, video->row, &rows->counts[ERASED_VIDEOS]);
 }
 

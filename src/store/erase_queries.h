@@ -46,6 +46,7 @@
     X(TOMBSTONE_INSERT,                                                                                      \
       "INSERT INTO erased_authors (hash, erased_at) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING")          \
     X(TOMBSTONE_DELETE, "DELETE FROM erased_authors WHERE hash = ?1")                                        \
+    X(DAY_INSERT, "INSERT INTO daily (video_id, day, gained, gained_total) VALUES (?1, ?2, ?3, ?4)")         \
     X(DAY_SET, "UPDATE daily SET gained = ?3, gained_total = ?4 WHERE video_id = ?1 AND day = ?2")           \
     X(DAY_DELETE, "DELETE FROM daily WHERE video_id = ?1 AND day = ?2")                                      \
     X(EVENTS_COUNT_ABOVE, "SELECT count(*) FROM events WHERE author_id = ?1 AND video_id = ?2 AND value > "  \

@@ -3,32 +3,17 @@
 
 #include "base/check.h"
 #include "store/author_days.h"
-#include "store/engine.h"
+#include "store/daily_table.h"
 #include "store/stored_days.h"
 
-static enum err put_day(struct store *s, int64_t video_row, const struct day_gain *day)
-{
-    if (!s->engine->has_daily)
-        return OK;
-    struct sql_statement *q = sql_use(s->sql, day->gained ? QUERY_DAY_SET : QUERY_DAY_DELETE);
-    sql_bind_i64(q, 1, video_row);
-    sql_bind_i64(q, 2, day->date);
-    if (day->gained) {
-        sql_bind_i64(q, 3, day->gained);
-        sql_bind_i64(q, 4, day->gained_total);
-    }
-    return sql_update(s->sql, q);
-}
-
-/* Lowers the running total of an item of s->days to `total`. Also updates the table `daily`, because the
- * previous release reads it. */
+/* Lowers the running total of an item of s->days to `total`. */
 static enum err limit_total(struct store *s, const struct video *video, enum platform platform,
                             struct day_gain *day, int64_t total)
 {
     const int64_t previous = day->gained_total - day->gained, gained = day->gained;
     day->gained_total = total;
     day->gained = previous < total ? total - previous : 0;
-    enum err err = put_day(s, video->row, day);
+    enum err err = daily_table_replace(s, video->row, day);
     return err ? err : store_take_platform_gains(s, video, (int)platform, day->date, gained - day->gained);
 }
 

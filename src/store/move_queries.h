@@ -128,7 +128,6 @@
                  "'expiry_ahead_for', 'last_erased_author', 'last_erased_key') "                             \
                  "OR (key >= 'ancestor:' AND key < 'ancestor;')")                                            \
     X(MOVE_END, "DELETE FROM meta WHERE key = 'moving'")                                                     \
-    X(MOVE_PUT_DAY, "INSERT INTO daily (video_id, day, gained, gained_total) VALUES (?1, ?2, ?3, ?4)")       \
     STORE_MOVED_TABLES(MOVE_QUERIES_OF, X)
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/check.h"
 #include "base/number.h"
+#include "store/daily_table.h"
 #include "store/day_pack.h"
-#include "store/engine.h"
 #include "store/stored_days.h"
 
 enum { PAGE_ROWS = 1000, ARENA_BYTES = 64 * 1024, KEY_MAX_BYTES = 64 * 1024, SHOWN_MAX_BYTES = 80 };
@@ -124,7 +124,7 @@ bool moved_rows_next(struct moved_rows *rows, struct moved_row *out, enum err *e
     rows->page_rows++;
     read_columns(rows->page, rows->table->types, rows->table->column_count, out);
     *err = OK;
-    if (rows->table == &moved_tables[MOVED_VIDEOS] && rows->store->engine->has_daily)
+    if (rows->table == &moved_tables[MOVED_VIDEOS] && daily_table_exists(rows->store))
         *err = load_days(rows, out);
     return !*err;
 }
@@ -145,8 +145,8 @@ enum err moved_rows_get_last_key(struct store *store, const struct moved_table *
 
 /* ---- writing ---- */
 
-/* The previous release reads the gains from the table `daily`. It does not need the column `recent`, which is
- * NULL then. */
+/* The previous release reads the gains from the table. It does not need the column `recent`, which is NULL
+ * then. */
 static enum err put_days(struct store *store, const struct moved_row *row)
 {
     struct day_scan scan;
@@ -154,12 +154,7 @@ static enum err put_days(struct store *store, const struct moved_row *row)
     enum err err = OK;
     day_scan_begin(&scan, row->values[VIDEO_DAYS].bytes);
     while (!err && day_scan_next(&scan, &day)) {
-        struct sql_statement *q = sql_use(store->sql, QUERY_MOVE_PUT_DAY);
-        sql_bind_i64(q, 1, row->values[VIDEO_ID].i64);
-        sql_bind_i64(q, 2, day.date);
-        sql_bind_i64(q, 3, day.gained);
-        sql_bind_i64(q, 4, day.gained_total);
-        err = sql_write(store->sql, q);
+        err = daily_table_insert(store, row->values[VIDEO_ID].i64, &day);
     }
     return scan.r.bad ? sql_report_damage(store->sql, "days of a video") : err;
 }
@@ -179,7 +174,7 @@ enum err moved_row_put(struct store *store, const struct moved_table *table, con
             sql_bind_bytes(q, i + 1, v->bytes);
     }
     const enum err err = sql_write_later(store->sql, q);
-    if (err || table != &moved_tables[MOVED_VIDEOS] || !store->engine->has_daily)
+    if (err || table != &moved_tables[MOVED_VIDEOS] || !daily_table_exists(store))
         return err;
     return put_days(store, row);
 }

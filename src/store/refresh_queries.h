@@ -23,7 +23,7 @@
     X(BACKUP_FAILED, "UPDATE backup_state SET failed_at = ?1, error = ?2 WHERE id = 1")                      \
     X(ANCESTOR, "SELECT value FROM meta WHERE key >= 'ancestor:' || ?1 AND key < 'ancestor:' || ?1 || 'G' "  \
                 "LIMIT 1")                                                                                   \
-    X(RUN_INSERT, "INSERT INTO refresh_runs (cause, holder, started_at) VALUES (?1, ?2, ?3)")                \
+    X(RUN_INSERT, "INSERT INTO refresh_runs (cause, holder, started_at) VALUES (?1, ?2, ?3) RETURNING id")   \
     X(RUN_FINISH, "UPDATE refresh_runs SET finished_at = ?2, outcome = ?3, error = ?4 WHERE id = ?1")        \
     X(RUN_COUNT_PUT,                                                                                         \
       "INSERT INTO refresh_counts (run_id, source, platform, name, value) VALUES (?1, ?2, ?3, ?4, ?5)")      \
@@ -50,7 +50,8 @@
     /* files of the spool */                                                                                 \
     X(SPOOL_FIND, "SELECT " SQL_SPOOL_FILE " FROM spool_files WHERE name = ?1")                              \
     X(SPOOL_NEXT, "SELECT " SQL_SPOOL_FILE " FROM spool_files WHERE name > ?1 ORDER BY name LIMIT 1")        \
-    X(SPOOL_INSERT, "INSERT INTO spool_files (name, size, inode, modified_ns) VALUES (?1, ?2, ?3, ?4)")      \
+    X(SPOOL_INSERT,                                                                                          \
+      "INSERT INTO spool_files (name, size, inode, modified_ns) VALUES (?1, ?2, ?3, ?4) RETURNING id")       \
     X(SPOOL_SAVE, "UPDATE spool_files SET applied_at = ?2, step_at = ?3, step_author = ?4 WHERE id = ?1")    \
     X(SPOOL_DELETE, "DELETE FROM spool_files WHERE id = ?1")                                                 \
     X(SPOOL_ERROR_ADD, "INSERT INTO spool_errors (file_id, line, reason) VALUES (?1, ?2, ?3) "               \

@@ -91,19 +91,9 @@ enum err sql_update_later(struct sql *sql, struct sql_statement *q)
 
 enum err sql_insert(struct sql *sql, struct sql_statement *q, int64_t *row)
 {
-    enum err err;
     CHECK(sql_in_transaction(sql));
-    if (sql_row(sql, q, &err)) {
-        *row = sql_i64(q, 0);
-        sql_reset(q);
-        return OK;
-    }
-    if (err)
-        return err;
-    if (!sql->engine->get_inserted_row)
-        return sql_report_damage(sql, "id of the inserted row");
-    *row = sql->engine->get_inserted_row(sql);
-    return OK;
+    const enum err err = sql_one_i64(sql, q, row);
+    return err == ERR_NOT_FOUND ? sql_report_damage(sql, "id of the inserted row") : err;
 }
 
 enum err sql_one(struct sql *sql, struct sql_statement *q)

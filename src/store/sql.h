@@ -49,8 +49,6 @@ struct sql_engine {
     int64_t (*i64_or)(struct sql_statement *q, int i, int64_t null_value);
     struct str (*text)(struct sql_statement *q, int i);
     int (*count_changes)(struct sql *sql);
-    /* NULL: the statements of sql_insert() end with RETURNING id */
-    int64_t (*get_inserted_row)(struct sql *sql);
     bool (*in_transaction)(const struct sql *sql);
     enum err (*report_damage)(struct sql *sql, const char *what);
     enum err (*prepare_rare)(struct sql *sql); /* NULL: prepares statements when they are used first */
@@ -127,7 +125,7 @@ MUST_USE enum err sql_update(struct sql *sql, struct sql_statement *q);
  * not notice a missing row. So use them for rows that this transaction has read or written. */
 MUST_USE enum err sql_write_later(struct sql *sql, struct sql_statement *q);
 MUST_USE enum err sql_update_later(struct sql *sql, struct sql_statement *q);
-/* Like sql_write(). `*row` receives the id of the new row. */
+/* Like sql_write(), for a statement that ends with RETURNING id. `*row` receives the id of the new row. */
 MUST_USE enum err sql_insert(struct sql *sql, struct sql_statement *q, int64_t *row);
 
 /* Runs a statement that returns at most one row. On OK the statement is positioned on the row: read the

@@ -1,31 +1,9 @@
 /* Reads and packs the gains of a video by day. */
 #include "store/stored_days.h"
 
+#include "store/daily_table.h"
 #include "store/day_pack.h"
-#include "store/engine.h"
 #include "store/rows.h"
-
-/* --- the table `daily` --- */
-
-static enum err read_table(struct store *s, int64_t video_row, int32_t from, int32_t to,
-                           int64_t *total_before)
-{
-    enum err err;
-    if (!s->engine->has_daily)
-        return sql_report_damage(s->sql, "days of a video");
-    struct sql_statement *q = sql_use(s->sql, QUERY_DAYS);
-    sql_bind_i64(q, 1, video_row);
-    sql_bind_i64(q, 2, INT32_MIN);
-    sql_bind_i64(q, 3, to);
-    while (sql_row(s->sql, q, &err)) {
-        const struct day_gain day = row_to_day_gain(q);
-        if (day.date < from)
-            *total_before = day.gained_total;
-        else
-            *VEC_ADD(&s->days) = day;
-    }
-    return err;
-}
 
 /* --- the column `days` --- */
 
@@ -65,7 +43,7 @@ enum err stored_days_read(struct store *s, const struct stored_days *days, int32
     if (scan.r.bad)
         return sql_report_damage(s->sql, "days of a video");
     return scan.left == days->total ? scan_column(s, &scan, from, to, total_before)
-                                    : read_table(s, days->video_row, from, to, total_before);
+                                    : daily_table_read(s, days->video_row, from, to, total_before);
 }
 
 enum err stored_days_read_all(struct store *s, const struct stored_days *days)

@@ -54,7 +54,7 @@
 #define SQL_VIDEO_INSERT(recent, value)                                                                      \
     "INSERT INTO videos (id, uuid, author_id, book_id, posted_at, threshold, author_median_views, "          \
     "compared_videos, title, thumbnail_url, posts" recent ") VALUES (" SQL_NEXT_VIDEO                        \
-    ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10" value ")"
+    ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10" value ") RETURNING id"
 
 /* Writes no indexed column, so that a reading changes one row and no index. */
 #define SQL_SAVE_COUNTS(more)                                                                                \
@@ -72,7 +72,7 @@
                   "INDEXED BY books_by_author ON b.author_id = a.id AND (b.created_at, b.uuid) < (?2, ?3) "  \
                   "WHERE a.id = ?1 ORDER BY b.created_at DESC, b.uuid DESC LIMIT ?4")                        \
     X(BOOK_INSERT, "INSERT INTO books (uuid, author_id, title, subtitle, created_at) "                       \
-                   "VALUES (?1, ?2, ?3, ?4, ?5)")                                                            \
+                   "VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id")                                               \
     X(BOOK_UPDATE, "UPDATE books SET title = ?2, subtitle = ?3, created_at = ?4 WHERE id = ?1")              \
     X(BOOK_ADD_POSTED, "UPDATE books SET videos_posted = videos_posted + ?2 WHERE id = ?1")                  \
                                                                                                              \

@@ -24,8 +24,9 @@
     "(e.next_attempt_at IS NULL OR e.next_attempt_at <= ?2 OR e.next_attempt_at - 172800000 > ?2)"
 
 #define STORE_WEBHOOK_QUERIES(X)                                                                             \
-    X(WEBHOOK_INSERT, "INSERT INTO webhook_endpoints (uuid, author_id, app_id, url, types, secret, "         \
-                      "created_at, state_at, position) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)")         \
+    X(WEBHOOK_INSERT,                                                                                        \
+      "INSERT INTO webhook_endpoints (uuid, author_id, app_id, url, types, secret, "                         \
+      "created_at, state_at, position) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8) RETURNING id")            \
     X(WEBHOOK_BY_ROW, "SELECT " SQL_WEBHOOK SQL_FROM_WEBHOOKS "e.id = ?1")                                   \
     X(WEBHOOK_BY_UUID, "SELECT " SQL_WEBHOOK SQL_FROM_WEBHOOKS "e.uuid = ?1")                                \
     X(WEBHOOK_OF_APP, "SELECT " SQL_WEBHOOK SQL_FROM_WEBHOOKS "e.app_id = ?1 AND e.author_id = ?2")          \

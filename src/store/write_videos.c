@@ -1,7 +1,7 @@
 /* Videos in write transactions: import lines, the platforms' ids, the changes of a step, daily gains. */
 #include "base/check.h"
+#include "store/daily_table.h"
 #include "store/day_pack.h"
-#include "store/engine.h"
 #include "store/pack.h"
 #include "store/rows.h"
 #include "store/stored_days.h"
@@ -163,7 +163,7 @@ static enum err pack_columns(struct store *s, const struct video *video)
     buf_reset(&s->packed_milestones, PACKED_MAX_BYTES);
     pack_milestones(&s->packed_milestones, video->milestones, video->milestone_count);
     buf_reset(&s->packed_recent, PACKED_MAX_BYTES);
-    if (s->engine->has_daily && !days_pack_recent(&s->packed_recent, video->days))
+    if (daily_table_exists(s) && !days_pack_recent(&s->packed_recent, video->days))
         return sql_report_damage(s->sql, "days of a video");
     return s->packed_milestones.failed || s->packed_recent.failed ? ERR_FULL : OK;
 }
@@ -242,7 +242,7 @@ enum err store_save_counts(struct store *s, const struct video *video, bool went
         sql_bind_i64_or_null(q, 11, video->went_viral_at, TIME_NONE);
         sql_bind_i64(q, 12, video->views_when_viral);
     }
-    if (s->engine->has_daily)
+    if (daily_table_exists(s))
         bind_buf(q, 13, &s->packed_recent);
     err = sql_update_later(s->sql, q);
     if (err)
@@ -270,22 +270,10 @@ enum err store_delete_post_key(struct store *s, enum platform platform, struct s
 
 /* --- gains --- */
 
-/* Adds a gain to the table `daily`, because the previous release reads it. */
-static enum err record_in_table(struct store *s, int64_t video_row, int32_t day, int64_t gained)
-{
-    if (!s->engine->has_daily)
-        return OK;
-    struct sql_statement *q = sql_use(s->sql, QUERY_GAIN_ADD);
-    sql_bind_i64(q, 1, video_row);
-    sql_bind_i64(q, 2, day);
-    sql_bind_i64(q, 3, gained);
-    return sql_write(s->sql, q);
-}
-
 static enum err record_gain(struct store *s, struct arena *a, struct video *video, int32_t day,
                             int64_t gained)
 {
-    const enum err err = record_in_table(s, video->row, day, gained);
+    const enum err err = daily_table_add(s, video->row, day, gained);
     if (err)
         return err;
     buf_reset(&s->packed_days, PACKED_MAX_BYTES);

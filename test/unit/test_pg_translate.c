@@ -116,19 +116,6 @@ static void statements_that_postgresql_never_uses_have_no_text(void **state)
     assert_non_null(pg_translate(QUERY_AUTHOR_DAY_ADD)->text);
 }
 
-static void inserts_return_the_id_of_the_new_row(void **state)
-{
-    (void)state;
-    static const enum query inserts[] = {QUERY_AUTHOR_INSERT, QUERY_KEY_INSERT,    QUERY_BOOK_INSERT,
-                                         QUERY_VIDEO_INSERT,  QUERY_RUN_INSERT,    QUERY_SPOOL_INSERT,
-                                         QUERY_APP_INSERT,    QUERY_WEBHOOK_INSERT};
-    for (size_t i = 0; i < sizeof inserts / sizeof *inserts; i++) {
-        const char *sql = pg_translate(inserts[i])->text;
-        assert_string_equal(sql + strlen(sql) - strlen(") RETURNING id"), ") RETURNING id");
-    }
-    assert_null(strstr(pg_translate(QUERY_EVENT_INSERT)->text, "RETURNING"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,7 +127,6 @@ int main(void)
         cmocka_unit_test(every_statement_uses_all_of_its_parameters),
         cmocka_unit_test(no_form_of_sqlite_is_left),
         cmocka_unit_test(statements_that_postgresql_never_uses_have_no_text),
-        cmocka_unit_test(inserts_return_the_id_of_the_new_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,17 +56,6 @@
     "JOIN api_keys k ON k.hash = h.hash JOIN authors a ON a.id = k.author_id"
 #define PG_HEADS "SELECT id, rev, feed_rev FROM authors WHERE id = ANY ($1::bigint[])"
 
-/* The inserts whose row id is read (sql_insert()). They get RETURNING id. */
-#define PG_RETURNING_ID(X)                                                                                   \
-    X(AUTHOR_INSERT)                                                                                         \
-    X(KEY_INSERT)                                                                                            \
-    X(BOOK_INSERT)                                                                                           \
-    X(VIDEO_INSERT)                                                                                          \
-    X(RUN_INSERT)                                                                                            \
-    X(SPOOL_INSERT)                                                                                          \
-    X(APP_INSERT)                                                                                            \
-    X(WEBHOOK_INSERT)
-
 /* The statements that PostgreSQL never runs: its engine has its own statements for transactions, and the
  * table `daily` exists only for the previous release (engine.h: has_daily). */
 #define PG_NEVER_USED(X)                                                                                     \
@@ -75,7 +64,7 @@
     X(COMMIT)                                                                                                \
     X(ROLLBACK)                                                                                              \
     X(GAIN_ADD)                                                                                              \
-    X(MOVE_PUT_DAY)                                                                                          \
+    X(DAY_INSERT)                                                                                            \
     X(DAYS)                                                                                                  \
     X(DAY_SET)                                                                                               \
     X(DAY_DELETE)                                                                                            \

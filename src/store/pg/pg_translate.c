@@ -111,7 +111,6 @@ static const char *const other_texts[QUERY_COUNT] = {PG_OTHER_TEXTS(OTHER_TEXT)}
 #undef OTHER_TEXT
 
 #define IN_LIST(name) [QUERY_##name] = true,
-static const bool returns_id[QUERY_COUNT] = {PG_RETURNING_ID(IN_LIST)};
 static const bool is_never_used[QUERY_COUNT] = {PG_NEVER_USED(IN_LIST)};
 #undef IN_LIST
 
@@ -124,8 +123,6 @@ static void translate(enum query query)
     struct buf out;
     buf_init(&out, TRANSLATED_MAX_BYTES);
     CHECK(pg_translate_text(str_from_cstr(text), &out, &translated[query].param_count));
-    if (returns_id[query])
-        buf_append(&out, STR(" RETURNING id"));
     buf_append_char(&out, '\0');
     CHECK(!out.failed);
     translated[query].text = out.p;

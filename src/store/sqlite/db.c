@@ -212,11 +212,6 @@ static int count_changes(struct sql *sql)
     return sqlite3_changes(db_of(sql)->handle);
 }
 
-static int64_t get_inserted_row(struct sql *sql)
-{
-    return sqlite3_last_insert_rowid(db_of(sql)->handle);
-}
-
 static bool in_transaction(const struct sql *sql)
 {
     return db_in_transaction((const struct db *)sql);
@@ -261,7 +256,6 @@ static const struct sql_engine sqlite_sql = {.can_nest = true,
                                              .i64_or = i64_or,
                                              .text = text,
                                              .count_changes = count_changes,
-                                             .get_inserted_row = get_inserted_row,
                                              .in_transaction = in_transaction,
                                              .report_damage = report_damage,
                                              .prepare_rare = prepare_rare};

@@ -1,0 +1,29 @@
+/* The table `daily`, which contains the gains of a video by day for the previous release. This release reads
+ * it only where the column `days` is not valid (stored_days.h). An engine that no previous release has used
+ * has no such table; the functions then do nothing. The next minor version removes this file and the table.
+ */
+#ifndef VT_STORE_DAILY_TABLE_H
+#define VT_STORE_DAILY_TABLE_H
+
+#include "store/handle.h"
+
+MUST_USE bool daily_table_exists(const struct store *s);
+
+/* Appends the days until `to` to s->days, ascending, except those before `from`: `*total_before` receives
+ * their sum, if there is one. Returns ERR_CORRUPT if the table does not exist. */
+MUST_USE enum err daily_table_read(struct store *s, int64_t video_row, int32_t from, int32_t to,
+                                   int64_t *total_before);
+
+/* Adds `gained` views to a day, which must not be older than the newest one. */
+MUST_USE enum err daily_table_add(struct store *s, int64_t video_row, int32_t day, int64_t gained);
+
+/* Inserts a day that the table does not contain. */
+MUST_USE enum err daily_table_insert(struct store *s, int64_t video_row, const struct day_gain *day);
+
+/* Replaces a day that the table contains. Deletes it if nothing was gained. */
+MUST_USE enum err daily_table_replace(struct store *s, int64_t video_row, const struct day_gain *day);
+
+/* Deletes the days of a video. Adds their number to `*count`. */
+MUST_USE enum err daily_table_delete(struct store *s, int64_t video_row, int64_t *count);
+
+#endif
