@@ -48,6 +48,8 @@ enum err server_database_open(struct server_database *db, uv_loop_t *loop, const
     if (err)
         return err;
     reads.loop = loop;
+    /* The other half of the connections can still be answered during an outage. */
+    reads.held_max = (int)c->server.max_connections / 2;
     err = store_open(&db->store, &reads, error);
     if (err)
         return err;

@@ -462,7 +462,8 @@ enum next pg_link_query(struct pg_link *l, int statement, struct pg_params *para
                         struct pg_reply *reply)
 {
     CHECK(l->state != PG_CLOSED && statement >= 0 && statement < l->options.statement_count);
-    return pg_queue_add(&l->queue, statement, params, w, reply);
+    const int max = l->state == PG_UP ? PG_QUEUE_MAX : l->options.held_max;
+    return pg_queue_add(&l->queue, max, statement, params, w, reply);
 }
 
 struct pg_status pg_link_get_status(const struct pg_link *l)

@@ -12,7 +12,8 @@
  * Queries. All queries of one loop iteration are sent in one write, just before the loop waits. A batch ends
  * with a synchronization point: the reads share one batch, and each write is a batch of its own. If one read
  * of a batch fails, PostgreSQL skips the rest of the batch; the skipped reads are sent again, each in a batch
- * of its own. While the link is not up, queries are held until it is up or until they are older than hold_ms.
+ * of its own. While the link is not up, at most held_max queries are held until it is up or until they are
+ * older than hold_ms.
  * If a server does not reply in time, the connection is dropped and the query is never canceled: canceling
  * the wait for a standby would make a commit visible that exists on only one machine.
  *
@@ -60,9 +61,9 @@ struct pg_reply {
     bool (*decode)(void *ctx, const struct pg_result *result);
     void *ctx;
 
-    /* ERR_BUSY: the queue is full, or the query is older than hold_ms. ERR_IO: the connection was lost, and
-     * it is unknown whether the write was committed. ERR_CORRUPT: `decode` returned false. ERR_NOMEM,
-     * ERR_FULL: see pg_params.h. If the server reported an error: pg_error_of(sqlstate). */
+    /* ERR_BUSY: too many queries are waiting, or the query is older than hold_ms. ERR_IO: the connection was
+     * lost, and it is unknown whether the write was committed. ERR_CORRUPT: `decode` returned false.
+     * ERR_NOMEM, ERR_FULL: see pg_params.h. If the server reported an error: pg_error_of(sqlstate). */
     enum err err;
     char sqlstate[6];                  /* "" unless the server reported an error */
     struct pg_incarnation incarnation; /* of the server that replied */
@@ -73,6 +74,7 @@ struct pg_link_options {
     int statement_count;
     const char *process; /* identifies this link in `barriers`; must outlive the link */
     int hold_ms;         /* how long a query may wait for the link to be up */
+    int held_max;        /* how many queries may be waiting when another one is started while it is not up */
 };
 
 /* Creates a link, which connects and reconnects until pg_link_close(). Takes ownership of `where`, even if it

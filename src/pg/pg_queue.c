@@ -133,20 +133,20 @@ static struct pg_query *query_new(struct pg_queue *q, enum item_kind kind)
     return query;
 }
 
-static enum err reason_to_refuse(const struct pg_queue *q, const struct pg_params *params)
+static enum err reason_to_refuse(const struct pg_queue *q, int max, const struct pg_params *params)
 {
-    if (q->held_count + q->in_flight_count >= PG_QUEUE_MAX)
+    if (q->held_count + q->in_flight_count >= max)
         return ERR_BUSY;
     if (params->bytes.failed)
         return params->bytes.lacks_memory ? ERR_NOMEM : ERR_FULL;
     return OK;
 }
 
-enum next pg_queue_add(struct pg_queue *q, int statement, struct pg_params *params, struct waiter *w,
+enum next pg_queue_add(struct pg_queue *q, int max, int statement, struct pg_params *params, struct waiter *w,
                        struct pg_reply *reply)
 {
     struct pg_query *query = NULL;
-    reply->err = reason_to_refuse(q, params);
+    reply->err = reason_to_refuse(q, max, params);
     reply->sqlstate[0] = 0;
     if (!reply->err && !(query = query_new(q, ITEM_QUERY)))
         reply->err = ERR_NOMEM;

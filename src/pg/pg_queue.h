@@ -32,8 +32,8 @@ void pg_queue_init(struct pg_queue *q, const struct pg_statement *statements);
 /* Frees the records of canceled queries. Precondition: no waiter is armed. */
 void pg_queue_fini(struct pg_queue *q);
 
-/* Adds a query, see pg_link_query(). */
-enum next pg_queue_add(struct pg_queue *q, int statement, struct pg_params *params, struct waiter *w,
+/* Adds a query, see pg_link_query(), unless `max` queries are held or in flight. */
+enum next pg_queue_add(struct pg_queue *q, int max, int statement, struct pg_params *params, struct waiter *w,
                        struct pg_reply *reply);
 
 /* Appends all held queries to the output buffer of the connection. Returns their number, or -1 if out of

@@ -292,7 +292,8 @@ static int start_link(struct driver *d, char **argv)
     const struct pg_link_options options = {.statements = statements,
                                             .statement_count = getenv("PG_DRIVER_BARE") ? 0 : STATEMENTS,
                                             .process = "driver",
-                                            .hold_ms = (int)strtol(argv[2], NULL, 10)};
+                                            .hold_ms = (int)strtol(argv[2], NULL, 10),
+                                            .held_max = PG_QUEUE_MAX};
     d->link = pg_link_new(&d->loop, &where, &options);
     return d->link ? 0 : 1;
 }

@@ -1,9 +1,11 @@
 """The server on a real PostgreSQL ([store] url)."""
+import signal
 import threading
 
 import pytest
 
 from lib import lines, postgres, wait
+from lib.client import connect, receive_all
 from lib.metrics import Metrics
 from lib.viewtally import Viewtally
 
@@ -108,6 +110,32 @@ def test_outage_longer_than_hold_ms_ends_with_503(private, served, key):
         assert response.status == 503 and response.headers["Retry-After"], response
     finally:
         private.start()
+
+
+def test_outage_holds_a_quarter_of_the_connections(private, served, key):
+    served.stop()
+    served.configure({"server": {"max_connections": "16"}})
+    served.start()
+    wait.until(lambda: served.admin().get("/readyz").status == 200, "the server to be ready")
+    statuses = []
+    sockets = [connect(served.address, timeout=90) for _ in range(7)]
+    readers = [threading.Thread(target=lambda one=one: statuses.append(receive_all(one).split()[1])) for one in sockets]
+    private.stop()
+    try:
+        wait.until(lambda: served.admin().get("/readyz").status == 503, "the server to notice")
+        served.signal(signal.SIGSTOP)       # all requests arrive at once, so that they share one statement
+        for one in sockets:
+            one.sendall(f"GET /v1/account HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n".encode())
+        served.signal(signal.SIGCONT)
+        for reader in readers:
+            reader.start()
+        wait.until(lambda: len(statuses) == 3, "the requests that are not held")
+        assert statuses == [b"503"] * 3
+    finally:
+        private.start()
+    for reader in readers:
+        reader.join()
+    assert statuses == [b"503"] * 3 + [b"200"] * 4
 
 
 def test_files_of_a_database_are_not_created(served, key):

@@ -19,7 +19,8 @@ struct head_batch;
 
 /* A request that waits for the owner of its key. */
 struct head_read {
-    struct list link;         /* in pg_heads.waiting or head_batch.reads */
+    struct list link; /* in pg_heads.waiting or head_batch.reads */
+    struct pg_heads *heads;
     struct head_batch *batch; /* NULL: not sent yet */
     struct store_read *read;
     struct key_owner *owner;
@@ -58,6 +59,7 @@ struct pg_heads {
     struct pg_link *link;
     uv_prepare_t prepare;
     struct list waiting;
+    int count, held_max; /* requests that wait for the owner of their key, and their limit during an outage */
     struct changes_read changes;
 };
 
@@ -77,6 +79,7 @@ static void free_read(struct head_read *h)
 {
     if (h->batch)
         h->batch->by_number[h->number - 1] = NULL;
+    h->heads->count--;
     list_remove(&h->link);
     free(h);
 }
@@ -175,13 +178,18 @@ static void on_prepare(uv_prepare_t *prepare)
 enum next pg_heads_resolve(struct pg_heads *heads, struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
                            struct key_owner *owner)
 {
+    store_read_begin(read);
+    /* The link counts a batch as one query. */
+    if (heads->count >= heads->held_max && pg_link_get_status(heads->link).state != PG_UP)
+        return store_read_end(read, ERR_BUSY);
     struct head_read *h = xcalloc(1, sizeof *h);
+    heads->count++;
+    h->heads = heads;
     h->read = read;
     h->owner = owner;
     h->err = ERR_NOT_FOUND;
     memcpy(h->hash, hash, KEY_HASH_LEN);
     list_add_last(&heads->waiting, &h->link);
-    store_read_begin(read);
     read->wait->cancel = cancel_read;
     read->wait->call = h;
     return NEXT_WAIT;
@@ -310,6 +318,7 @@ enum err pg_heads_open(struct pg_heads **out, struct store *s, const struct stor
         return err;
     }
     heads->store = s;
+    heads->held_max = pg_links_held_max(options);
     list_init(&heads->waiting);
     CHECK(uv_prepare_init(options->loop, &heads->prepare) == 0);
     CHECK(uv_prepare_start(&heads->prepare, on_prepare) == 0);

@@ -70,7 +70,8 @@ enum err pg_links_open(struct pg_link **out, const struct store_options *options
     const struct pg_link_options link = {.statements = table->statements,
                                          .statement_count = table->count,
                                          .process = table->process,
-                                         .hold_ms = options->hold_ms};
+                                         .hold_ms = options->hold_ms,
+                                         .held_max = pg_links_held_max(options)};
     *out = pg_link_new(options->loop, &where, &link);
     return *out ? OK : error_set(error, ERR_NOMEM, "out of memory");
 }
@@ -80,6 +81,12 @@ enum next pg_links_query(struct pg_link *link, int read, struct pg_params *param
 {
     CHECK(tables.index[read] >= 0);
     return pg_link_query(link, tables.index[read], params, w, reply);
+}
+
+int pg_links_held_max(const struct store_options *options)
+{
+    const int share = options->held_max / PG_LINK_USES;
+    return share < 1 ? 1 : share > PG_QUEUE_MAX ? PG_QUEUE_MAX : share;
 }
 
 uint64_t pg_links_incarnation(const struct pg_incarnation *incarnation)

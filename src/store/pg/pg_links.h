@@ -17,6 +17,9 @@ enum pg_link_use { PG_LINK_HEADS, PG_LINK_PAGES, PG_LINK_USES };
 MUST_USE enum err pg_links_open(struct pg_link **out, const struct store_options *options,
                                 enum pg_link_use use, struct error *error);
 
+/* Returns how many reads may wait for one link. A request waits for one link at a time. */
+int pg_links_held_max(const struct store_options *options);
+
 /* Starts a statement on a link, see pg_link_query(). `read` is a query of queries.h for PG_LINK_PAGES, and
  * one of the constants above for PG_LINK_HEADS. */
 enum next pg_links_query(struct pg_link *link, int read, struct pg_params *params, struct waiter *w,
