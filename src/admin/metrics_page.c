@@ -249,8 +249,10 @@ void metrics_page_write(const struct admin_view *v, struct buf *b)
     if (v->positions)
         write_poll_positions(v->positions, b);
     write_redis(v->redis, b);
-    if (v->store)
+    if (v->store) {
+        database_states_update(v->states, v->store, v->writer);
         write_store(v, b);
+    }
     if (v->schedule)
         refresh_metrics_write(schedule_state(v->schedule), b);
     if (v->schedule && v->store)
@@ -258,7 +260,7 @@ void metrics_page_write(const struct admin_view *v, struct buf *b)
     if (v->backups)
         backup_metrics_write(backup_schedule_status(v->backups), b);
     if (v->webhooks)
-        webhook_metrics_write(v->webhooks, v->store, b);
+        webhook_metrics_write(v->webhooks, database_states_get_webhooks(v->states), b);
     ping_metrics_write(v, b);
     if (v->write_more)
         v->write_more(b, v->write_more_ctx);

@@ -2,10 +2,7 @@
  * of each API is read from the database, which all processes share. */
 #include "admin/platform_metrics.h"
 
-#include "base/clock.h"
 #include "base/metrics.h"
-#include "store/store_config.h"
-#include "vault/platform_health.h"
 
 /* ---- counters of this process ---- */
 
@@ -110,17 +107,12 @@ static void write_flags(const struct platform_health *states, struct buf *b)
                             states[api].has_backlog);
 }
 
-/* Writes the state of each API. If the database cannot be read, or only by waiting for a server, omits these
- * metrics, so that the rest of the page is still served. */
-static void write_states(const struct admin_view *v, struct buf *b)
+/* Writes the state of each API. Omits these metrics if the states are unknown, so that the rest of the page
+ * is still served. */
+static void write_states(const struct platform_health *states, struct buf *b)
 {
-    struct platform_health states[PLATFORM_APIS];
-    const int64_t now_ms = clock_wall_ms();
-    if (!store_config_is_file(v->config))
+    if (!states)
         return;
-    for (int api = 0; api < PLATFORM_APIS; api++)
-        if (platform_health_read(v->store, v->config, (enum platform_api)api, now_ms, &states[api]))
-            return;
     write_accounts(states, b);
     write_quotas(states, b);
     write_time_by_api(states, b);
@@ -138,5 +130,5 @@ void platform_metrics_write(const struct admin_view *v, struct buf *b)
                       "Access tokens refreshed by runs of this process.", RUN_TOKENS);
     write_outcomes(s, b);
     write_posts(s, b);
-    write_states(v, b);
+    write_states(database_states_get_platforms(v->states), b);
 }

@@ -4,6 +4,7 @@
 #define VT_ADMIN_VIEW_H
 
 #include "admin/access_log.h"
+#include "admin/database_states.h"
 #include "admin/disk_space.h"
 #include "admin/loop_lag.h"
 #include "admin/request_metrics.h"
@@ -26,7 +27,8 @@ struct admin_view {
     const struct poll_positions *positions;
     const struct redis *redis; /* NULL if not configured */
     struct store *store;       /* the loop's read connection */
-    const struct writer *writer;
+    struct writer *writer;
+    struct database_states *states;
     const struct checkpointer *checkpointer; /* NULL if not open */
     const struct schedule *schedule;         /* NULL if not open */
     const struct backup_schedule *backups;   /* NULL if not open */

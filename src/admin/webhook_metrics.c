@@ -1,21 +1,15 @@
-/* Writes the metrics of webhooks. The endpoints are counted in the database file at each scrape, so every
- * process reports the same numbers. They are omitted if this would wait for a database server. The deliveries
- * are those of this process. */
+/* Writes the metrics of webhooks. The endpoints are those of the database, the deliveries those of this
+ * process. */
 #include "admin/webhook_metrics.h"
 
 #include "base/metrics.h"
-#include "store/webhooks.h"
 #include "webhook/webhook_rules.h"
 
-static void write_endpoints(struct store *store, struct buf *b)
+static void write_endpoints(const struct webhook_counts *counts, struct buf *b)
 {
     static const char name[] = "viewtally_webhook_endpoints";
-    struct store_server_status server;
-    struct webhook_counts counts;
-    if (store_get_server_status(store, &server))
+    if (!counts)
         return;
-    if (store_count_webhook_states(store, &counts))
-        return; /* the database driver has logged the error */
     metrics_write_family(
         b, name, METRICS_GAUGE,
         "Webhook endpoints, by state: active, paused (by a person), failed (paused after failures of three "
@@ -23,17 +17,18 @@ static void write_endpoints(struct store *store, struct buf *b)
     for (int state = WEBHOOK_ACTIVE; state <= WEBHOOK_GONE; state++)
         metrics_write_value(
             b, name, METRICS_LABELS({"state", str_from_cstr(webhook_state_name((enum webhook_state)state))}),
-            counts.by_state[state]);
+            counts->by_state[state]);
     metrics_write_gauge(b, "viewtally_webhook_endpoints_failing",
                         "Active webhook endpoints whose last attempt failed and that wait for another one.",
-                        counts.failing);
+                        counts->failing);
 }
 
-void webhook_metrics_write(const struct webhook_service *service, struct store *store, struct buf *b)
+void webhook_metrics_write(const struct webhook_service *service, const struct webhook_counts *endpoints,
+                           struct buf *b)
 {
     static const char name[] = "viewtally_webhook_deliveries_total";
     const struct dispatcher_counts *c = webhook_service_counts(service);
-    write_endpoints(store, b);
+    write_endpoints(endpoints, b);
     metrics_write_family(b, name, METRICS_COUNTER,
                          "Attempts of this process to deliver an event or a test to a webhook, by result: "
                          "delivered, failed, gone (status 410).");

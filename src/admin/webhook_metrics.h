@@ -3,11 +3,12 @@
 #define VT_ADMIN_WEBHOOK_METRICS_H
 
 #include "base/buf.h"
+#include "store/webhooks.h"
 #include "webhook/webhook_service.h"
 
-struct store;
-
-/* Appends the metrics of all endpoints in the database and of the deliveries of this process. */
-void webhook_metrics_write(const struct webhook_service *service, struct store *store, struct buf *b);
+/* Appends the metrics of the deliveries of this process and of all endpoints in the database, unless
+ * `endpoints` is NULL. */
+void webhook_metrics_write(const struct webhook_service *service, const struct webhook_counts *endpoints,
+                           struct buf *b);
 
 #endif

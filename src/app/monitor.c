@@ -3,6 +3,7 @@
 
 #include "admin/access_log.h"
 #include "admin/admin.h"
+#include "admin/database_states.h"
 #include "admin/slow_log.h"
 #include "api/compressor.h"
 #include "base/check.h"
@@ -35,7 +36,8 @@ struct monitor *monitor_new(uv_loop_t *loop, const struct config *config)
                                   .requests = m->requests,
                                   .loop_lag = &m->lag,
                                   .access_log = m->log,
-                                  .disk = &m->disk};
+                                  .disk = &m->disk,
+                                  .states = database_states_new(config)};
     loop_lag_open(&m->lag, loop);
     monitor_reconfigure(m);
     disk_space_open(&m->disk, loop, store_config_is_file(config) ? config->store.path : NULL);
@@ -149,6 +151,7 @@ void monitor_close(struct monitor *m)
                                   .loop_lag = &m->lag,
                                   .access_log = m->log,
                                   .disk = &m->disk,
+                                  .states = m->view.states,
                                   .draining = true};
     loop_lag_close(&m->lag);
     disk_space_close(&m->disk);
@@ -162,5 +165,6 @@ void monitor_free(struct monitor *m)
 {
     access_log_free(m->log);
     request_metrics_free(m->requests);
+    database_states_free(m->view.states);
     free(m);
 }

@@ -27,8 +27,13 @@ def private():
 
 
 @pytest.fixture
-def served(private, tmp_path):
-    server = Viewtally(tmp_path, {"store": {"url": private.url(private.database("template0")), "hold_ms": "60000"}}, seams=True)
+def database(private):
+    return private.database("template0")
+
+
+@pytest.fixture
+def served(private, database, tmp_path):
+    server = Viewtally(tmp_path, {"store": {"url": private.url(database), "hold_ms": "60000"}}, seams=True)
     server.run("migrate")
     server.import_lines(world(25_000))
     with server:
@@ -136,6 +141,31 @@ def test_outage_holds_a_quarter_of_the_connections(private, served, key):
     for reader in readers:
         reader.join()
     assert statuses == [b"503"] * 3 + [b"200"] * 4
+
+
+def test_states_in_the_database_are_those_of_the_previous_scrape(private, database, served):
+    metrics = []
+
+    def scrape():
+        metrics[:] = [Metrics(served.admin().get("/metrics").body.decode())]
+        return metrics[0]
+
+    def active():
+        return scrape().get("viewtally_webhook_endpoints", state="active")
+
+    wait.until(lambda: active() == 0, "the first states")
+    assert metrics[0].get("viewtally_platform_accounts", api="tiktok", state="connected") == 0
+    private.sql("INSERT INTO webhook_endpoints (uuid, author_id, url, types, created_at, state_at, position) "
+                "SELECT uuid, id, 'https://example.com/', 0, 1, 1, 1 FROM authors", database)
+    wait.until(lambda: active() == 1, "the new endpoint")
+    private.stop()
+    try:
+        wait.until(lambda: served.admin().get("/readyz").status == 503, "the server to notice")
+        wait.until(lambda: "viewtally_webhook_endpoints{" not in served.admin().get("/metrics").body.decode(), "the states to be unknown")
+        assert scrape().get("viewtally_webhook_deliveries_in_flight") == 0
+    finally:
+        private.start()
+    wait.until(lambda: active() == 1, "the states to be known again")
 
 
 def test_files_of_a_database_are_not_created(served, key):

@@ -40,7 +40,10 @@ SEVERAL_AUTHORS = {
     "RUNS", "RUNS_PRUNE", "SPOOL_NEXT",
 }
 # Statements whose plan is only good once the tables have statistics.
-NEEDS_STATISTICS = {"VIDEOS_COUNT_LIVE": "counts the posts of an author at the start of a refresh run"}
+NEEDS_STATISTICS = {
+    "VIDEOS_COUNT_LIVE": "counts the posts of an author at the start of a refresh run",
+    "WEBHOOKS_DUE": "PostgreSQL 17 begins with the authors while both tables are empty",
+}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,85 @@
+/* A job fills a copy of its own, because the loop may write a page while it runs. */
+#include "admin/database_states.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "store/store_config.h"
+
+#include <stdlib.h>
+
+struct states {
+    struct platform_health platforms[PLATFORM_APIS];
+    struct webhook_counts webhooks;
+    bool has_platforms, has_webhooks;
+};
+
+struct database_states {
+    struct writer_job job; /* first */
+    const struct config *config;
+    struct states shown, read;
+    bool is_running;
+};
+
+static enum err read_platforms(struct store *store, const struct config *config, struct states *out)
+{
+    const int64_t now_ms = clock_wall_ms();
+    enum err err = OK;
+    for (int api = 0; !err && api < PLATFORM_APIS; api++)
+        err = platform_health_read(store, config, (enum platform_api)api, now_ms, &out->platforms[api]);
+    out->has_platforms = !err;
+    return err;
+}
+
+/* The database driver has logged the error. */
+static enum err read_all(struct store *store, const struct config *config, struct states *out)
+{
+    const enum err platforms = read_platforms(store, config, out);
+    const enum err webhooks = store_count_webhook_states(store, &out->webhooks);
+    out->has_webhooks = !webhooks;
+    return platforms ? platforms : webhooks;
+}
+
+static enum err read_work(struct writer_job *job, struct store *store)
+{
+    struct database_states *s = (struct database_states *)job;
+    return read_all(store, s->config, &s->read);
+}
+
+static void read_done(struct writer_job *job, enum err err)
+{
+    struct database_states *s = (struct database_states *)job;
+    s->is_running = false;
+    s->shown = err ? (struct states){0} : s->read;
+}
+
+struct database_states *database_states_new(const struct config *config)
+{
+    struct database_states *s = xcalloc(1, sizeof *s);
+    s->config = config;
+    s->job = (struct writer_job){.work = read_work, .done = read_done};
+    return s;
+}
+
+void database_states_update(struct database_states *s, struct store *store, struct writer *writer)
+{
+    if (store_config_is_file(s->config))
+        (void)read_all(store, s->config, &s->shown);
+    else if (!s->is_running)
+        s->is_running = writer_submit(writer, &s->job) == OK;
+}
+
+const struct platform_health *database_states_get_platforms(const struct database_states *s)
+{
+    return s->shown.has_platforms ? s->shown.platforms : NULL;
+}
+
+const struct webhook_counts *database_states_get_webhooks(const struct database_states *s)
+{
+    return s->shown.has_webhooks ? &s->shown.webhooks : NULL;
+}
+
+void database_states_free(struct database_states *s)
+{
+    CHECK(!s->is_running);
+    free(s);
+}
