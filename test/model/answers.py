@@ -99,9 +99,9 @@ class Answers:
         return {
             "id": video.id, "title": video.shown_title, "thumbnail_url": video.thumbnail_url, "book": book_ref(video.book),
             "posted_at": iso(video.posted_at), "views": video.views,
-            **{count: sum(post.counts[count] for post in posts) for count in COUNTS[1:]},
+            **{count: sum(post.counts[count] or 0 for post in posts) for count in COUNTS[1:]},
             "views_updated_at": iso(video.views_updated_at), "views_final": self.now > video.posted_at + LIFE,
-            "platforms": [{"platform": post.platform, "url": post.url, "views": post.views, **post.counts,
+            "platforms": [{"platform": post.platform, "url": post.url, "views": post.views, **{count: value or 0 for count, value in post.counts.items()},
                            "posted_at": iso(post.posted_at), "views_updated_at": iso(post.last_reading)} for post in posts],
             "viral": {"is_viral": video.viral, "went_viral_at": iso(video.went_viral_at),
                       "views_when_viral": video.views_when_viral, "threshold": video.line.threshold,

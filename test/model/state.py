@@ -48,7 +48,8 @@ class Post:
         self.url = None
         self.posted_at = None
         self.views = 0
-        self.counts = dict.fromkeys(COUNTS[1:], 0)    # 0 until one is known
+        self.has_views = False      # False: no reading contained views, which are served as 0
+        self.counts = dict.fromkeys(COUNTS[1:])       # None until one is known; served as 0
         self.last_reading = None
 
 

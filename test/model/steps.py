@@ -61,18 +61,19 @@ def apply_to_post(post, readings, observed_at, change):
     ordinary = merge([reading for reading in readings if not reading["baseline"]], "views")
     with_baseline = max(post.views, baseline or 0)
     after = max(with_baseline, ordinary or 0)
-    before = (post.views, dict(post.counts), post.last_reading)
+    before = (post.views, post.has_views, dict(post.counts), post.last_reading)
     change.baselines[post.platform] = with_baseline - post.views
     change.baseline_increase += with_baseline - post.views
     change.gains[post.platform] = after - with_baseline
     change.gain += after - with_baseline
     post.views = after
+    post.has_views = post.has_views or baseline is not None or ordinary is not None
     for count in COUNTS[1:]:
         value = merge(readings, count)
         if value is not None:
             post.counts[count] = value
     post.last_reading = observed_at
-    if before != (post.views, post.counts, post.last_reading):
+    if before != (post.views, post.has_views, post.counts, post.last_reading):
         change.changed = True
         change.has_baseline = change.has_baseline or any(reading["baseline"] for reading in readings)
 

@@ -72,6 +72,18 @@ def test_views_never_fall_and_other_counts_may():
     assert model.videos[video_id(1)].gains == {ms("2026-07-02T00:00:00Z") // 86400000: 500}
 
 
+@pytest.mark.parametrize("count, changes", [("likes", True), ("comments", False)])
+def test_zero_is_a_change_if_the_count_was_unknown(count, changes):
+    """The reading of the same instant decides again, against the views that the other videos have now."""
+    model = build(video(1), *comparable_lines([100] * 5), reading(1, "2026-07-02T10:00:00Z", 1, comments=0))
+    shown = Answers(model, A, NOW).show_video(model.videos[video_id(1)])
+    assert (shown["likes"], shown["comments"], shown["viral"]["author_median_views"]) == (0, 0, 100)
+    model.import_lines([reading(number, "2026-07-02T00:00:00Z", 200) for number in range(10, 15)], NOW)
+    model.import_lines([reading(1, "2026-07-02T10:00:00Z", 1, **{count: 0})], NOW)
+    shown = Answers(model, A, NOW).show_video(model.videos[video_id(1)])
+    assert (shown[count], shown["viral"]["author_median_views"]) == (0, 200 if changes else 100)
+
+
 def test_baseline_is_no_gain_and_order_inside_a_step_does_not_matter():
     lines = [reading(1, "2026-07-02T10:00:00Z", 700), reading(1, "2026-07-02T10:00:00Z", 600, baseline=True),
              reading(1, "2026-07-02T10:00:00Z", 300)]
