@@ -15,10 +15,12 @@
 #include "base/clock.h"
 #include "import/import_batch.h"
 #include "import/post_cache.h"
+#include "import/reading_queue.h"
 #include "store/import_lock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { PROGRESS_READINGS = 1000, SORT_BYTES = 32 * 1024 * 1024 };
 
@@ -147,57 +149,105 @@ static enum err apply_entities(struct import *im)
 
 /* ---- sorting the readings ---- */
 
-static enum err sort_reading(struct import *im, struct post_cache *cache, const struct staged_reading *r)
+/* Staged readings whose videos are looked up together. */
+struct lookup_batch {
+    size_t max, count;
+    struct staged_reading *readings;
+    struct post_key *keys; /* of the readings */
+    struct cached_post *posts;
+    struct post_cache *cache;
+};
+
+static void lookup_batch_init(struct lookup_batch *b, struct store *store)
 {
-    struct cached_post post;
-    bool found;
-    const enum platform platform = (enum platform)r->platform;
-    enum err err = post_cache_find(cache, platform, str_make(r->post_id, r->post_id_len), &post, &found);
-    if (err)
-        return import_fail_store(im, err);
-    if (!found) {
+    b->max = store_get_read_batch(store);
+    b->count = 0;
+    b->readings = xcalloc(b->max, sizeof b->readings[0]);
+    b->keys = xcalloc(b->max, sizeof b->keys[0]);
+    b->posts = xcalloc(b->max, sizeof b->posts[0]);
+    b->cache = post_cache_new(store);
+}
+
+static void lookup_batch_fini(struct lookup_batch *b)
+{
+    free(b->readings);
+    free(b->keys);
+    free(b->posts);
+    post_cache_free(b->cache);
+}
+
+static enum err sort_reading(struct import *im, const struct staged_reading *r,
+                             const struct cached_post *post)
+{
+    if (!post->video_row) {
         im->summary->rejected[REJECTION_UNKNOWN_POST]++;
-        observe_reading(im, platform, REJECTION_UNKNOWN_POST);
+        observe_reading(im, (enum platform)r->platform, REJECTION_UNKNOWN_POST);
         import_report(im, r->input_line, rejection_text(REJECTION_UNKNOWN_POST));
         return OK;
     }
     struct sort_record record = {
         .observed_at = r->observed_at,
-        .author = post.author,
+        .author = post->author,
         .sequence = r->input_line,
-        .video_row = post.video_row,
+        .video_row = post->video_row,
         .platform = r->platform,
         .baseline = r->baseline,
     };
     memcpy(record.counts, r->counts, sizeof record.counts);
-    err = sorter_add(im->sorter, &record);
+    const enum err err = sorter_add(im->sorter, &record);
     return err ? import_fail_temp(im, err) : OK;
+}
+
+static enum err sort_batch(struct import *im, struct lookup_batch *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        b->keys[i] =
+            (struct post_key){.platform = (enum platform)b->readings[i].platform,
+                              .post_id = str_make(b->readings[i].post_id, b->readings[i].post_id_len)};
+    enum err err = post_cache_find(b->cache, b->keys, b->count, b->posts);
+    if (err)
+        return import_fail_store(im, err);
+    for (size_t i = 0; i < b->count && !err; i++)
+        err = sort_reading(im, &b->readings[i], &b->posts[i]);
+    return err;
+}
+
+static enum err read_batch(struct temp_reader *reader, struct lookup_batch *b, bool *has)
+{
+    enum err err = OK;
+    for (b->count = 0; !err && *has && b->count < b->max; b->count += !err && *has)
+        err = staging_next_reading(reader, &b->readings[b->count], has);
+    return err;
+}
+
+static enum err sort_all(struct import *im, struct temp_reader *reader, struct lookup_batch *b)
+{
+    const int64_t total = im->staging.counts[RECORD_READING];
+    int64_t done = 0, shown = 0;
+    bool has = true;
+    enum err err = OK;
+    while (!err && has) {
+        err = read_batch(reader, b, &has);
+        err = err ? import_fail_temp(im, err) : sort_batch(im, b);
+        done += (int64_t)b->count;
+        if (!err && done - shown >= PROGRESS_READINGS) {
+            shown = done;
+            import_show_progress(im, IMPORT_SORTING, done, total);
+            err = import_heartbeat(im);
+        }
+    }
+    return err;
 }
 
 static enum err sort_readings(struct import *im)
 {
     struct temp_reader reader;
-    struct staged_reading r;
-    struct post_cache *cache = post_cache_new(im->store);
-    const int64_t total = im->staging.counts[RECORD_READING];
-    bool has = true;
-    int64_t done = 0;
+    struct lookup_batch batch;
     enum err err = staging_open_readings(&im->staging, &reader);
-    if (err)
-        err = import_fail_temp(im, err);
-    while (!err && has) {
-        err = staging_next_reading(&reader, &r, &has);
-        if (err)
-            err = import_fail_temp(im, err);
-        else if (has)
-            err = sort_reading(im, cache, &r);
-        if (++done % PROGRESS_READINGS == 0) {
-            import_show_progress(im, IMPORT_SORTING, done, total);
-            err = err ? err : import_heartbeat(im);
-        }
-    }
+    lookup_batch_init(&batch, im->store);
+    err = err ? import_fail_temp(im, err) : sort_all(im, &reader, &batch);
+    lookup_batch_fini(&batch);
     temp_reader_close(&reader);
-    post_cache_free(cache);
     if (!err && (err = sorter_finish(im->sorter)) != OK)
         err = import_fail_temp(im, err);
     return err;
@@ -227,38 +277,60 @@ static enum err add_to_step(struct import *im, struct step *step, const struct s
     return OK;
 }
 
-/* `*record` is the first reading of the step on entry and the first of the next step on return. */
-static enum err apply_step(struct import *im, struct step *step, struct sort_record *record, bool *has)
+/* Returns the next reading, or NULL after the last one or after an error. */
+static const struct sort_record *next_reading(struct import *im, struct reading_queue *queue, enum err *err)
 {
-    const struct uuid author = record->author;
-    const int64_t observed_at = record->observed_at;
+    if (*err)
+        return NULL;
+    const struct sort_record *record = reading_queue_peek(queue, err);
+    if (*err)
+        *err = import_fail_temp(im, *err);
+    return record;
+}
+
+/* Adds the readings of the step to which `first` belongs. */
+static enum err add_readings(struct import *im, struct step *step, struct reading_queue *queue,
+                             const struct sort_record *first)
+{
     enum err err = OK;
-    step_begin(step, im->store, observed_at, wall_ms(im));
-    while (!err && *has && record->observed_at == observed_at && uuid_eq(&record->author, &author)) {
+    const struct sort_record *record;
+    while ((record = next_reading(im, queue, &err)) && reading_is_of_step(first, record)) {
         err = add_to_step(im, step, record);
-        if (!err && (err = sorter_next(im->sorter, record, has)) != OK)
-            err = import_fail_temp(im, err);
+        reading_queue_pop(queue);
     }
+    return err;
+}
+
+static enum err apply_step(struct import *im, struct step *step, struct reading_queue *queue,
+                           struct sort_record first)
+{
+    enum err err = reading_queue_load_videos(queue, im->store);
+    if (err)
+        return import_fail_store(im, err);
+    step_begin(step, im->store, first.observed_at, wall_ms(im));
+    err = add_readings(im, step, queue, &first);
     if (!err && (err = step_finish(step, &im->summary->steps)) != OK)
         err = import_fail_store(im, err);
-    im->last = (struct import_position){.observed_at = observed_at, .author = author};
+    im->last = (struct import_position){.observed_at = first.observed_at, .author = first.author};
     im->has_last = true;
     return err;
 }
 
+static bool is_after(const struct sort_record *record, const struct import_position *position)
+{
+    return record->observed_at > position->observed_at ||
+           (record->observed_at == position->observed_at && uuid_cmp(&record->author, &position->author) > 0);
+}
+
 /* Skips the steps that an earlier import of the same file has applied. */
-static enum err skip_steps(struct import *im, struct sort_record *record, bool *has)
+static enum err skip_steps(struct import *im, struct reading_queue *queue)
 {
     const struct import_position *after = im->options->after;
     enum err err = OK;
-    for (int64_t n = 1; after && !err && *has; n++) {
-        if (record->observed_at > after->observed_at ||
-            (record->observed_at == after->observed_at && uuid_cmp(&record->author, &after->author) > 0))
-            break;
-        err = sorter_next(im->sorter, record, has);
-        if (err)
-            err = import_fail_temp(im, err);
-        else if (n % PROGRESS_READINGS == 0)
+    const struct sort_record *record;
+    for (int64_t n = 1; after && (record = next_reading(im, queue, &err)) && !is_after(record, after); n++) {
+        reading_queue_pop(queue);
+        if (n % PROGRESS_READINGS == 0)
             err = import_heartbeat(im);
     }
     if (after) {
@@ -268,33 +340,38 @@ static enum err skip_steps(struct import *im, struct sort_record *record, bool *
     return err;
 }
 
-static enum err apply_step_batch(struct import *im, struct step *step, struct sort_record *record, bool *has)
+static enum err apply_step_batch(struct import *im, struct step *step, struct reading_queue *queue)
 {
+    const struct sort_record *first;
     enum err err = import_batch_begin(im);
     if (err)
         return err;
-    while (!err && *has && !import_batch_is_full(im))
-        err = apply_step(im, step, record, has);
+    while (!import_batch_is_full(im) && (first = next_reading(im, queue, &err)))
+        err = apply_step(im, step, queue, *first);
     return import_batch_end(im, err);
+}
+
+static enum err apply_queue(struct import *im, struct step *step, struct reading_queue *queue)
+{
+    const int64_t total = im->summary->readings - im->summary->rejected[REJECTION_UNKNOWN_POST];
+    int64_t done = 0;
+    enum err err = skip_steps(im, queue);
+    while (next_reading(im, queue, &err)) {
+        err = apply_step_batch(im, step, queue);
+        done += im->batch.rows;
+        import_show_progress(im, IMPORT_APPLYING, done, total);
+    }
+    return err;
 }
 
 static enum err apply_steps(struct import *im)
 {
     struct step step;
-    struct sort_record record;
-    const int64_t total = im->summary->readings - im->summary->rejected[REJECTION_UNKNOWN_POST];
-    int64_t done = 0;
-    bool has;
-    enum err err = sorter_next(im->sorter, &record, &has);
-    if (err)
-        return import_fail_temp(im, err);
+    struct reading_queue queue;
     step_init(&step, &im->options->rules);
-    err = skip_steps(im, &record, &has);
-    while (!err && has) {
-        err = apply_step_batch(im, &step, &record, &has);
-        done += im->batch.rows;
-        import_show_progress(im, IMPORT_APPLYING, done, total);
-    }
+    reading_queue_init(&queue, im->sorter);
+    const enum err err = apply_queue(im, &step, &queue);
+    reading_queue_fini(&queue);
     step_fini(&step);
     return err;
 }

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 
@@ -21,7 +22,11 @@ struct post_cache {
     struct store *store;
     struct arena arena;
     struct post_cache_entry (*sets)[WAYS];
-    unsigned replaced; /* selects the way of a set to replace (round-robin) */
+    /* The posts of one call that are not cached, with their index in the call. */
+    VEC(struct post_key) missing;
+    VEC(size_t) missing_at;
+    struct post_owner *owners; /* of the missing posts; store_get_read_batch() */
+    unsigned replaced;         /* selects the way of a set to replace (round-robin) */
     struct {
         int64_t row; /* 0: empty */
         struct uuid id;
@@ -33,6 +38,7 @@ struct post_cache *post_cache_new(struct store *store)
     struct post_cache *f = xcalloc(1, sizeof *f);
     f->store = store;
     f->sets = xcalloc(SETS, sizeof f->sets[0]);
+    f->owners = xcalloc(store_get_read_batch(store), sizeof f->owners[0]);
     arena_init(&f->arena, ARENA_BLOCK);
     return f;
 }
@@ -42,16 +48,24 @@ void post_cache_free(struct post_cache *f)
     if (!f)
         return;
     arena_fini(&f->arena);
+    VEC_FREE(&f->missing);
+    VEC_FREE(&f->missing_at);
+    free(f->owners);
     free(f->sets);
     free(f);
 }
 
-static struct post_cache_entry *find_entry(struct post_cache_entry set[WAYS], enum platform platform,
-                                           struct str post_id)
+static struct post_cache_entry *set_of(struct post_cache *f, const struct post_key *key)
+{
+    return f->sets[hash_64(key->post_id, key->platform) % SETS];
+}
+
+static const struct post_cache_entry *find_entry(const struct post_cache_entry set[WAYS],
+                                                 const struct post_key *key)
 {
     for (int i = 0; i < WAYS; i++) {
-        struct post_cache_entry *e = &set[i];
-        if (e->len && e->platform == platform && str_eq(str_make(e->id, e->len), post_id))
+        const struct post_cache_entry *e = &set[i];
+        if (e->len && e->platform == key->platform && str_eq(str_make(e->id, e->len), key->post_id))
             return e;
     }
     return NULL;
@@ -73,45 +87,50 @@ static enum err find_author(struct post_cache *f, int64_t row, struct uuid *out)
     return OK;
 }
 
-static enum err look_up(struct post_cache *f, enum platform platform, struct str post_id,
-                        struct cached_post *out)
+static void store_entry(struct post_cache *f, const struct post_key *key, const struct cached_post *post)
 {
-    struct post_owner owner;
-    enum err err = store_find_post(f->store, platform, post_id, &owner);
-    if (err)
-        return err;
-    out->video_row = owner.video_row;
-    return find_author(f, owner.author_row, &out->author);
-}
-
-static void store_entry(struct post_cache *f, struct post_cache_entry set[WAYS], enum platform platform,
-                        struct str post_id, const struct cached_post *post)
-{
-    struct post_cache_entry *e = &set[f->replaced++ % WAYS];
+    struct post_cache_entry *set = set_of(f, key), *e = &set[f->replaced++ % WAYS];
     for (int i = 0; i < WAYS; i++)
         if (!set[i].len)
             e = &set[i];
-    if (post_id.len > ID_BYTES)
+    if (key->post_id.len > ID_BYTES)
         return;
     e->post = *post;
-    e->platform = (uint8_t)platform;
-    e->len = (uint8_t)post_id.len;
-    memcpy(e->id, post_id.p, post_id.len);
+    e->platform = (uint8_t)key->platform;
+    e->len = (uint8_t)key->post_id.len;
+    memcpy(e->id, key->post_id.p, key->post_id.len);
 }
 
-enum err post_cache_find(struct post_cache *f, enum platform platform, struct str post_id,
-                         struct cached_post *out, bool *found)
+/* Looks up the missing posts. */
+static enum err look_up(struct post_cache *f, struct cached_post *out)
 {
-    struct post_cache_entry *set = f->sets[hash_64(post_id, platform) % SETS];
-    const struct post_cache_entry *e = find_entry(set, platform, post_id);
-    *found = true;
-    if (e) {
-        *out = e->post;
-        return OK;
+    enum err err = store_find_posts(f->store, f->missing.items, f->missing.count, f->owners);
+    for (size_t i = 0; i < f->missing.count && !err; i++) {
+        const struct post_owner *owner = &f->owners[i];
+        struct cached_post *post = &out[f->missing_at.items[i]];
+        post->video_row = owner->video_row;
+        if (!owner->video_row)
+            continue;
+        err = find_author(f, owner->author_row, &post->author);
+        if (!err)
+            store_entry(f, &f->missing.items[i], post);
     }
-    enum err err = look_up(f, platform, post_id, out);
-    *found = err == OK;
-    if (*found)
-        store_entry(f, set, platform, post_id, out);
-    return err == ERR_NOT_FOUND ? OK : err;
+    return err;
+}
+
+enum err post_cache_find(struct post_cache *f, const struct post_key *keys, size_t count,
+                         struct cached_post *out)
+{
+    CHECK(count <= store_get_read_batch(f->store));
+    f->missing.count = f->missing_at.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct post_cache_entry *e = find_entry(set_of(f, &keys[i]), &keys[i]);
+        if (e) {
+            out[i] = e->post;
+        } else {
+            *VEC_ADD(&f->missing) = keys[i];
+            *VEC_ADD(&f->missing_at) = i;
+        }
+    }
+    return f->missing.count ? look_up(f, out) : OK;
 }

@@ -14,9 +14,9 @@ struct post_cache;
 struct post_cache *post_cache_new(struct store *store);
 void post_cache_free(struct post_cache *f);
 
-/* Looks up the video of a post. Sets `*found` to false if no video has it. Needs no transaction. Cached
- * results stay valid because videos are never deleted. */
-MUST_USE enum err post_cache_find(struct post_cache *f, enum platform platform, struct str post_id,
-                                  struct cached_post *out, bool *found);
+/* Looks up the videos of posts. `out[i].video_row` is 0 if no video has the post. Needs no transaction.
+ * Cached results stay valid because videos are never deleted. `count` is at most store_get_read_batch(). */
+MUST_USE enum err post_cache_find(struct post_cache *f, const struct post_key *keys, size_t count,
+                                  struct cached_post *out);
 
 #endif

@@ -73,14 +73,19 @@ void pg_params_add_i64(struct pg_params *p, int64_t v)
     end(p);
 }
 
+static void append_text(struct buf *b, struct str s)
+{
+    while (s.len) {
+        const size_t n = *s.p ? str_utf8_sequence(s.p, s.len) : 0, used = n ? n : 1;
+        buf_append(b, n ? str_make(s.p, n) : STR("\xEF\xBF\xBD"));
+        s = str_make(s.p + used, s.len - used);
+    }
+}
+
 void pg_params_add_text(struct pg_params *p, struct str s)
 {
     begin(p);
-    while (s.len) {
-        const size_t n = *s.p ? str_utf8_sequence(s.p, s.len) : 0, used = n ? n : 1;
-        buf_append(&p->bytes, n ? str_make(s.p, n) : STR("\xEF\xBF\xBD"));
-        s = str_make(s.p + used, s.len - used);
-    }
+    append_text(&p->bytes, s);
     end(p);
 }
 
@@ -102,23 +107,32 @@ void pg_params_add_i64s(struct pg_params *p, const int64_t *v, int count)
     end(p);
 }
 
-static void add_strings(struct pg_params *p, const struct str *v, int count, unsigned oid)
-{
-    begin(p);
-    append_array_head(&p->bytes, count, oid);
-    for (int i = 0; i < count; i++)
-        append_sized(&p->bytes, v[i]);
-    end(p);
-}
-
 void pg_params_add_texts(struct pg_params *p, const struct str *v, int count)
 {
-    add_strings(p, v, count, OID_TEXT);
+    struct buf text;
+    buf_init_fallible(&text, PG_PARAM_BYTES_MAX);
+    begin(p);
+    append_array_head(&p->bytes, count, OID_TEXT);
+    for (int i = 0; i < count; i++) {
+        buf_reset(&text, PG_PARAM_BYTES_MAX);
+        append_text(&text, v[i]);
+        append_sized(&p->bytes, buf_str(&text));
+    }
+    if (text.failed) {
+        p->bytes.failed = true;
+        p->bytes.lacks_memory = text.lacks_memory;
+    }
+    end(p);
+    buf_fini(&text);
 }
 
 void pg_params_add_bytes_array(struct pg_params *p, const struct str *v, int count)
 {
-    add_strings(p, v, count, OID_BYTEA);
+    begin(p);
+    append_array_head(&p->bytes, count, OID_BYTEA);
+    for (int i = 0; i < count; i++)
+        append_sized(&p->bytes, v[i]);
+    end(p);
 }
 
 const char *pg_params_value(const struct pg_params *p, int i)

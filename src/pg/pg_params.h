@@ -24,11 +24,11 @@ void pg_params_add_null(struct pg_params *p);
 void pg_params_add_bool(struct pg_params *p, bool v);
 void pg_params_add_i64(struct pg_params *p, int64_t v);      /* bigint */
 void pg_params_add_bytes(struct pg_params *p, struct str s); /* bytea, uuid */
-/* text. PostgreSQL rejects a statement with a text that contains NUL or is not UTF-8, which a client can
- * cause with a name to look up. So U+FFFD replaces each such byte. */
+/* text, text[]. PostgreSQL rejects a statement with a text that contains NUL or is not UTF-8, which a client
+ * can cause with a name to look up. So U+FFFD replaces each such byte. */
 void pg_params_add_text(struct pg_params *p, struct str s);
+void pg_params_add_texts(struct pg_params *p, const struct str *v, int count);
 void pg_params_add_i64s(struct pg_params *p, const int64_t *v, int count);           /* bigint[] */
-void pg_params_add_texts(struct pg_params *p, const struct str *v, int count);       /* text[] */
 void pg_params_add_bytes_array(struct pg_params *p, const struct str *v, int count); /* bytea[] */
 
 /* Returns the address of a parameter, or NULL if it is NULL. Valid until the next append. */

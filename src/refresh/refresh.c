@@ -248,6 +248,7 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
     step_fini(&run.step);
     VEC_FREE(&run.steps);
     VEC_FREE(&run.readings);
+    VEC_FREE(&run.video_rows);
     store_close(run.store);
     return err == ERR_BUSY && !run.lease_is_taken ? ERR_TIMEOUT : err;
 }

@@ -80,7 +80,10 @@ static enum err apply_step(struct run *run, const struct queued_step *queued)
     struct step_result result = {0};
     const struct step_result nothing = {0};
     enum rejection rejection = REJECTION_NONE;
-    enum err err = OK;
+    enum err err = store_load_videos(run->store, run->video_rows.items + queued->first, queued->count,
+                                     run->video_rows.count - queued->first);
+    if (err)
+        return run_fail_database(run, err);
     step_begin(&run->step, run->store, queued->observed_at, clock_wall_ms());
     for (size_t i = queued->first; i < queued->first + queued->count; i++) {
         err = step_add(&run->step, &run->readings.items[i], &rejection);
@@ -116,7 +119,7 @@ enum err run_flush(struct run *run)
     enum err err = OK;
     while (!err && next < run->steps.count)
         err = apply_some(run, &next);
-    run->steps.count = run->readings.count = 0;
+    run->steps.count = run->readings.count = run->video_rows.count = 0;
     return err;
 }
 
@@ -129,6 +132,8 @@ enum err run_queue_step(struct run *run, int64_t observed_at, const struct readi
     VEC_RESERVE(&run->readings, count);
     memcpy(run->readings.items + run->readings.count, readings, count * sizeof *readings);
     run->readings.count += count;
+    for (size_t i = 0; i < count; i++)
+        *VEC_ADD(&run->video_rows) = readings[i].video_row;
     return run->readings.count < QUEUED_READINGS ? OK : run_flush(run);
 }
 

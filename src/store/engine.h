@@ -8,6 +8,7 @@
 
 #include "base/list.h"
 #include "store/handle.h"
+#include "store/write.h"
 
 /* Unless a comment says otherwise, the contract of a function is that of store_NAME(). */
 struct store_engine {
@@ -27,6 +28,14 @@ struct store_engine {
     enum next (*resolve_key)(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
                              struct key_owner *owner);
     enum next (*find_changes)(struct store_read *read, struct list *waiting, struct list *changed);
+
+    /* See store_get_read_batch(). The functions are NULL if it is 1. */
+    int read_batch;
+    enum err (*load_videos)(struct store *s, const int64_t *video_rows, size_t needed, size_t count);
+    /* Returns a statement that is positioned on the loaded row, valid until the next call; else NULL. */
+    struct sql_statement *(*take_loaded_video)(struct store *s, int64_t video_row);
+    enum err (*find_posts)(struct store *s, const struct post_key *keys, size_t count,
+                           struct post_owner *out);
 
     /* The schema has the table `daily` and the column videos.recent, which the previous release reads. */
     bool has_daily;

@@ -72,7 +72,17 @@ MUST_USE enum err store_insert_book(struct store *s, struct book *book);
  * `old` is the stored book. */
 MUST_USE enum err store_update_book(struct store *s, const struct book *old, const struct book *book);
 
+/* Returns how many reads are worth combining in a call of store_load_videos() or store_find_posts(): 1 if a
+ * read costs no round trip. */
+size_t store_get_read_batch(const struct store *s);
+
 /* --- videos --- */
+
+/* Makes sure that the first `needed` of `count` videos are loaded: loads all of them in one round trip,
+ * unless the first are still loaded from the previous call. store_get_video() takes a loaded video once in
+ * this transaction, so a video that is changed must not be loaded before it is taken. Does nothing if a read
+ * costs no round trip. The rows may repeat. */
+MUST_USE enum err store_load_videos(struct store *s, const int64_t *video_rows, size_t needed, size_t count);
 
 /* Finds a video by id. */
 MUST_USE enum err store_find_video(struct store *s, struct arena *a, const struct uuid *id,
@@ -108,9 +118,17 @@ MUST_USE enum err store_read_all_days(struct store *s, const struct video *video
 
 /* --- the platforms' ids of posts --- */
 
+struct post_key {
+    enum platform platform;
+    struct str post_id;
+};
 struct post_owner {
     int64_t video_row, author_row;
 };
+/* Finds the videos of several posts, which may repeat. `out` has room for `count` owners; video_row is 0 if
+ * no video has the post. */
+MUST_USE enum err store_find_posts(struct store *s, const struct post_key *keys, size_t count,
+                                   struct post_owner *out);
 /* Finds the video that has the post with this id. */
 MUST_USE enum err store_find_post(struct store *s, enum platform platform, struct str post_id,
                                   struct post_owner *out);

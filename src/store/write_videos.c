@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "store/daily_table.h"
 #include "store/day_pack.h"
+#include "store/engine.h"
 #include "store/pack.h"
 #include "store/rows.h"
 #include "store/stored_days.h"
@@ -39,9 +40,24 @@ enum err store_find_video(struct store *s, struct arena *a, const struct uuid *i
     return read_video(s, q, a, out);
 }
 
+size_t store_get_read_batch(const struct store *s)
+{
+    return (size_t)s->engine->read_batch;
+}
+
+enum err store_load_videos(struct store *s, const int64_t *video_rows, size_t needed, size_t count)
+{
+    CHECK(sql_in_transaction(s->sql) && needed <= count);
+    return s->engine->load_videos ? s->engine->load_videos(s, video_rows, needed, count) : OK;
+}
+
 enum err store_get_video(struct store *s, struct arena *a, int64_t video_row, struct video *out)
 {
-    struct sql_statement *q = sql_use(s->sql, QUERY_VIDEO_BY_ROW);
+    struct sql_statement *q =
+        s->engine->take_loaded_video ? s->engine->take_loaded_video(s, video_row) : NULL;
+    if (q)
+        return copy_video(s, q, a, out);
+    q = sql_use(s->sql, QUERY_VIDEO_BY_ROW);
     sql_bind_i64(q, 1, video_row);
     return read_video(s, q, a, out);
 }
@@ -57,6 +73,23 @@ enum err store_find_post(struct store *s, enum platform platform, struct str pos
     *out = (struct post_owner){.video_row = sql_i64(q, 0), .author_row = sql_i64(q, 1)};
     sql_reset(q);
     return OK;
+}
+
+static enum err find_each_post(struct store *s, const struct post_key *keys, size_t count,
+                               struct post_owner *out)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < count && (!err || err == ERR_NOT_FOUND); i++) {
+        out[i] = (struct post_owner){.video_row = 0};
+        err = store_find_post(s, keys[i].platform, keys[i].post_id, &out[i]);
+    }
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err store_find_posts(struct store *s, const struct post_key *keys, size_t count, struct post_owner *out)
+{
+    return s->engine->find_posts ? s->engine->find_posts(s, keys, count, out)
+                                 : find_each_post(s, keys, count, out);
 }
 
 enum err store_list_comparables(struct store *s, int64_t author_row, int64_t posted_to, int limit,

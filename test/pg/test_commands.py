@@ -51,6 +51,30 @@ def findings(commands, status=1):
     return {f"{f['group']}.{f['check']}": f for f in json.loads(commands.run("doctor", "--json", status=status))["findings"]}
 
 
+def history(videos, hours):
+    """The lines of an author, and readings of all videos at each hour."""
+    names = [f"Wave {number}" for number in range(videos)]
+    entities = [lines.author("Ann"), *(lines.video(name, "Ann", POSTED) for name in names)]
+    readings = [lines.reading(name, f"2026-07-02T{hour:02}:00:00Z", 100 * hour + number)
+                for hour in range(hours) for number, name in enumerate(names)]
+    return "".join(json.dumps(line) + "\n" for line in entities), "".join(json.dumps(line) + "\n" for line in readings)
+
+
+def test_import_reads_videos_and_posts_together(cluster, commands, url):
+    """In one transaction, each video is read, changed and read again."""
+    database = re.search(r"/(test_\d+)", url)[1]
+    entities, readings = history(videos=40, hours=5)
+    commands.run("import", "-", stdin=entities)
+    cluster.sql(f"ALTER DATABASE {database} SET log_statement = 'all'", "postgres")
+    before = len(cluster.log())
+    commands.run("import", "-", stdin=readings)
+    logged = cluster.log()[before:]
+    assert cluster.sql("SELECT sum(views), sum(views - baseline) FROM videos", database) == [[str(40 * 400 + 780)] * 2]
+    assert logged.count(" FROM unnest($1::bigint[], $2::text[])") == 1 and logged.count(" WHERE v.id = ANY") == 5
+    assert "execute VIDEO_BY_ROW" not in logged and "execute POST_OWNER" not in logged
+    assert logged.count("execute SAVE_COUNTS") >= 200
+
+
 def test_import_reads_views_and_ends_with_events(cluster, commands, url):
     commands.run("import", "-", stdin=world(25_000))
     commands.run("import", "-", stdin=world(25_000))       # nothing changes

@@ -102,7 +102,7 @@ static void too_large_parameters_are_refused(void **state)
     pg_params_add_bool(&p, true);
     assert_true(p.bytes.failed);
     pg_queue_init(&q, &statement);
-    assert_int_equal(pg_queue_add(&q, 0, &p, &w, &reply), NEXT_MORE);
+    assert_int_equal(pg_queue_add(&q, PG_QUEUE_MAX, 0, &p, &w, &reply), NEXT_MORE);
     assert_int_equal(reply.err, ERR_FULL);
     pg_queue_fini(&q);
 }

@@ -56,6 +56,14 @@
     "JOIN api_keys k ON k.hash = h.hash JOIN authors a ON a.id = k.author_id"
 #define PG_HEADS "SELECT id, rev, feed_rev FROM authors WHERE id = ANY ($1::bigint[])"
 
+/* The reads of pg_ahead.h. */
+#define PG_VIDEOS_BY_ROWS "SELECT " SQL_VIDEO " FROM videos v WHERE v.id = ANY ($1::bigint[]) ORDER BY v.id"
+#define PG_POST_OWNERS                                                                                       \
+    "SELECT k.n, p.video_id, v.author_id FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY k "           \
+    "(platform, "                                                                                            \
+    "post_id, n) JOIN post_keys p ON p.platform = k.platform AND p.post_id = k.post_id "                     \
+    "JOIN videos v ON v.id = p.video_id"
+
 /* The statements that PostgreSQL never runs: its engine has its own statements for transactions, and the
  * table `daily` exists only for the previous release (engine.h: has_daily). */
 #define PG_NEVER_USED(X)                                                                                     \

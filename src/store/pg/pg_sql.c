@@ -196,9 +196,11 @@ static struct sql_statement *use(struct sql *sql, enum query query)
     return &c->statement;
 }
 
-/* Sends the statement once. */
-static enum err send_once(struct pg_sql *db, struct pg_cursor *c, enum query query)
+/* Sends the statement of a cursor, which is `ctx`, once. */
+static enum err send_cursor(struct pg_sql *db, void *ctx)
 {
+    struct pg_cursor *c = ctx;
+    const enum query query = (enum query)(c - db->cursors);
     const struct pg_translated *t = pg_translate(query);
     struct pg_params params;
     const int64_t start_us = clock_work_us();
@@ -214,26 +216,33 @@ static enum err send_once(struct pg_sql *db, struct pg_cursor *c, enum query que
     return err;
 }
 
-static enum err run(struct pg_sql *db, struct pg_cursor *c)
+typedef enum err send_fn(struct pg_sql *db, void *ctx);
+
+/* Runs a statement: `send` sends it and waits for the result. */
+static enum err run_statement(struct pg_sql *db, const char *name, send_fn *send, void *ctx)
 {
-    const enum query query = (enum query)(c - db->cursors);
-    const char *name = sql_queries[query].name;
     if (db->transaction == PG_TRANSACTION_FAILED)
         return db->transaction_error;
     const bool is_connected = pg_session_is_open(&db->session);
     enum err err = ensure_connected(db, name);
     if (err)
         return err;
-    err = send_once(db, c, query);
+    err = send(db, ctx);
     /* The server may have restarted since the last statement. */
     if (is_connected && !pg_session_is_open(&db->session) && db->transaction == PG_TRANSACTION_NONE) {
         err = ensure_connected(db, name);
         if (err)
             return err;
-        err = send_once(db, c, query);
+        err = send(db, ctx);
     }
+    return err ? fail(db, err, name) : OK;
+}
+
+static enum err run(struct pg_sql *db, struct pg_cursor *c)
+{
+    const enum err err = run_statement(db, sql_queries[c - db->cursors].name, send_cursor, c);
     if (err)
-        return fail(db, err, name);
+        return err;
     db->changes = pg_result_changes(db->session.result);
     c->result = pg_session_take_result(&db->session);
     c->row = -1;
@@ -307,6 +316,34 @@ static const struct sql_engine pg_engine = {.use = use,
                                             .count_changes = count_changes,
                                             .in_transaction = in_transaction,
                                             .report_damage = report_damage};
+
+/* ---- other reads ---- */
+
+struct read {
+    const char *text;
+    const struct pg_params *params;
+};
+
+static enum err send_read(struct pg_sql *db, void *ctx)
+{
+    const struct read *read = ctx;
+    const int64_t start_us = clock_work_us();
+    pg_session_add(&db->session, "", read->text, read->params);
+    const enum err err = run_batch(db, STATEMENT_MS);
+    slow_query_report(read->text, (clock_work_us() - start_us) / 1000);
+    return err;
+}
+
+enum err pg_sql_read(struct pg_sql *db, const char *name, const char *text, struct pg_params *params,
+                     const struct pg_result **out)
+{
+    struct read read = {.text = text, .params = params};
+    const enum err err = run_statement(db, name, send_read, &read);
+    pg_params_fini(params);
+    if (!err)
+        *out = pg_session_take_result(&db->session);
+    return err;
+}
 
 /* ---- transactions ---- */
 

@@ -67,17 +67,35 @@ static enum err begin_snapshot(struct store *s)
 
 static enum err commit(struct store *s)
 {
+    pg_ahead_clear(&((struct pg_store *)s)->ahead);
     return pg_sql_commit(pg_sql_of_store(s));
 }
 
 static void rollback(struct store *s)
 {
+    pg_ahead_clear(&((struct pg_store *)s)->ahead);
     pg_sql_rollback(pg_sql_of_store(s));
 }
 
 static bool has_changed(struct store *s, uint64_t *seen)
 {
     return pg_sql_has_changed(pg_sql_of_store(s), seen);
+}
+
+static enum err load_videos(struct store *s, const int64_t *video_rows, size_t needed, size_t count)
+{
+    return pg_ahead_load_videos(&((struct pg_store *)s)->ahead, pg_sql_of_store(s), video_rows, needed,
+                                count);
+}
+
+static struct sql_statement *take_loaded_video(struct store *s, int64_t video_row)
+{
+    return pg_ahead_take_video(&((struct pg_store *)s)->ahead, video_row);
+}
+
+static enum err find_posts(struct store *s, const struct post_key *keys, size_t count, struct post_owner *out)
+{
+    return pg_ahead_find_posts(pg_sql_of_store(s), keys, count, out);
 }
 
 /* Precondition: the store has links, and read->wait is not NULL. */
@@ -139,6 +157,10 @@ const struct store_engine store_pg_engine = {
     .commit = commit,
     .rollback = rollback,
     .has_changed = has_changed,
+    .read_batch = 1000,
+    .load_videos = load_videos,
+    .take_loaded_video = take_loaded_video,
+    .find_posts = find_posts,
     .resolve_key = resolve_key,
     .find_changes = find_changes,
     .prepare_erasure = prepare_erasure,

@@ -3,6 +3,7 @@
 #define VT_STORE_PG_PG_STORE_H
 
 #include "store/engine.h"
+#include "store/pg/pg_ahead.h"
 #include "store/pg/pg_heads.h"
 #include "store/pg/pg_reads.h"
 #include "store/pg/pg_sql.h"
@@ -12,6 +13,7 @@ struct pg_store {
     struct pg_sql db;
     bool is_open;
     int busy_timeout_ms;
+    struct pg_ahead ahead;  /* of the open transaction */
     struct pg_reads reads;  /* open if the store serves an event loop */
     struct pg_heads *heads; /* NULL: the store does not serve an event loop */
 };

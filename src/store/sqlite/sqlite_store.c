@@ -171,6 +171,7 @@ const struct store_engine store_sqlite_engine = {
     .has_changed = has_changed,
     .resolve_key = sqlite_resolve_key,
     .find_changes = sqlite_find_changes,
+    .read_batch = 1,
     .has_daily = true,
     .prepare_erasure = prepare_erasure,
     .share_import_lock = sqlite_share_import_lock,
