@@ -20,8 +20,6 @@ enum {
     STATEMENT_MS = 60000, /* deadline of a statement */
     RESOLVE_MS = 25000,   /* how long to ask for the outcome of a commit: a failover takes 20 s */
     RESOLVE_PAUSE_MS = 100,
-    LOG_AGAIN_MS = 1000,
-    LOG_LOST_AGAIN_MS = 60000, /* a server can be away for hours, and some jobs ask every second */
 };
 
 /* ---- the statements of the driver itself ---- */
@@ -109,33 +107,13 @@ static enum err run_batch(struct pg_sql *db, int64_t deadline_ms)
 
 /* ---- failures ---- */
 
-/* Logs a failure where it first occurs. The same SQLSTATE is logged once a second, a lost connection once a
- * minute. */
-static void log_failure(struct pg_sql *db, enum err err, const char *what, const char *state,
-                        const char *text)
-{
-    const int64_t now = clock_mono_ms(), again_ms = *state ? LOG_AGAIN_MS : LOG_LOST_AGAIN_MS;
-    if (db->logged_at_ms && strcmp(state, db->logged_state) == 0 && now - db->logged_at_ms < again_ms) {
-        db->unlogged++;
-        return;
-    }
-    const enum log_level level = err == ERR_EXISTS ? LOG_DEBUG : err == ERR_BUSY ? LOG_WARN : LOG_ERROR;
-    char more[40] = "";
-    if (db->unlogged)
-        (void)snprintf(more, sizeof more, "; %d more since", db->unlogged);
-    log_at(level, "store: %s: %s (%s%s)", what, text, *state ? state : "connection", more);
-    (void)snprintf(db->logged_state, sizeof db->logged_state, "%s", state);
-    db->logged_at_ms = now;
-    db->unlogged = 0;
-}
-
 /* Logs the error of the last batch, and marks the transaction as failed. */
 static enum err fail(struct pg_sql *db, enum err err, const char *what)
 {
     const bool is_lost = !pg_session_is_open(&db->session);
-    log_failure(db, err, db->failed_later ? db->failed_later : what,
-                is_lost ? "" : db->session.error.sqlstate,
-                is_lost ? db->session.reason : db->session.error.text);
+    pg_failure_log_add(&db->log, err, db->failed_later ? db->failed_later : what,
+                       is_lost ? "" : db->session.error.sqlstate,
+                       is_lost ? db->session.reason : db->session.error.text);
     db->sql.failures += err != ERR_EXISTS;
     if (db->transaction == PG_TRANSACTION_OPEN) {
         db->transaction = PG_TRANSACTION_FAILED;
@@ -175,10 +153,7 @@ static enum err ensure_connected(struct pg_sql *db, const char *what)
     enum err err = db->has_import_lock ? ERR_IO : connect_again(db);
     if (err)
         return fail(db, err, what);
-    if (db->logged_at_ms && !*db->logged_state) {
-        log_info("store: connected to PostgreSQL again");
-        db->logged_at_ms = 0;
-    }
+    pg_failure_log_connected(&db->log);
     return OK;
 }
 
@@ -297,7 +272,7 @@ static bool in_transaction(const struct sql *sql)
 
 static enum err report_damage(struct sql *sql, const char *what)
 {
-    log_failure(pg_sql_of(sql), ERR_CORRUPT, what, "XX001", "damaged row");
+    pg_failure_log_add(&pg_sql_of(sql)->log, ERR_CORRUPT, what, "XX001", "damaged row");
     sql->failures++;
     return ERR_CORRUPT;
 }

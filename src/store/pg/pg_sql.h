@@ -10,6 +10,7 @@
 #define VT_STORE_PG_PG_SQL_H
 
 #include "store/pg/pg_cursor.h"
+#include "store/pg/pg_failure_log.h"
 #include "store/pg/pg_session.h"
 
 enum pg_transaction_state {
@@ -42,9 +43,7 @@ struct pg_sql {
     int later_count;
     const char *failed_later; /* name of such a statement, if it has made the last batch fail; NULL: none */
 
-    char logged_state[6]; /* SQLSTATE of the failure that was logged last, and when; "": connection lost */
-    int64_t logged_at_ms; /* 0: none */
-    int unlogged;
+    struct pg_failure_log log;
 };
 
 /* Connects. With `is_read_only`, the server rejects writes. The error text names the reason and what to do,
