@@ -42,10 +42,10 @@ static void append_sized(struct buf *b, struct str s)
     buf_append(b, s);
 }
 
-static void append_array_head(struct buf *b, int count, unsigned oid)
+static void append_array_head(struct buf *b, int count, bool has_null, unsigned oid)
 {
     append_big_endian(b, count > 0, 4); /* dimensions */
-    append_big_endian(b, 0, 4);         /* no element is NULL */
+    append_big_endian(b, has_null, 4);
     append_big_endian(b, oid, 4);
     if (count > 0) {
         append_big_endian(b, (uint64_t)count, 4);
@@ -99,7 +99,7 @@ void pg_params_add_bytes(struct pg_params *p, struct str s)
 void pg_params_add_i64s(struct pg_params *p, const int64_t *v, int count)
 {
     begin(p);
-    append_array_head(&p->bytes, count, OID_INT8);
+    append_array_head(&p->bytes, count, false, OID_INT8);
     for (int i = 0; i < count; i++) {
         append_big_endian(&p->bytes, 8, 4);
         append_big_endian(&p->bytes, (uint64_t)v[i], 8);
@@ -107,21 +107,27 @@ void pg_params_add_i64s(struct pg_params *p, const int64_t *v, int count)
     end(p);
 }
 
+/* A part of the parameter that could not be encoded makes the parameters unusable. */
+static void add_failure(struct pg_params *p, const struct buf *part)
+{
+    if (!part->failed)
+        return;
+    p->bytes.failed = true;
+    p->bytes.lacks_memory = part->lacks_memory;
+}
+
 void pg_params_add_texts(struct pg_params *p, const struct str *v, int count)
 {
     struct buf text;
     buf_init_fallible(&text, PG_PARAM_BYTES_MAX);
     begin(p);
-    append_array_head(&p->bytes, count, OID_TEXT);
+    append_array_head(&p->bytes, count, false, OID_TEXT);
     for (int i = 0; i < count; i++) {
         buf_reset(&text, PG_PARAM_BYTES_MAX);
         append_text(&text, v[i]);
         append_sized(&p->bytes, buf_str(&text));
     }
-    if (text.failed) {
-        p->bytes.failed = true;
-        p->bytes.lacks_memory = text.lacks_memory;
-    }
+    add_failure(p, &text);
     end(p);
     buf_fini(&text);
 }
@@ -129,9 +135,56 @@ void pg_params_add_texts(struct pg_params *p, const struct str *v, int count)
 void pg_params_add_bytes_array(struct pg_params *p, const struct str *v, int count)
 {
     begin(p);
-    append_array_head(&p->bytes, count, OID_BYTEA);
+    append_array_head(&p->bytes, count, false, OID_BYTEA);
     for (int i = 0; i < count; i++)
         append_sized(&p->bytes, v[i]);
+    end(p);
+}
+
+void pg_array_init(struct pg_array *a, enum pg_array_type type)
+{
+    *a = (struct pg_array){.type = type};
+    buf_init_fallible(&a->elements, PG_PARAM_BYTES_MAX);
+}
+
+void pg_array_fini(struct pg_array *a)
+{
+    buf_fini(&a->elements);
+}
+
+void pg_array_clear(struct pg_array *a)
+{
+    a->count = 0;
+    a->has_null = false;
+    buf_reset(&a->elements, PG_PARAM_BYTES_MAX);
+}
+
+void pg_array_add_null(struct pg_array *a)
+{
+    append_big_endian(&a->elements, (uint64_t)-1, 4); /* instead of a length */
+    a->count++;
+    a->has_null = true;
+}
+
+void pg_array_add_i64(struct pg_array *a, int64_t v)
+{
+    append_big_endian(&a->elements, 8, 4);
+    append_big_endian(&a->elements, (uint64_t)v, 8);
+    a->count++;
+}
+
+void pg_array_add_bytes(struct pg_array *a, struct str s)
+{
+    append_sized(&a->elements, s);
+    a->count++;
+}
+
+void pg_params_add_array(struct pg_params *p, const struct pg_array *a)
+{
+    begin(p);
+    append_array_head(&p->bytes, a->count, a->has_null, a->type == PG_ARRAY_I64 ? OID_INT8 : OID_BYTEA);
+    buf_append(&p->bytes, buf_str(&a->elements));
+    add_failure(p, &a->elements);
     end(p);
 }
 

@@ -31,6 +31,22 @@ void pg_params_add_texts(struct pg_params *p, const struct str *v, int count);
 void pg_params_add_i64s(struct pg_params *p, const int64_t *v, int count);           /* bigint[] */
 void pg_params_add_bytes_array(struct pg_params *p, const struct str *v, int count); /* bytea[] */
 
+/* An array that is built element by element. */
+enum pg_array_type { PG_ARRAY_I64, PG_ARRAY_BYTES };
+struct pg_array {
+    enum pg_array_type type;
+    int count;
+    bool has_null;
+    struct buf elements;
+};
+void pg_array_init(struct pg_array *a, enum pg_array_type type);
+void pg_array_fini(struct pg_array *a);
+void pg_array_clear(struct pg_array *a); /* removes the elements */
+void pg_array_add_null(struct pg_array *a);
+void pg_array_add_i64(struct pg_array *a, int64_t v);
+void pg_array_add_bytes(struct pg_array *a, struct str s);
+void pg_params_add_array(struct pg_params *p, const struct pg_array *a); /* bigint[] or bytea[] */
+
 /* Returns the address of a parameter, or NULL if it is NULL. Valid until the next append. */
 const char *pg_params_value(const struct pg_params *p, int i);
 

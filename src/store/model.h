@@ -76,6 +76,9 @@ struct video {
     struct post posts[PLATFORM_COUNT]; /* ascending platform, one each */
     size_t milestone_count;
     struct milestone milestones[MILESTONES_MAX]; /* ascending value */
+    /* Only for the store: the values in the database when the video was read or inserted. */
+    int64_t stored_first_reading_at;
+    bool stored_baseline_pending;
     struct str days; /* gains by day, packed (day_pack.h). Only for the store: other modules read gains with
                         the functions of read.h and write.h */
 };

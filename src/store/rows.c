@@ -83,6 +83,8 @@ bool row_to_video(struct sql_statement *q, int first, struct video *out)
     out->viral.median = sql_i64_or(q, first + 14, COUNT_NONE);
     out->viral.compared = sql_i64(q, first + 15);
     out->baseline_pending = sql_i64(q, first + 16) != 0;
+    out->stored_first_reading_at = out->first_reading_at;
+    out->stored_baseline_pending = out->baseline_pending;
     out->days = sql_text(q, first + 19);
     return sql_bytes(q, first + 3, out->id.b, sizeof out->id.b) &&
            unpack_posts(sql_text(q, first + VIDEO_POSTS_COLUMN), out->posts, &out->post_count) &&

@@ -98,9 +98,8 @@
                     "posts = ?6 WHERE id = ?1")                                                              \
     X(SAVE_COUNTS, SQL_SAVE_COUNTS(SQL_SAVE_RECENT))                                                         \
     X(SAVE_COUNTS_VIRAL, SQL_SAVE_COUNTS(SQL_SAVE_VIRAL SQL_SAVE_RECENT))                                    \
-    X(SAVE_FIRST_READING,                                                                                    \
-      "UPDATE videos SET first_reading_at = ?2, baseline_pending = ?3 "                                      \
-      "WHERE id = ?1 AND (first_reading_at IS DISTINCT FROM ?2 OR baseline_pending <> ?3)")                  \
+    X(SAVE_FIRST_READING, "UPDATE videos SET first_reading_at = ?2, baseline_pending = ?3 "                  \
+                          "WHERE id = ?1")                                                                   \
     X(COMPARABLES, "SELECT id, views FROM videos INDEXED BY videos_comparable "                              \
                    "WHERE author_id = ?1 AND posted_at <= ?2 AND first_reading_at IS NOT NULL "              \
                    "ORDER BY posted_at DESC, uuid DESC LIMIT ?3")                                            \

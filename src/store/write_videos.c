@@ -225,6 +225,8 @@ enum err store_insert_video(struct store *s, struct video *video)
     err = sql_insert(s->sql, q, &video->row);
     if (err)
         return err;
+    video->stored_first_reading_at = TIME_NONE;
+    video->stored_baseline_pending = false;
     video->days = STR("");
     return count_new_video(s, video);
 }
@@ -248,6 +250,9 @@ enum err store_update_video(struct store *s, const struct video *old, const stru
 /* Uses a separate statement, and only if a value changes, because these columns are indexed. */
 static enum err save_first_reading(struct store *s, const struct video *video)
 {
+    if (video->first_reading_at == video->stored_first_reading_at &&
+        video->baseline_pending == video->stored_baseline_pending)
+        return OK;
     struct sql_statement *q = sql_use(s->sql, QUERY_SAVE_FIRST_READING);
     sql_bind_i64(q, 1, video->row);
     sql_bind_i64_or_null(q, 2, video->first_reading_at, TIME_NONE);

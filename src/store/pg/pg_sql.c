@@ -96,13 +96,7 @@ static void add_own_plain(struct pg_sql *db, enum own which)
 /* Like pg_session_run(), for a batch that may begin with statements of sql_write_later(). */
 static enum err run_batch(struct pg_sql *db, int64_t deadline_ms)
 {
-    const struct pg_session *s = &db->session;
-    enum err err = pg_session_run(&db->session, deadline_ms);
-    const bool is_later = err && pg_session_is_open(s) && s->has_error && s->failed_at < db->later_count;
-    db->failed_later = is_later ? sql_queries[db->later[s->failed_at]].name : NULL;
-    db->later_count = 0;
-    /* The caller has run another statement, for which these errors would have a meaning. */
-    return is_later && (err == ERR_EXISTS || err == ERR_INVALID) ? ERR_INTERNAL : err;
+    return pg_later_end_batch(&db->later, &db->session, pg_session_run(&db->session, deadline_ms));
 }
 
 /* ---- failures ---- */
@@ -111,7 +105,7 @@ static enum err run_batch(struct pg_sql *db, int64_t deadline_ms)
 static enum err fail(struct pg_sql *db, enum err err, const char *what)
 {
     const bool is_lost = !pg_session_is_open(&db->session);
-    pg_failure_log_add(&db->log, err, db->failed_later ? db->failed_later : what,
+    pg_failure_log_add(&db->log, err, db->later.failed ? db->later.failed : what,
                        is_lost ? "" : db->session.error.sqlstate,
                        is_lost ? db->session.reason : db->session.error.text);
     db->sql.failures += err != ERR_EXISTS;
@@ -127,8 +121,8 @@ static enum err fail(struct pg_sql *db, enum err err, const char *what)
 static enum err connect_again(struct pg_sql *db)
 {
     memset(db->was_prepared, 0, sizeof db->was_prepared);
-    db->later_count = 0;
-    db->failed_later = NULL;
+    db->has_prepared_bulk = false;
+    pg_later_clear(&db->later);
     enum err err = pg_session_open(&db->session);
     if (err)
         return err;
@@ -180,7 +174,8 @@ static enum err send_cursor(struct pg_sql *db, void *ctx)
     struct pg_params params;
     const int64_t start_us = clock_work_us();
     const bool prepares = !db->was_prepared[query];
-    const int index = db->later_count; /* of the preparation */
+    pg_later_append_bulk(&db->later, &db->session);
+    const int index = db->later.count; /* of the preparation */
     pg_cursor_encode(c, t->param_count, &params);
     pg_session_add(&db->session, sql_queries[query].name, prepares ? t->text : NULL, &params);
     pg_params_fini(&params);
@@ -243,20 +238,49 @@ static bool row(struct sql *sql, struct sql_statement *q, enum err *err)
     return false;
 }
 
+/* Sends what was collected until now. */
+static enum err send_later(struct pg_sql *db)
+{
+    pg_later_append_bulk(&db->later, &db->session);
+    const enum err err = run_batch(db, STATEMENT_MS);
+    return err ? fail(db, err, "batch") : OK;
+}
+
+static enum err prepare_bulk(struct pg_sql *db)
+{
+    pg_session_prepare(&db->session, pg_bulk_name, pg_bulk_text);
+    const enum err err = run_batch(db, STATEMENT_MS);
+    db->has_prepared_bulk = !err;
+    return err ? fail(db, err, pg_bulk_name) : OK;
+}
+
+static enum err save_later(struct pg_sql *db, const struct pg_cursor *c)
+{
+    enum err err = OK;
+    if (db->transaction == PG_TRANSACTION_FAILED)
+        return db->transaction_error;
+    if (!db->has_prepared_bulk)
+        err = prepare_bulk(db);
+    if (err || pg_bulk_add(&db->later.bulk, c))
+        return err;
+    err = send_later(db);
+    return err || pg_bulk_add(&db->later.bulk, c) ? err : ERR_INTERNAL;
+}
+
 static enum err write_later(struct sql *sql, struct sql_statement *q)
 {
     struct pg_sql *db = pg_sql_of(sql);
     struct pg_cursor *c = pg_cursor_of(q);
     const enum query query = (enum query)(c - db->cursors);
     struct pg_params params;
+    if (query == QUERY_SAVE_COUNTS)
+        return save_later(db, c);
     /* Preparing must not be delayed, because only the result shows whether it has succeeded. */
-    if (db->transaction == PG_TRANSACTION_FAILED || !db->was_prepared[query] ||
-        db->later_count == PG_LATER_MAX)
+    if (db->transaction == PG_TRANSACTION_FAILED || !db->was_prepared[query] || pg_later_is_full(&db->later))
         return sql_run(sql, q);
     pg_cursor_encode(c, pg_translate(query)->param_count, &params);
-    pg_session_add(&db->session, sql_queries[query].name, NULL, &params);
+    pg_later_add(&db->later, &db->session, query, &params);
     pg_params_fini(&params);
-    db->later[db->later_count++] = query;
     return OK;
 }
 
@@ -303,6 +327,7 @@ static enum err send_read(struct pg_sql *db, void *ctx)
 {
     const struct read *read = ctx;
     const int64_t start_us = clock_work_us();
+    pg_later_append_bulk(&db->later, &db->session);
     pg_session_add(&db->session, "", read->text, read->params);
     const enum err err = run_batch(db, STATEMENT_MS);
     slow_query_report(read->text, (clock_work_us() - start_us) / 1000);
@@ -344,37 +369,26 @@ static void add_begin_write(struct pg_sql *db, int lock_timeout_ms, int64_t step
     add_number(db, step);
 }
 
-static void add_begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
+struct begin {
+    bool writes;
+    int lock_timeout_ms;
+};
+
+static enum err send_begin(struct pg_sql *db, void *ctx)
 {
-    if (writes)
-        add_begin_write(db, lock_timeout_ms, 1);
+    const struct begin *b = ctx;
+    if (b->writes)
+        add_begin_write(db, b->lock_timeout_ms, 1);
     else
         add_own_plain(db, BEGIN_SNAPSHOT);
-}
-
-/* A batch that begins a transaction can be sent again if the connection turns out to be lost. */
-static enum err send_begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
-{
-    const bool is_connected = pg_session_is_open(&db->session);
-    enum err err = ensure_connected(db, "begin");
-    if (err)
-        return err;
-    add_begin(db, writes, lock_timeout_ms);
-    err = run_batch(db, lock_timeout_ms + PG_ANSWER_MS);
-    if (is_connected && !pg_session_is_open(&db->session)) {
-        err = ensure_connected(db, "begin");
-        if (err)
-            return err;
-        add_begin(db, writes, lock_timeout_ms);
-        err = run_batch(db, lock_timeout_ms + PG_ANSWER_MS);
-    }
-    return err ? fail(db, err, "begin") : OK;
+    return run_batch(db, b->lock_timeout_ms + PG_ANSWER_MS);
 }
 
 static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
 {
     CHECK(db->transaction == PG_TRANSACTION_NONE);
-    enum err err = send_begin(db, writes, lock_timeout_ms);
+    struct begin b = {.writes = writes, .lock_timeout_ms = lock_timeout_ms};
+    const enum err err = run_statement(db, "begin", send_begin, &b);
     if (err) {
         pg_sql_rollback(db);
         return err;
@@ -401,14 +415,16 @@ enum err pg_sql_begin_snapshot(struct pg_sql *db)
 
 static enum err run_own(struct pg_sql *db, enum own which)
 {
+    pg_later_append_bulk(&db->later, &db->session);
     add_own_plain(db, which);
     return run_batch(db, STATEMENT_MS);
 }
 
 void pg_sql_rollback(struct pg_sql *db)
 {
+    pg_bulk_clear(&db->later.bulk);
     /* If a statement fails, the rest of its batch is skipped, so ROLLBACK is sent in the next one. */
-    if (pg_session_is_open(&db->session) && db->later_count)
+    if (pg_session_is_open(&db->session) && db->later.count)
         (void)run_batch(db, STATEMENT_MS);
     /* A connection that is not back outside of a transaction must not be used again. */
     if (pg_session_is_open(&db->session) && run_own(db, ROLLBACK))
@@ -561,6 +577,7 @@ enum err pg_sql_open(struct pg_sql *db, const char *url, const char *password_fi
         pg_session_fini(&db->session);
         return err;
     }
+    pg_later_init(&db->later);
     db->cursors = xcalloc(QUERY_COUNT, sizeof *db->cursors);
     for (int i = 0; i < QUERY_COUNT; i++)
         pg_cursor_init(&db->cursors[i], &pg_engine);
@@ -572,5 +589,6 @@ void pg_sql_close(struct pg_sql *db)
     for (int i = 0; i < QUERY_COUNT; i++)
         pg_result_free(db->cursors[i].result);
     free(db->cursors);
+    pg_later_fini(&db->later);
     pg_session_fini(&db->session);
 }

@@ -11,6 +11,7 @@
 
 #include "store/pg/pg_cursor.h"
 #include "store/pg/pg_failure_log.h"
+#include "store/pg/pg_later.h"
 #include "store/pg/pg_session.h"
 
 enum pg_transaction_state {
@@ -19,7 +20,7 @@ enum pg_transaction_state {
     PG_TRANSACTION_FAILED, /* it must be rolled back */
 };
 
-enum { PG_WRITER_MAX = 48, PG_LATER_MAX = 100 };
+enum { PG_WRITER_MAX = 48 };
 
 struct pg_sql {
     struct sql sql; /* first */
@@ -38,10 +39,8 @@ struct pg_sql {
     int64_t transaction_number;
     int64_t changes; /* of the last statement */
 
-    /* The statements of sql_write_later(), in the output buffer, with which the next batch begins. */
-    enum query later[PG_LATER_MAX];
-    int later_count;
-    const char *failed_later; /* name of such a statement, if it has made the last batch fail; NULL: none */
+    struct pg_later later;
+    bool has_prepared_bulk; /* on this connection */
 
     struct pg_failure_log log;
 };
