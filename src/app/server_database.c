@@ -40,13 +40,13 @@ enum err server_database_open(struct server_database *db, uv_loop_t *loop, const
     struct store_options reads = store_options_from_config(c, STORE_READ);
     struct store_options writes = store_options_from_config(c, STORE_WRITE);
     writes.checkpointed = true;
-    complete_import(c, &writes);
     enum err err = key_credential_lock_shared(&db->key_lock, c, error);
     if (err)
         return err;
     err = check_tokens(c, &reads, error);
     if (err)
         return err;
+    complete_import(c, &writes);
     reads.loop = loop;
     /* The other half of the connections can still be answered during an outage. */
     reads.held_max = (int)c->server.max_connections / 2;

@@ -124,6 +124,8 @@ static enum cli_exit run_now(struct cli *cli, const struct cli_arguments *argume
 
 bool cli_has_backup_directory(const struct cli *cli)
 {
+    if (!cli_require_file(cli, "use pg_dump or the backups of the server"))
+        return false;
     if (*cli->config.backup.directory)
         return true;
     (void)cli_fail(CLI_USAGE, "[backup] directory is not set");

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "config/socket_access.h"
 #include "redis/redis.h"
+#include "store/store_config.h"
 
 #include <stdio.h>
 
@@ -23,7 +24,9 @@ static enum err check_redis(const struct config *c, struct error *error)
 static enum err check_values(const struct config *c, struct error *error)
 {
     struct socket_access access;
-    const enum err err = check_redis(c, error);
+    enum err err = check_redis(c, error);
+    if (!err)
+        err = store_config_check(c, error);
     return err ? err : socket_access_from_config(c, &access, error);
 }
 

@@ -162,6 +162,15 @@ static enum display_kind display_kind_of(const struct import_request *r)
     return r->shows_progress ? DISPLAY_LINES : DISPLAY_NONE;
 }
 
+/* Returns true if the import may have changed the database before it failed. */
+static bool has_applied(const struct import_summary *summary)
+{
+    int64_t rows = summary->steps.videos_changed;
+    for (int k = 0; k < RECORD_KINDS; k++)
+        rows += summary->upserts[k].created + summary->upserts[k].changed;
+    return rows > 0;
+}
+
 static enum cli_exit import_into(struct store *store, const struct import_request *r,
                                  struct import_options *options)
 {
@@ -174,7 +183,7 @@ static enum cli_exit import_into(struct store *store, const struct import_reques
     clear_bar(&display);
     if (err)
         return cli_fail(CLI_COULD_NOT, "the import stopped: %s%s", summary.why,
-                        summary.steps.videos_changed ? "; import the same files again to complete it" : "");
+                        has_applied(&summary) ? "; import the same files again to complete it" : "");
     const enum cli_exit code = import_report_print(&summary, r->files, r->dry_run, r->is_json);
     if (code)
         return code;

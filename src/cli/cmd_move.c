@@ -6,8 +6,11 @@
 #include "store/database_lock.h"
 #include "store/move.h"
 #include "store/server_upgrade.h"
+#include "store/store_config.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,6 +88,13 @@ static void on_progress(void *ctx, const struct move_progress *progress)
     (void)fflush(stderr);
 }
 
+/* Prints an absolute path, because a server may run in another directory. */
+static void print_path(const char *keys, const char *path)
+{
+    char resolved[PATH_MAX];
+    printf("%s = %s\n", keys, realpath(path, resolved) ? resolved : path);
+}
+
 static enum cli_exit print_moved(const struct move_options *o, const struct move_result *result)
 {
     printf("%lld row%s copied%s, and %lld row%s compared: the databases are equal\n",
@@ -93,11 +103,11 @@ static enum cli_exit print_moved(const struct move_options *o, const struct move
            plural(result->compared, "", "s"));
     printf("To use the copy, set this in the configuration, and restart the servers:\n[store]\n");
     if (!o->to.url)
-        printf("url =\npath = %s\n", o->to.path);
-    else if (o->to.password_file)
-        printf("url = %s\npassword_file = %s\n", o->to.url, o->to.password_file);
+        print_path("url =\npath", o->to.path);
     else
         printf("url = %s\n", o->to.url);
+    if (o->to.url && o->to.password_file)
+        print_path("password_file", o->to.password_file);
     return cli_flush();
 }
 
@@ -109,6 +119,16 @@ static enum cli_exit print_equal(const struct move_result *result)
 }
 
 /* ---- running ---- */
+
+/* Reports a URL that is wrong in any case, for example because it contains a password. */
+static bool is_usable(const char *option, const struct store_options *options)
+{
+    struct error error;
+    if (!options->url || store_url_check(options->url, &error) == OK)
+        return true;
+    (void)cli_fail(CLI_USAGE, "--%s: %s", option, error.text);
+    return false;
+}
 
 static enum cli_exit move_locked(struct move_options *o, bool only_verifies, bool shows_progress)
 {
@@ -138,6 +158,8 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     struct error error;
     enum cli_exit code;
     (void)cli;
+    if (!is_usable("from", &o.from) || !is_usable("to", &o.to))
+        return CLI_USAGE;
     if (lock(&from, &o.from, false, &error) || lock(&to, &o.to, !only_verifies, &error))
         code = cli_fail(CLI_COULD_NOT, "%s", error.text);
     else
@@ -156,13 +178,11 @@ static const struct cli_option move_options[] = {
      .argument = "DATABASE",
      .is_required = true,
      .help = "The database to which it is copied. It must be empty; if it does not exist, it is created. On "
-             "a server, "
-             "only its tables are created."},
+             "a server, only its tables are created."},
     {.name = "password-file",
      .argument = "FILE",
      .help = "The password for postgresql:// URLs is the first line of FILE. By default, it is looked up in "
-             "the file "
-             "that the environment variable PGPASSFILE names, or in ~/.pgpass."},
+             "the file that the environment variable PGPASSFILE names, or in ~/.pgpass."},
     {.name = "verify", .help = "Copy nothing. Compare the databases."},
     {.name = "progress",
      .help = "Print the progress to standard error every second. On a terminal it is always shown."},
@@ -171,27 +191,24 @@ static const struct cli_option move_options[] = {
 
 static const struct cli_action actions[] = {
     {.options = move_options,
-     .description = "Copies all data between an SQLite database and a PostgreSQL database, in either "
-                    "direction, and then compares "
-                    "them row by row. DATABASE is the path of an SQLite database, or a postgresql:// URL "
-                    "without a password. The "
-                    "configuration is not used.\n\n"
-                    "While the command is running, servers can read the database that is copied, but all "
-                    "writes fail. What they "
-                    "write after the command has ended is not in the copy, so stop them before that. If the "
-                    "command is interrupted, "
-                    "run it again: it continues. Until it has succeeded, no other command opens the copy.\n\n"
-                    "Clients need not do anything: ids, keys, sessions and positions in the event feed stay "
-                    "the same. Leases and "
-                    "the record of scheduled backups are not copied.",
+     .description =
+         "Copies all data between an SQLite database and a PostgreSQL database, in either "
+         "direction, and then compares them row by row. DATABASE is the path of an SQLite database, "
+         "or a postgresql:// URL without a password. The configuration is not used.\n\n"
+         "While the command is running, servers can read the database that is copied, but all "
+         "writes fail. What they write after the command has ended is not in the copy, so stop "
+         "them before that. If the command is interrupted, run it again: it continues. Until it has "
+         "succeeded, no other command opens the copy.\n\n"
+         "Clients need not do anything: ids, keys, sessions and positions in the event feed stay "
+         "the same. Leases and the record of scheduled backups are not copied.",
      .partial = "with --verify: the databases differ",
-     .examples = "viewtally move --from /var/lib/viewtally/viewtally.db --to "
-                 "postgresql://viewtally@db.example/viewtally "
+     .examples = "viewtally move --from /var/lib/viewtally/viewtally.db "
+                 "--to postgresql://viewtally@db.example/viewtally "
                  "--password-file /etc/viewtally/postgres-password\n"
-                 "viewtally move --from postgresql://viewtally@db.example/viewtally --to "
-                 "/var/lib/viewtally/viewtally.db\n"
-                 "viewtally move --verify --from /var/lib/viewtally/viewtally.db --to "
-                 "postgresql://viewtally@db.example/viewtally",
+                 "viewtally move --from postgresql://viewtally@db.example/viewtally "
+                 "--to /var/lib/viewtally/viewtally.db\n"
+                 "viewtally move --verify --from /var/lib/viewtally/viewtally.db "
+                 "--to postgresql://viewtally@db.example/viewtally",
      .run = run},
     {0},
 };

@@ -15,10 +15,14 @@ enum { WAL_MAX_MIB = 125 };
 
 static const char *fix_for_server(enum err err)
 {
-    return err == ERR_VERSION
-               ? "run viewtally migrate if the schema is older, or install the newer viewtally if it "
-                 "is newer"
-               : "check [store] url and password_file, and that the server can be reached: psql URL";
+    switch (err) {
+    case ERR_VERSION:
+        return "run viewtally migrate if the database is empty or its schema is older, or install the newer "
+               "viewtally if it is newer";
+    case ERR_READONLY: return "grant the role its rights (docs/postgresql.md, Rights), or use the primary";
+    case ERR_CORRUPT: return "use an empty database or schema";
+    default: return "check [store] url and password_file, and that the server can be reached: psql URL";
+    }
 }
 
 static const char *fix_for(enum err err)
@@ -121,7 +125,7 @@ static void check_server_settings(struct doctor *d)
         doctor_warn(d, "set synchronous_commit to on for the role and the database",
                     "synchronous_commit is off: if the server crashes, the last changes are lost");
     else if (*r.role_settings)
-        doctor_warn(d, "run the statements that viewtally migrate --check prints",
+        doctor_warn(d, "viewtally migrate",
                     "the role %s does not have the settings with which the queries are planned", r.role);
     else
         doctor_ok(d, "database %s has the settings that viewtally needs", r.database);
@@ -130,7 +134,7 @@ static void check_server_settings(struct doctor *d)
 static const struct doctor_check checks[] = {
     {"open", NEEDS_CONFIG, check_open},
     {"integrity", NEEDS_STORE_FILE, check_integrity},
-    {"server_settings", NEEDS_CONFIG, check_server_settings},
+    {"server_settings", NEEDS_STORE, check_server_settings},
     {"wal", NEEDS_FILE, check_wal},
     {"before_files", NEEDS_FILE, check_before},
 };

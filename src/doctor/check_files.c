@@ -3,6 +3,7 @@
 #include "doctor/doctor.h"
 
 #include "config/value.h"
+#include "store/store_config.h"
 #include "vault/seal.h"
 
 #include <errno.h>
@@ -76,16 +77,21 @@ static void check_config_file(struct doctor *d)
         doctor_ok(d, "%s contains secrets and is private", d->cli->config_path);
 }
 
+static void check_secret_file(struct doctor *d, const char *path, size_t *files, size_t *bad)
+{
+    if (!path || !*path)
+        return;
+    ++*files;
+    *bad += !check_private(d, path) || !check_readable(d, path);
+}
+
 static void check_secret_files(struct doctor *d)
 {
     size_t files = 0, bad = 0;
-    for (size_t i = 0; i < CONFIG_KEYS_MAX; i++) {
-        const char *path = d->config->origins[i].secret_file;
-        if (!path)
-            continue;
-        files++;
-        bad += !check_private(d, path) || !check_readable(d, path);
-    }
+    for (size_t i = 0; i < CONFIG_KEYS_MAX; i++)
+        check_secret_file(d, d->config->origins[i].secret_file, &files, &bad);
+    if (!store_config_is_file(d->config))
+        check_secret_file(d, d->config->store.password_file, &files, &bad);
     if (!files)
         doctor_skip(d, "no secret is stored in a separate file");
     else if (!bad)

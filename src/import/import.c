@@ -56,7 +56,8 @@ enum err import_fail(struct import *im, enum err err, const char *fmt, ...)
 
 enum err import_fail_temp(struct import *im, enum err err)
 {
-    return import_fail(im, err, "temporary files in %s: %s", im->options->temp_dir, err_name(err));
+    return import_fail(im, err, "cannot write temporary files in %s, the directory of [store] path: %s",
+                       im->options->temp_dir, err_name(err));
 }
 
 enum err import_fail_store(struct import *im, enum err err)

@@ -75,10 +75,8 @@ static void report_failure(struct pg_link *l)
         return;
     l->has_reported_failure = true;
     l->reported = l->failure;
-    if (*pg_failure_fix(l->failure) || l->failure == PG_FAILED_POOLER)
-        log_error("postgresql: unavailable (%s)%s", l->reason, pg_failure_fix(l->failure));
-    else
-        log_warn("postgresql: unavailable (%s)", l->reason);
+    log_at(l->failure == PG_FAILED_CONNECTION ? LOG_WARN : LOG_ERROR, "postgresql: unavailable (%s)%s",
+           l->reason, pg_failure_fix(l->failure));
 }
 
 static void drop_connection(struct pg_link *l)
@@ -500,6 +498,10 @@ const char *pg_failure_fix(enum pg_failure failure)
     case PG_FAILED_TLS: return "; check sslmode and sslrootcert, and that the certificate names the host";
     case PG_FAILED_SCHEMA: return "; run `viewtally migrate`";
     case PG_FAILED_NOT_PRIMARY: return "; name all servers of the cluster in the URL";
+    case PG_FAILED_CONNECTION:
+        return "; check the host and the port in the URL, and that PostgreSQL is running and can be reached "
+               "from "
+               "here";
     default: return "";
     }
 }

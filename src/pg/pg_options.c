@@ -143,6 +143,24 @@ static void on_keyword(void *ctx, const char *keyword, const char *value)
         add_setting(p->o, keyword, value);
 }
 
+static enum err set_form(struct error *error, const char *what)
+{
+    return error_set(error, ERR_INVALID, "%sexpected postgresql://user@host[:port][,host…]/database", what);
+}
+
+/* Otherwise libpq would use the name of the operating system's user. */
+static enum err check_names(const struct pg_options *o, struct error *error)
+{
+    bool has_user = false, has_database = false;
+    for (int i = 0; i < o->setting_count; i++) {
+        has_user = has_user || strcmp(o->settings[i].keyword, "user") == 0;
+        has_database = has_database || strcmp(o->settings[i].keyword, "dbname") == 0;
+    }
+    return !has_user       ? set_form(error, "the URL names no user: ")
+           : !has_database ? set_form(error, "the URL names no database: ")
+                           : OK;
+}
+
 static enum err check_port(struct str port, struct error *error)
 {
     unsigned long long number;
@@ -179,9 +197,11 @@ enum err pg_options_parse(struct pg_options *o, const char *url, const char *pas
     struct parsed p = {.o = o, .error = error};
     enum err err = check_url(str_from_cstr(url), error);
     if (!err && !pg_conninfo_parse(url, on_keyword, &p))
-        err = error_set(error, ERR_INVALID, "expected postgresql://user@host[:port][,host…]/database");
+        err = set_form(error, "");
     if (!err)
         err = p.err;
+    if (!err)
+        err = check_names(o, error);
     if (!err)
         err = split_hosts(o, str_from_cstr(p.hosts), str_from_cstr(p.ports), error);
     if (!err && password && *password)

@@ -8,6 +8,15 @@
 /* Returns the options for the configured store. Their strings belong to `c`. */
 struct store_options store_options_from_config(const struct config *c, enum store_mode mode);
 
+/* Checks a postgresql:// URL without connecting. */
+MUST_USE enum err store_url_check(const char *url, struct error *error);
+
+/* Checks the URL of a database server and reads the password file, without connecting. */
+MUST_USE enum err store_server_check(const char *url, const char *password_file, struct error *error);
+
+/* Checks what the configuration parser does not: reads the password file. */
+MUST_USE enum err store_config_check(const struct config *c, struct error *error);
+
 /* Returns true if the store is a database file on this machine. Such a store has a lock of the whole
  * database, a write-ahead log with checkpoints, a disk that can become full, and backups. Otherwise it is a
  * database server, which takes care of these itself. */

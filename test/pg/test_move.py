@@ -55,6 +55,16 @@ def test_there_and_back_is_equal(filled, empty, tmp_path):
     move(filled, filled.database, back, "--verify")
 
 
+def test_printed_path_is_absolute(filled, tmp_path):
+    vt = Viewtally(tmp_path / "other")
+    assert f"path = {vt.directory}/copy.db" in move(vt, filled.database, "copy.db").out
+
+
+def test_url_with_a_password_is_a_mistake_of_the_option(filled):
+    text = failure(filled, filled.database, "postgresql://u:s3cret@h/d", status=2)
+    assert "--to: the URL must not contain a password" in text and "s3cret" not in text
+
+
 def test_the_copy_has_its_own_identity(filled, tmp_path):
     copy = tmp_path / "copy.db"
     move(filled, filled.database, copy)

@@ -363,6 +363,7 @@ static void add_begin_write(struct pg_sql *db, int lock_timeout_ms, int64_t step
     add_own_plain(db, BEGIN_WRITE);
     add_own_i64(db, LOCK_TIMEOUT, false, lock_timeout_ms);
     add_own_plain(db, LOCK);
+    add_own_i64(db, LOCK_TIMEOUT, false, 0); /* only for the lock of the writers */
     if (!db->has_forgotten_writers)
         add_own_plain(db, FORGET_WRITERS);
     db->has_forgotten_writers = true;

@@ -1,6 +1,8 @@
 /* Reads the password file. */
 #include "store/pg/pg_where.h"
 
+#include "store/store_config.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,4 +40,12 @@ enum err pg_where_parse(struct pg_options *where, const char *url, const char *p
     err = pg_options_parse(where, url, password, &why);
     explicit_bzero(password, sizeof password);
     return err ? error_set(error, err, "[store] url: %s", why.text) : OK;
+}
+
+enum err store_server_check(const char *url, const char *password_file, struct error *error)
+{
+    struct pg_options where;
+    const enum err err = pg_where_parse(&where, url, password_file, error);
+    pg_options_fini(&where);
+    return err;
 }
