@@ -4,6 +4,7 @@
 #include "base/file_owner.h"
 #include "base/file_sync.h"
 #include "base/seam.h"
+#include "store/move.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+/* Of a draft and of the files that SQLite creates beside it. */
+static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
 static const struct str draft_mark = {".draft-", sizeof ".draft-" - 1};
 enum { RANDOM_LEN = 6, SPARE_BYTES = 16 << 20 };
 
@@ -55,14 +58,15 @@ static enum err create(struct backup_draft *d, const char *target, struct error 
     return OK;
 }
 
-enum err backup_draft_make(struct backup_draft *d, const char *database, const char *target,
+enum err backup_draft_make(struct backup_draft *d, const struct store_options *from, const char *target,
                            const struct store_progress *progress, struct error *error)
 {
     enum err err = create(d, target, error);
     if (err)
         return err;
     seam_kill_point();
-    err = store_back_up(database, d->path, progress, error);
+    err = from->url && *from->url ? move_back_up(from, d->path, progress, error)
+                                  : store_back_up(from->path, d->path, progress, error);
     if (err)
         backup_draft_discard(d);
     seam_kill_point();
@@ -97,10 +101,11 @@ enum err backup_draft_publish(const struct backup_draft *d, bool replace, struct
 
 void backup_draft_discard(const struct backup_draft *d)
 {
-    char journal[sizeof d->path + 8];
-    (void)unlink(d->path);
-    (void)snprintf(journal, sizeof journal, "%s-journal", d->path);
-    (void)unlink(journal);
+    char path[sizeof d->path + 8];
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        (void)snprintf(path, sizeof path, "%s%s", d->path, endings[i]);
+        (void)unlink(path);
+    }
 }
 
 bool backup_draft_is_of(struct str name, struct str *target)
@@ -111,9 +116,13 @@ bool backup_draft_is_of(struct str name, struct str *target)
     *target = str_make(name.p + 1, (size_t)(mark - name.p) - 1);
     const struct str rest =
         str_make(mark + draft_mark.len, (size_t)(name.p + name.len - mark) - draft_mark.len);
-    return rest.len == RANDOM_LEN ||
-           (rest.len > RANDOM_LEN &&
-            str_eq(str_make(rest.p + RANDOM_LEN, rest.len - RANDOM_LEN), STR("-journal")));
+    if (rest.len < RANDOM_LEN)
+        return false;
+    const struct str ending = str_make(rest.p + RANDOM_LEN, rest.len - RANDOM_LEN);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_eq(ending, str_from_cstr(endings[i])))
+            return true;
+    return false;
 }
 
 static int64_t size_of(const char *database, const char *ending)

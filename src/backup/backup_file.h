@@ -16,10 +16,11 @@ struct backup_draft {
     char path[FILE_PATH_MAX + 16];
 };
 
-/* Creates the draft of `target`, which must be resolved (file_target_resolve()), fills it with a copy of
- * `database` and verifies it. On error, no file is left. `progress` may be NULL. */
-MUST_USE enum err backup_draft_make(struct backup_draft *d, const char *database, const char *target,
-                                    const struct store_progress *progress, struct error *error);
+/* Creates the draft of `target`, which must be resolved (file_target_resolve()), fills it with a copy of the
+ * database `from` and verifies it. On error, no file is left. `progress` may be NULL. */
+MUST_USE enum err backup_draft_make(struct backup_draft *d, const struct store_options *from,
+                                    const char *target, const struct store_progress *progress,
+                                    struct error *error);
 
 /* Renames the draft to the target. With `replace`, replaces an existing target, and the new file gets its
  * owner and permissions. Without `replace`, returns ERR_EXISTS if the target exists. On error, the draft is

@@ -154,6 +154,7 @@ static enum err make(struct making *m)
 {
     const struct config *c = m->options->config;
     const struct store_progress progress = {.step = on_progress, .ctx = m};
+    const struct store_options from = store_options_from_config(c, STORE_READ);
     char target[FILE_PATH_MAX];
     struct backup_list list;
     enum err err = backup_dir_list(c->backup.directory, &list, &m->error);
@@ -162,10 +163,10 @@ static enum err make(struct making *m)
         return err;
     backup_dir_delete_drafts(c->backup.directory, backup_id_of(store_id(m->store)));
     err = choose_name(m, target);
-    if (!err)
+    if (!err && store_config_is_file(c))
         err = backup_check_space(c->store.path, target, &m->error);
     if (!err)
-        err = backup_draft_make(&m->draft, c->store.path, target, &progress, &m->error);
+        err = backup_draft_make(&m->draft, &from, target, &progress, &m->error);
     return err ? err : publish(m);
 }
 

@@ -10,6 +10,8 @@
 #include "cli/output.h"
 #include "cli/std_stream.h"
 #include "net/ping.h"
+#include "store/move.h"
+#include "store/store_config.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -53,8 +55,6 @@ static enum cli_exit check_is_no_subcommand(const char *target)
                     nearest.best, target);
 }
 
-static const char instead[] = "back it up with pg_dump, or with the backups of your provider";
-
 static enum cli_exit back_up_to_output(struct cli *cli)
 {
     char path[FILE_PATH_MAX];
@@ -66,7 +66,10 @@ static enum cli_exit back_up_to_output(struct cli *cli)
     enum cli_exit code = std_stream_create_file(cli, path);
     if (code)
         return code;
-    if (store_back_up(cli->config.store.path, path, NULL, &error) == OK)
+    const struct store_options from = store_options_from_config(&cli->config, STORE_READ);
+    const enum err err = store_config_is_file(&cli->config) ? store_back_up(from.path, path, NULL, &error)
+                                                            : move_back_up(&from, path, NULL, &error);
+    if (err == OK)
         return std_stream_print_file(path);
     (void)unlink(path);
     return cli_fail(CLI_COULD_NOT, "%s", error.text);
@@ -78,11 +81,10 @@ static enum cli_exit run_backup(struct cli *cli, const struct cli_arguments *arg
     char resolved[FILE_PATH_MAX];
     struct backup_draft draft;
     struct error error;
-    if (!cli_require_file(cli, instead))
-        return CLI_USAGE;
+    const struct store_options from = store_options_from_config(&cli->config, STORE_READ);
     if (strcmp(target, "-") == 0)
         return back_up_to_output(cli);
-    if (is_of_database(target, cli->config.store.path))
+    if (store_config_is_file(&cli->config) && is_of_database(target, cli->config.store.path))
         return cli_fail(CLI_USAGE, "%s belongs to the database itself: choose another file", target);
     const enum cli_exit code = check_is_no_subcommand(target);
     if (code)
@@ -92,7 +94,7 @@ static enum cli_exit run_backup(struct cli *cli, const struct cli_arguments *arg
         return cli_fail(err == ERR_INVALID ? CLI_USAGE : CLI_COULD_NOT, "%s", error.text);
     if (!cli_lock_database(cli, false))
         return CLI_COULD_NOT;
-    if (backup_draft_make(&draft, cli->config.store.path, resolved, NULL, &error) ||
+    if (backup_draft_make(&draft, &from, resolved, NULL, &error) ||
         backup_draft_publish(&draft, true, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
     printf("%s: complete and verified\n", target);
@@ -106,7 +108,7 @@ static enum cli_exit run_now(struct cli *cli, const struct cli_arguments *argume
     struct backup_report report;
     const struct backup_options options = {.config = &cli->config};
     (void)arguments;
-    if (!cli_require_file(cli, instead) || !cli_has_backup_directory(cli))
+    if (!cli_has_backup_directory(cli))
         return CLI_USAGE;
     if (!cli_migrate_store(cli, false))
         return CLI_COULD_NOT;
@@ -124,8 +126,6 @@ static enum cli_exit run_now(struct cli *cli, const struct cli_arguments *argume
 
 bool cli_has_backup_directory(const struct cli *cli)
 {
-    if (!cli_require_file(cli, "use pg_dump or the backups of the server"))
-        return false;
     if (*cli->config.backup.directory)
         return true;
     (void)cli_fail(CLI_USAGE, "[backup] directory is not set");

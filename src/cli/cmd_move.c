@@ -75,17 +75,18 @@ static enum err lock(struct database_lock *l, const struct store_options *option
 
 /* ---- messages ---- */
 
-static void on_progress(void *ctx, const struct move_progress *progress)
+static bool on_progress(void *ctx, const struct move_progress *progress)
 {
     struct move_display *d = ctx;
     const int64_t now_us = clock_work_us();
     if (now_us - d->shown_us < PROGRESS_EVERY_US)
-        return;
+        return true;
     d->shown_us = now_us;
     (void)fprintf(stderr, "%s%s %s: %lld row%s%s", d->is_terminal ? "\r\033[K" : "",
                   progress->is_comparing ? "comparing" : "copying", progress->table,
                   (long long)progress->rows, plural(progress->rows, "", "s"), d->is_terminal ? "" : "\n");
     (void)fflush(stderr);
+    return true;
 }
 
 /* Prints an absolute path, because a server may run in another directory. */

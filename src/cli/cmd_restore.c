@@ -260,7 +260,8 @@ static enum cli_exit run_restore(struct cli *cli, const struct cli_arguments *ar
                         .is_json = cli_flag(arguments, "json"),
                         .lock.file.fd = -1};
     if (!cli_flag(arguments, "drill") &&
-        !cli_require_file(cli, "restore it with pg_restore, or with the tools of your provider"))
+        !cli_require_file(cli,
+                          "copy the backup into an empty database with viewtally move, or use pg_restore"))
         return CLI_USAGE;
     const enum cli_exit code = check_file(&r);
     if (code)

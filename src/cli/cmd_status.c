@@ -411,9 +411,7 @@ static void text_backup(struct buf *b, const struct service_status *s)
     const struct backup_state *state = &s->backup;
     buf_printf(b, "backup     ");
     if (!backup_is_enabled(s)) {
-        buf_printf(b, store_config_is_file(s->config)
-                          ? "off: [backup] directory is not set\n"
-                          : "not made by viewtally: use pg_dump or the backups of the server\n");
+        buf_printf(b, "off: [backup] directory is not set\n");
         return;
     }
     if (state->finished_at == TIME_NONE) {

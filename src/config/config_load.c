@@ -163,11 +163,6 @@ static bool spool_has_directory(const struct config *c)
     return !strstr(c->refresh.source, "spool") || *c->refresh.spool_dir;
 }
 
-static bool backup_has_file(const struct config *c)
-{
-    return !*c->backup.directory || !*c->store.url;
-}
-
 static bool interval_has_simulated_source(const struct config *c)
 {
     return !c->refresh.interval_s || strcmp(c->refresh.source, "simulated") == 0;
@@ -190,10 +185,6 @@ static const struct config_rule {
     const char *message;
 } rules[] = {
     {spool_has_directory, "refresh", "source", false, "[refresh] source = spool requires spool_dir"},
-    {backup_has_file, "backup", "directory", false,
-     "[backup] directory requires a database file, but [store] url is set: back up the database with "
-     "pg_dump, or "
-     "with the backups of your provider"},
     {interval_has_simulated_source, "refresh", "interval_s", false,
      "[refresh] interval_s requires source = simulated"},
     {platforms_have_app, "refresh", "source", true,

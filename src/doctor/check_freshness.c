@@ -9,6 +9,7 @@
 #include "refresh/schedule.h"
 #include "store/backups.h"
 #include "store/runs.h"
+#include "store/store_config.h"
 
 #include <stdio.h>
 
@@ -63,6 +64,10 @@ static void check_backup(struct doctor *d)
 {
     struct backup_state state;
     const int64_t every_ms = d->config->backup.every_ms;
+    if (!*d->config->backup.directory && !store_config_is_file(d->config)) {
+        doctor_skip(d, "[backup] directory is not set; backups that other programs make are not checked");
+        return;
+    }
     if (!*d->config->backup.directory) {
         doctor_warn(
             d, "set [backup] directory (docs/backups.md, Scheduled backups), on another disk if possible",
@@ -89,6 +94,6 @@ static void check_backup(struct doctor *d)
 
 static const struct doctor_check checks[] = {
     {"refresh", NEEDS_STORE, check_refresh},
-    {"backup", NEEDS_STORE_FILE, check_backup},
+    {"backup", NEEDS_STORE, check_backup},
 };
 const struct doctor_group doctor_freshness = DOCTOR_GROUP("freshness", checks);

@@ -4,13 +4,16 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/file_sync.h"
 #include "base/hash.h"
 #include "base/seam.h"
 #include "store/engine.h"
 #include "store/moved_rows.h"
 #include "store/write.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { BATCH_ROWS = 4000, ARENA_BYTES = 4096, ANCESTOR_MAX = 64, MESSAGE_MAX = 300 };
 #define MOVING STR("moving")
@@ -34,11 +37,13 @@ static enum err fail(const struct move *m, const struct store_options *where, en
                           : error_set(m->error, err, "%s: database error: %s", name_of(where), err_name(err));
 }
 
-static void report(const struct move *m, const struct moved_table *table, bool is_comparing, int64_t rows)
+/* Returns ERR_CANCELED if the observer cancels the move. */
+static enum err report(const struct move *m, const struct moved_table *table, bool is_comparing, int64_t rows)
 {
     const struct move_progress progress = {.table = table->name, .is_comparing = is_comparing, .rows = rows};
-    if (m->options->observer)
-        m->options->observer(m->options->ctx, &progress);
+    if (!m->options->observer || m->options->observer(m->options->ctx, &progress))
+        return OK;
+    return error_set(m->error, ERR_CANCELED, "canceled");
 }
 
 /* ---- the table meta ---- */
@@ -161,7 +166,8 @@ static enum err copy_batch(struct move *m, struct moved_rows *rows, int64_t *cop
         if (*is_end)
             return err ? fail(m, &m->options->from, err) : OK;
         err = moved_row_put(m->to, rows->table, &row);
-        report(m, rows->table, false, ++*copied);
+        if (!err)
+            err = report(m, rows->table, false, ++*copied);
     }
     return err;
 }
@@ -326,7 +332,9 @@ static enum err compare_rows(struct move *m, struct moved_rows *from, struct mov
         if (err)
             return err;
         m->result->compared++;
-        report(m, from->table, true, n);
+        err = report(m, from->table, true, n);
+        if (err)
+            return err;
     }
 }
 
@@ -355,9 +363,14 @@ static enum err compare(struct store *from, void *ctx)
 
 /* ---- the whole ---- */
 
+static enum err begin_from(struct move *m)
+{
+    return m->options->from_snapshot ? m->from->engine->begin_snapshot(m->from) : store_begin(m->from);
+}
+
 static enum err copy(struct move *m)
 {
-    enum err err = store_begin(m->from);
+    enum err err = begin_from(m);
     if (err)
         return fail(m, &m->options->from, err);
     err = copy_tables(m);
@@ -415,4 +428,33 @@ enum err move_store(const struct move_options *options, struct move_result *resu
 enum err move_verify(const struct move_options *options, struct move_result *result, struct error *error)
 {
     return run(options, false, verify, result, error);
+}
+
+static bool step_progress(void *ctx, const struct move_progress *progress)
+{
+    const struct store_progress *p = ctx;
+    (void)progress;
+    return p->step(p->ctx);
+}
+
+enum err move_back_up(const struct store_options *from, const char *to, const struct store_progress *progress,
+                      struct error *error)
+{
+    struct store_progress copy = progress ? *progress : (struct store_progress){0};
+    const struct move_options options = {.from = *from,
+                                         .to = {.path = to, .mode = STORE_WRITE},
+                                         .from_snapshot = true,
+                                         .observer = progress ? step_progress : NULL,
+                                         .ctx = &copy};
+    struct move_result result;
+    int count;
+    enum err err = store_create(to, &count, error);
+    if (!err)
+        err = move_store(&options, &result, error);
+    /* The last connection has been closed, so the write-ahead log is gone. */
+    if (!err)
+        err = store_verify(to, error);
+    if (err || file_sync(to))
+        return err;
+    return error_set(error, ERR_IO, "%s cannot be written: %s", to, strerror(errno));
 }

@@ -14,11 +14,13 @@ struct move_progress {
     bool is_comparing; /* false: copying */
     int64_t rows;      /* of this table so far */
 };
-/* Called many times a second. */
-typedef void move_observer(void *ctx, const struct move_progress *progress);
+/* Called many times a second. Returns false to cancel the move, which then returns ERR_CANCELED. */
+typedef bool move_observer(void *ctx, const struct move_progress *progress);
 
 struct move_options {
     struct store_options from, to; /* both in STORE_WRITE mode */
+    bool from_snapshot;            /* other processes can write; `from` may be in STORE_READ mode. Such a copy
+                                      cannot be continued */
     move_observer *observer;       /* may be NULL */
     void *ctx;
 };
@@ -35,6 +37,13 @@ struct move_result {
  * changed since the copy was interrupted; ERR_BUSY if another process writes in `from`. */
 MUST_USE enum err move_store(const struct move_options *options, struct move_result *result,
                              struct error *error);
+
+/* Copies one snapshot of the database server `from` into the existing empty file `to`, for a backup: the copy
+ * is compared with the snapshot, is a single file without a write-ahead log, is verified like with
+ * store_verify(), and is synced to disk. Other processes can write while it is made. `progress` may be NULL.
+ */
+MUST_USE enum err move_back_up(const struct store_options *from, const char *to,
+                               const struct store_progress *progress, struct error *error);
 
 /* Returns ERR_VERSION if the store is a copy that is not complete. `name` names it in the error. */
 MUST_USE enum err move_check_complete(struct store *s, const char *name, struct error *error);

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from lib import lines
+from lib.pgstore import StoreDriver
 
 COMMAND_SECONDS = 120
 POSTED, READ = "2026-07-01T00:00:00Z", "2026-07-02T00:00:00Z"
@@ -104,8 +105,8 @@ def test_refresh_is_recorded(commands):
     assert status["database"]["path"].startswith("postgresql://")
 
 
-@pytest.mark.parametrize("words", [["backup", "copy.db"], ["backup", "-"], ["backup", "now"], ["backup", "prune", "--before-files"],
-                                   ["restore", "copy.db"], ["import", "--dry-run", "-"], ["serve", "--create"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["backup", "prune", "--before-files"], ["restore", "copy.db"],
+                                   ["import", "--dry-run", "-"], ["serve", "--create"]], ids=" ".join)
 def test_commands_that_need_a_file_name_the_reason(commands, tmp_path, words):
     text = commands.run(*words, status=2)
     assert "[store] url" in text and "database file" in text and text.count("\n") == 1
@@ -167,12 +168,6 @@ def test_unreachable_server_is_an_error_that_says_what_to_check(tmp_path):
     assert "Connection refused" in text and "check the host and the port in the URL, and that PostgreSQL is running" in text
 
 
-def test_backups_of_a_server_are_not_those_of_viewtally(commands):
-    assert "use pg_dump" in commands.run("status", status=None)
-    for words in (["list"], ["verify"], ["prune"]):
-        assert "pg_dump" in commands.run("backup", *words, status=2)
-
-
 def test_interrupted_import_says_to_import_again(cluster, commands, url):
     database = re.search(r"/(test_\d+)", url)[1]
     entities, readings = history(videos=2, hours=2)
@@ -193,9 +188,39 @@ def test_serve_on_an_unusable_database_reports_only_that(tmp_path, url):
     assert "run `viewtally migrate`" in text and "interrupted import" not in text
 
 
-def test_scheduled_backups_require_a_file(tmp_path, url):
-    text = Commands(tmp_path, url, BACKUP_DIRECTORY=tmp_path).run("check-config", status=2)
-    assert "[backup] directory" in text and "pg_dump" in text
+def test_backup_is_a_database_file_that_any_machine_can_serve(commands, tmp_path, url):
+    commands.run("import", "-", stdin=world(25_000))
+    with StoreDriver(url) as writer:
+        writer.ok("open write 5000", "begin")               # a backup does not wait for writers, and they do not wait for it
+        assert "copy.db: complete and verified" in commands.run("backup", "copy.db")
+        writer.ok("author Bob", "commit")
+    assert [path.name for path in tmp_path.iterdir()] == ["copy.db"] and (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    copied = Commands(tmp_path, "", STORE_PATH=tmp_path / "copy.db")
+    assert [author["name"] for author in copied.json("author", "list")] == ["Ann"]
+    assert "0 difference" in copied.run("events", "verify") and len(commands.json("author", "list")) == 2
+    commands.run("backup", "copy.db")                       # replaces the file
+    commands.run("move", "--verify", "--from", url, "--to", "copy.db")
+
+
+def test_backup_to_standard_output(commands, tmp_path):
+    done = subprocess.run([os.environ["VIEWTALLY_SEAMS_BIN"], "backup", "-"], cwd=tmp_path, env=commands.env, capture_output=True, check=True)
+    assert done.stdout.startswith(b"SQLite format 3\0") and not list(tmp_path.iterdir())
+
+
+def test_failed_backup_leaves_no_file(tmp_path, url):
+    Commands(tmp_path, url).run("backup", "copy.db", status=3)
+    assert not list(tmp_path.iterdir())
+
+
+def test_scheduled_backups_of_a_server(tmp_path, url):
+    (tmp_path / "backups").mkdir()
+    commands = Commands(tmp_path, url, BACKUP_DIRECTORY=tmp_path / "backups")
+    commands.run("migrate")
+    commands.run("import", "-", stdin=world(25_000))
+    commands.run("backup", "now")
+    [name] = [path.name for path in (tmp_path / "backups").iterdir()]
+    assert name in commands.run("backup", "list") and "every page is intact" in commands.run("backup", "verify")
+    assert commands.json("status")["backup"]["last_file"] == name
 
 
 def test_password_comes_from_a_file(cluster, tmp_path):
