@@ -26,7 +26,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / name) for name
 sys.dont_write_bytecode = True
 
 from bench_data import insert_keys, make_key         # noqa: E402
-from compare import Comparison                      # noqa: E402
+from property.compare import Comparison                      # noqa: E402
 from lib import oauth, wait                         # noqa: E402
 from lib.client import Client                       # noqa: E402
 from lib.metrics import scrape                      # noqa: E402

@@ -10,7 +10,7 @@ from hypothesis import strategies
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "property"))
 
 from model import Answers, Model  # noqa: E402
-from worlds import World, mix  # noqa: E402
+from property.worlds import World, mix  # noqa: E402
 
 AUTHORS = 3
 

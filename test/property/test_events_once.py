@@ -11,7 +11,7 @@ import uuid
 
 import pytest
 
-from compare import Comparison
+from property.compare import Comparison
 from lib import wait
 from lib.clock import FakeClock
 from lib.services import free_port

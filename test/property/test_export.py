@@ -12,7 +12,7 @@ from lib.viewtally import Viewtally, encode_lines, sanitized
 from model import Model
 from model.values import DAY, date_text, day_of
 from test_model import forget_splits
-from worlds import World
+from property.worlds import World
 
 AUTHORS = 6
 WORLDS = int(os.environ.get("VIEWTALLY_EXPORT_WORLDS") or (2 if sanitized() else 4))

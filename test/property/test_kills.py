@@ -13,7 +13,7 @@ import random
 import sqlite3
 import time
 
-from compare import Comparison
+from property.compare import Comparison
 from lib import packed_days, wait
 from lib.clock import FakeClock
 from lib.services import free_port

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from compare import Comparison
+from property.compare import Comparison
 from lib.clock import FakeClock
 from lib.viewtally import ROOT, Viewtally, sanitized
 from model import Answers, Model, ms

@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from compare import Comparison
+from property.compare import Comparison
 from lib import packed_days, wait
 from lib.clock import FakeClock
 from lib.lines import author, reading, uid, video
