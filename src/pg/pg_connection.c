@@ -416,13 +416,36 @@ bool pg_connection_sync(struct pg_connection *c)
     return true;
 }
 
+static void on_broken(uv_idle_t *starter)
+{
+    struct pg_connection *c = starter->data;
+    (void)uv_idle_stop(starter);
+    c->is_busy = true;
+    fail_open(c);
+    leave(c);
+}
+
+/* If PQflush() finds that the server has closed the connection, it closes the socket. libuv must not watch
+ * it any more: it calls abort() for a descriptor that is closed. */
+static void fail_later(struct pg_connection *c)
+{
+    unwatch(c);
+    (void)uv_idle_start(&c->starter, on_broken);
+}
+
 void pg_connection_flush(struct pg_connection *c)
 {
-    if (c->has_failed || c->is_closed)
+    if (c->has_failed || c->is_closed || !c->watcher)
         return;
-    /* on_event() reports a failure, because the caller does not expect a call of `lost` here. */
-    if (PQflush(c->conn) != 0)
-        (void)watch_events(c, UV_READABLE | UV_WRITABLE);
+    /* The caller does not expect a call of `lost` here. */
+    const int left = PQflush(c->conn);
+    if (left < 0 || (left && !watch_events(c, UV_READABLE | UV_WRITABLE)))
+        fail_later(c);
+}
+
+bool pg_connection_is_broken(const struct pg_connection *c)
+{
+    return PQstatus(c->conn) == CONNECTION_BAD;
 }
 
 /* ---- results and URLs ---- */

@@ -65,8 +65,8 @@ struct pg_connection *pg_connection_open(uv_loop_t *loop, const struct pg_option
 /* Closes the connection and frees it. No callback is called afterwards. `c` may be NULL. */
 void pg_connection_close(struct pg_connection *c);
 
-/* Each of these functions appends a command to the output buffer. They return false if out of memory.
- * Precondition: `ready` has been called. */
+/* Each of these functions appends a command to the output buffer. They return false if out of memory or
+ * if the connection was lost. Precondition: `ready` has been called. */
 MUST_USE bool pg_connection_prepare(struct pg_connection *c, const char *name, const char *sql);
 MUST_USE bool pg_connection_query(struct pg_connection *c, const char *name, const struct pg_params *params);
 MUST_USE bool pg_connection_sync(struct pg_connection *c);
@@ -74,6 +74,10 @@ MUST_USE bool pg_connection_sync(struct pg_connection *c);
 /* Writes the output buffer to the socket. If the connection turns out to be lost, `lost` is called in the
  * next loop iteration. */
 void pg_connection_flush(struct pg_connection *c);
+
+/* Returns true if libpq has lost the connection, which may be the reason why a command could not be appended.
+ */
+bool pg_connection_is_broken(const struct pg_connection *c);
 
 /* Parses a URL with libpq and calls `each` for each keyword that the URL sets. Returns false if the URL is
  * malformed. */

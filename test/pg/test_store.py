@@ -383,6 +383,29 @@ def test_crash_of_another_backend_is_noticed_before_the_deadline(crashing, write
         remote.ok("begin", "author Bob", "commit")      # would fail after the 10 minutes that the driver may wait for its turn
 
 
+def crash_own_backend(cluster):
+    wait.until(lambda: len(backends(cluster, "template")) == 1, "the backends of earlier tests to end")
+    os.kill(backends(cluster, "template")[0], signal.SIGKILL)
+    wait.until(lambda: has_recovered(cluster), "the recovery")
+
+
+def test_crash_between_transactions_is_not_noticed(crashing, writer):
+    writer.ok("begin", "author Ann", "commit")
+    crash_own_backend(crashing)
+    writer.ok("begin", "author Bob", "commit")
+    assert names(writer) == ["Ann", "Bob"]
+
+
+@pytest.mark.parametrize("size", [10, 100_000, 3_000_000])
+def test_crash_fails_the_transaction_however_long_the_next_statement_is(crashing, writer, size):
+    """libpq sends a long statement while it is appended to the batch, and closes the socket when it sends the rest."""
+    writer.ok("begin", "author Ann")
+    crash_own_backend(crashing)
+    assert writer.run(f"author {'x' * size}")[0] == LOST
+    writer.ok("rollback", "begin", "author Bob", "commit")
+    assert names(writer) == ["Bob"]
+
+
 def test_transaction_id_that_was_given_out_again_proves_nothing(crashing, writer):
     """A crash makes PostgreSQL forget the ids of transactions that it has not logged, and give them to other transactions."""
     writer.ok("begin", "author Ann")

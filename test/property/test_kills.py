@@ -8,6 +8,7 @@ expected directory, the database is consistent, all responses equal the model, a
 VIEWTALLY_SEED=7 repeats the random choices of a seed (the timing differs); VIEWTALLY_KILLS=2000 sets the number of kills.
 """
 import collections
+import contextlib
 import os
 import random
 import sqlite3
@@ -21,7 +22,7 @@ from lib.spool import Spool
 from lib.viewtally import SANITIZER_REPORT, Viewtally, sanitized
 from model import Answers, Model, iso
 from model.values import HOUR, MAX_COUNT
-from test_events_once import NOW, START, Feed, Poller, failures, describe_differences
+from property.test_events_once import NOW, START, Feed, Poller, failures, describe_differences
 
 KILLS = int(os.environ.get("VIEWTALLY_KILLS") or (40 if sanitized() else 200))
 SEED = int(os.environ.get("VIEWTALLY_SEED") or random.SystemRandom().randrange(10 ** 6))
@@ -69,15 +70,17 @@ class TwoServerPoller(Poller):
 
 
 class World:
-    def __init__(self, directory, seed):
+    """`url` names a database on a server."""
+
+    def __init__(self, directory, seed, url=None):
         self.rng = random.Random(f"instants {seed}")
         self.clock = FakeClock(directory / "clock", NOW)
         self.spool = Spool(directory / "spool")
-        spool = {"refresh": {"source": "spool", "spool_dir": self.spool.path}}
+        spool = {"refresh": {"source": "spool", "spool_dir": self.spool.path}, "store": {"url": url} if url else {}}
         address = f"127.0.0.1:{free_port()}"
         self.victim = Viewtally(directory / "victim", {"server": {"listen": address}, **spool}, self.clock)
         self.victim.addresses = [address]
-        self.reader = Viewtally(directory / "reader", {"store": {"path": self.victim.settings["store"]["path"]}}, self.clock)
+        self.reader = Viewtally(directory / "reader", {"store": self.victim.settings["store"]}, self.clock)
         self.feed = Readings(seed)
         self.model = Model()
         self.expected = {"done": [], "bad": []}
@@ -86,7 +89,7 @@ class World:
         self.reader.import_lines(first)
         assert self.model.import_lines(first, NOW) == []
         self.keys = {author_id: self.reader.create_key(author_id) for author_id in self.feed.authors}
-        self.db = sqlite3.connect(self.victim.settings["store"]["path"], isolation_level=None, timeout=10)
+        self.db = None if url else sqlite3.connect(self.victim.database, isolation_level=None, timeout=10)
         self.killed = collections.Counter()
 
     def feed_spool(self, least):
@@ -171,12 +174,9 @@ class World:
         assert all(reason.startswith(BAD_LINE[1]) for name in self.errors for _, reason in self.spool.errors(name))
 
     def check_database(self):
-        assert self.one("PRAGMA integrity_check") == "ok"
-        assert self.db.execute("PRAGMA foreign_key_check").fetchall() == []
         assert self.one("SELECT count(*) FROM spool_files") == self.one("SELECT count(*) FROM spool_errors") == 0
         assert self.one("SELECT count(*) FROM refresh_runs WHERE outcome NOT IN (0, 1, 4)") == 0        # succeeded, partial, abandoned
-        assert self.one("SELECT sum(views) - sum(baseline) FROM videos") == self.one("SELECT sum(gained) FROM daily")
-        packed_days.check(self.reader.settings["store"]["path"])
+        check_file(self.reader.database)
 
     def check_answers(self, pollers):
         for author_id, key in self.keys.items():
@@ -191,15 +191,22 @@ class World:
                     assert poller.events == history, describe_differences(poller.events, history)
 
 
-def test_200_kills_lose_and_repeat_nothing(tmp_path):
-    print(f"VIEWTALLY_SEED={SEED}")
-    world = World(tmp_path, SEED)
+def check_file(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert db.execute("SELECT sum(views) - sum(baseline) FROM videos").fetchall() == db.execute("SELECT sum(gained) FROM daily").fetchall()
+    packed_days.check(path)
+
+
+def check_kills(world, kills):
+    """Kills processes at random instants while pollers read, then checks files, database, responses and events."""
     with world.reader:
         pollers = {author_id: [TwoServerPoller([world.reader, world.victim], key, f"{SEED} {author_id} {number}") for number in range(POLLERS)]
                    for author_id, key in world.keys.items()}
         all_pollers = [poller for group in pollers.values() for poller in group]
         try:
-            while sum(world.killed.values()) < KILLS and not failures(all_pollers):
+            while sum(world.killed.values()) < kills and not failures(all_pollers):
                 world.kill_one()
             world.finish()
         finally:
@@ -212,4 +219,9 @@ def test_200_kills_lose_and_repeat_nothing(tmp_path):
         world.check_files()
         world.check_database()
         world.check_answers(pollers)
-    assert sum(count for (_, _, when), count in world.killed.items() if when == "during a run") > KILLS / 5
+    assert sum(count for (_, _, when), count in world.killed.items() if when == "during a run") > kills / 5
+
+
+def test_200_kills_lose_and_repeat_nothing(tmp_path):
+    print(f"VIEWTALLY_SEED={SEED}")
+    check_kills(World(tmp_path, SEED), KILLS)

@@ -134,12 +134,12 @@ static void hosts_have_ports_of_their_own(void **state)
     (void)state;
     assert_hosts("postgresql://u@a/d", "a:5432 ");
     assert_hosts("postgres://u@a:1,b,c:3/d", "a:1 b:5432 c:3 ");
-    assert_hosts("postgresql://a,b/d?port=7", "a:7 b:7 ");
-    assert_hosts("postgresql://[::1]:9,10.0.0.1/d", "::1:9 10.0.0.1:5432 ");
-    assert_hosts("postgresql:///d", "/var/run/postgresql:5432 ");
+    assert_hosts("postgresql://u@a,b/d?port=7", "a:7 b:7 ");
+    assert_hosts("postgresql://u@[::1]:9,10.0.0.1/d", "::1:9 10.0.0.1:5432 ");
+    assert_hosts("postgresql://u@/d", "/var/run/postgresql:5432 ");
     assert_hosts("postgresql://u@/d?host=/run/pg&port=8", "/run/pg:8 ");
     assert_hosts("postgresql://u@%2Frun%2Fpg/d", "/run/pg:5432 ");
-    assert_hosts("postgresql://a,b,c,d,e,f,g,h/d",
+    assert_hosts("postgresql://u@a,b,c,d,e,f,g,h/d",
                  "a:5432 b:5432 c:5432 d:5432 e:5432 f:5432 g:5432 h:5432 ");
 }
 

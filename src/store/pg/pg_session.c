@@ -119,18 +119,28 @@ static enum err drop(struct pg_session *s, int64_t deadline_ms)
     return s->is_out_of_memory ? ERR_NOMEM : ERR_IO;
 }
 
+/* A large batch is sent while it is appended, so the connection may be lost then. */
+static void fail_append(struct pg_session *s)
+{
+    if (pg_connection_is_broken(s->connection))
+        on_lost(s, PG_FAILED_CONNECTION, "the server has closed the connection");
+    else
+        s->is_out_of_memory = true;
+}
+
 void pg_session_prepare(struct pg_session *s, const char *name, const char *sql)
 {
-    if (!s->is_out_of_memory && !s->is_lost)
-        s->is_out_of_memory = !pg_connection_prepare(s->connection, name, sql);
+    if (!s->is_out_of_memory && !s->is_lost && !pg_connection_prepare(s->connection, name, sql))
+        fail_append(s);
 }
 
 void pg_session_add(struct pg_session *s, const char *name, const char *sql, const struct pg_params *params)
 {
     if (sql)
         pg_session_prepare(s, name, sql);
-    if (!s->is_out_of_memory && !s->is_lost)
-        s->is_out_of_memory = params->bytes.failed || !pg_connection_query(s->connection, name, params);
+    if (!s->is_out_of_memory && !s->is_lost &&
+        (params->bytes.failed || !pg_connection_query(s->connection, name, params)))
+        fail_append(s);
 }
 
 enum err pg_session_run(struct pg_session *s, int64_t deadline_ms)
@@ -139,7 +149,8 @@ enum err pg_session_run(struct pg_session *s, int64_t deadline_ms)
     s->result = NULL;
     s->has_error = s->is_synced = false;
     s->ended = 0;
-    s->is_out_of_memory = !s->is_lost && (s->is_out_of_memory || !pg_connection_sync(s->connection));
+    if (!s->is_lost && !s->is_out_of_memory && !pg_connection_sync(s->connection))
+        fail_append(s);
     if (s->is_lost || s->is_out_of_memory)
         return drop(s, deadline_ms);
     pg_connection_flush(s->connection);
