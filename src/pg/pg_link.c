@@ -75,8 +75,10 @@ static void report_failure(struct pg_link *l)
         return;
     l->has_reported_failure = true;
     l->reported = l->failure;
-    log_at(l->failure == PG_FAILED_CONNECTION ? LOG_WARN : LOG_ERROR, "postgresql: unavailable (%s)%s",
-           l->reason, pg_failure_fix(l->failure));
+    const bool is_connection = l->failure == PG_FAILED_CONNECTION;
+    /* Host and port are right if the connection was open. */
+    log_at(is_connection ? LOG_WARN : LOG_ERROR, "postgresql: unavailable (%s)%s", l->reason,
+           is_connection && l->is_opened ? "" : pg_failure_fix(l->failure));
 }
 
 static void drop_connection(struct pg_link *l)
@@ -318,8 +320,10 @@ static void tick_opening(struct pg_link *l, int64_t now_ms)
     if (now_ms - l->since_ms < limit_ms)
         return;
     char reason[400];
+    /* The server sends its settings only after the commit, so it is unknown whether there is a standby. */
     (void)snprintf(reason, sizeof reason, "%s: no reply within %d ms%s", l->host_text, limit_ms,
-                   l->is_opened ? " (does the synchronous standby run?)" : "");
+                   l->is_opened ? " (is the server overloaded, or does its synchronous standby not run?)"
+                                : "");
     host_failed(l, PG_FAILED_CONNECTION, reason);
 }
 
@@ -327,9 +331,10 @@ static void become_stale(struct pg_link *l)
 {
     pg_link_enter(l, PG_STALE);
     l->failure = PG_FAILED_CONNECTION;
-    (void)snprintf(l->reason, sizeof l->reason,
-                   "%s has not committed for %d ms (does the synchronous standby run?)", l->host_text,
-                   PG_STALE_MS);
+    (void)snprintf(l->reason, sizeof l->reason, "%s has not committed for %d ms (%s)", l->host_text,
+                   PG_STALE_MS,
+                   l->barrier.is_synchronous ? "does the synchronous standby run?"
+                                             : "is the server overloaded, or is its disk full?");
     report_failure(l);
 }
 
@@ -499,9 +504,7 @@ const char *pg_failure_fix(enum pg_failure failure)
     case PG_FAILED_SCHEMA: return "; run `viewtally migrate`";
     case PG_FAILED_NOT_PRIMARY: return "; name all servers of the cluster in the URL";
     case PG_FAILED_CONNECTION:
-        return "; check the host and the port in the URL, and that PostgreSQL is running and can be reached "
-               "from "
-               "here";
+        return "; check the host and the port in the URL, and that PostgreSQL is running and reachable";
     default: return "";
     }
 }

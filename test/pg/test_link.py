@@ -107,7 +107,7 @@ def test_executed_but_uncommitted_barrier_is_not_acknowledged(server, clock):
         assert driver.status()["held"] == "1"
         clock.advance(5_001)
         driver.until_state("down")
-        assert "no reply within 5000 ms (does the synchronous standby run?)" in driver.until_logged("unavailable")
+        assert "no reply within 5000 ms (is the server overloaded, or does its synchronous standby not run?)" in driver.until_logged("unavailable")
         assert "up" not in driver.states
         server.commit = lambda names: b""
         clock.advance(5_000)
