@@ -358,6 +358,7 @@ static void begin_stop(struct app *app, int number)
     notifier_send(&app->notifier, "STOPPING=1\nSTATUS=Finishing the requests in flight");
     app->draining = monitor_get_view(app->monitor)->draining = true;
     app->gives_time = number == SIGTERM;
+    store_limit_waits((int)app->config->server.drain_ms);
     drain_refresh(app);
     if (!app->gives_time && !app->server_drains)
         drain_server(app);

@@ -65,6 +65,11 @@ MUST_USE enum err store_create(const char *path, int *count, struct error *error
  * none. The texts in the log contain no values. */
 void store_set_slow_query_ms(int64_t ms);
 
+/* From `ms` milliseconds from now on, no call waits longer than half a second for a reply of a database
+ * server. Call when the process is to stop: a server that does not reply would delay the end by its
+ * deadlines. */
+void store_limit_waits(int ms);
+
 /* Returns true if any process may have committed since the previous call with the same `*seen`, which stores
  * the state. Set `*seen` to 0 before the first call, which returns true. Call this function before a read: a
  * commit during the read is then reported by the next call. */

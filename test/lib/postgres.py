@@ -109,6 +109,13 @@ class Postgres:
             process.send_signal(sig)
             process.wait(60)
 
+    def signal_all(self, sig):
+        """Sends a signal to the server and its backends: SIGSTOP suspends them, SIGCONT resumes them."""
+        children = subprocess.run(["pgrep", "-P", str(self.pid())], capture_output=True, text=True, check=False).stdout.split()
+        for pid in (self.pid(), *map(int, children)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, sig)
+
     def reload(self):
         self._process.send_signal(signal.SIGHUP)
 

@@ -143,6 +143,22 @@ def test_outage_holds_a_quarter_of_the_connections(private, served, key):
     assert statuses == [b"503"] * 3 + [b"200"] * 4
 
 
+def test_server_that_does_not_reply_does_not_delay_the_end(private, served):
+    served.stop()
+    served.configure({"server": {"drain_ms": "500"}, "store": {"busy_timeout_ms": "60000"}})
+    served.start()
+    wait.until(lambda: served.admin().get("/readyz").status == 200, "the server to be ready")
+    private.signal_all(signal.SIGSTOP)
+    try:
+        assert served.admin().get("/metrics").status == 200     # starts a job of the writer queue, which reads the database
+        served.signal(signal.SIGTERM)
+        wait.until(lambda: not served.running, "the process to end", seconds=40)     # a write may wait for 65 s
+    finally:
+        private.signal_all(signal.SIGCONT)
+    assert "stopped" in served.log
+    served.wait_stopped()
+
+
 def test_states_in_the_database_are_those_of_the_previous_scrape(private, database, served):
     metrics = []
 

@@ -6,8 +6,10 @@
 #include "pg/pg_barrier.h"
 #include "pg/pg_queue.h"
 #include "store/pg/pg_where.h"
+#include "store/store.h"
 
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,10 +48,33 @@ static void on_got(void *ctx, enum pg_got got, const struct pg_result *result, c
     s->is_synced = s->is_synced || got == PG_GOT_SYNC;
 }
 
-static void on_late(uv_timer_t *timer)
+/* ---- deadlines ---- */
+
+enum { TICK_MS = 200, LAST_WAIT_MS = 500 };
+
+/* From this time on, in ms of uv_hrtime(), no call waits longer than LAST_WAIT_MS. */
+static _Atomic uint64_t limited_from_ms = UINT64_MAX;
+
+static uint64_t now_ms(void)
+{
+    return uv_hrtime() / 1000000;
+}
+
+void store_limit_waits(int ms)
+{
+    atomic_store(&limited_from_ms, now_ms() + (uint64_t)ms);
+}
+
+bool pg_session_is_limited(void)
+{
+    return now_ms() >= atomic_load(&limited_from_ms);
+}
+
+static void on_tick(uv_timer_t *timer)
 {
     struct pg_session *s = timer->data;
-    s->is_late = true;
+    const uint64_t now = now_ms();
+    s->is_late = now >= s->late_at_ms || (pg_session_is_limited() && now - s->started_ms >= LAST_WAIT_MS);
 }
 
 /* ---- life cycle ---- */
@@ -94,23 +119,26 @@ void pg_session_fini(struct pg_session *s)
 /* Runs the loop until `*done`, the connection is lost, or `deadline_ms` have passed (0: no deadline). */
 static void run_until(struct pg_session *s, const bool *done, int64_t deadline_ms)
 {
+    const uint64_t first_ms = deadline_ms && deadline_ms < TICK_MS ? (uint64_t)deadline_ms : TICK_MS;
     s->is_late = false;
+    s->started_ms = now_ms();
+    s->late_at_ms = deadline_ms ? s->started_ms + (uint64_t)deadline_ms : UINT64_MAX;
     uv_update_time(&s->loop);
-    if (deadline_ms)
-        CHECK(uv_timer_start(&s->timer, on_late, (uint64_t)deadline_ms, 0) == 0);
+    CHECK(uv_timer_start(&s->timer, on_tick, first_ms, TICK_MS) == 0);
     while (!*done && !s->is_lost && !s->is_late)
         (void)uv_run(&s->loop, UV_RUN_ONCE);
     (void)uv_timer_stop(&s->timer);
 }
 
 /* Closes the connection after the loop has run. */
-static enum err drop(struct pg_session *s, int64_t deadline_ms)
+static enum err drop(struct pg_session *s)
 {
     const struct pg_host *host = &s->where.hosts[s->host];
     if (!s->is_lost && !s->is_out_of_memory) {
         s->failure = PG_FAILED_CONNECTION;
+        const uint64_t now = now_ms(), end = now < s->late_at_ms ? now : s->late_at_ms;
         (void)snprintf(s->reason, sizeof s->reason, "%s:%s: no reply within %lld ms", host->name, host->port,
-                       (long long)deadline_ms);
+                       (long long)(end - s->started_ms));
     } else if (s->is_out_of_memory) {
         s->failure = PG_FAILED_CONNECTION;
         (void)snprintf(s->reason, sizeof s->reason, "out of memory");
@@ -152,13 +180,13 @@ enum err pg_session_run(struct pg_session *s, int64_t deadline_ms)
     if (!s->is_lost && !s->is_out_of_memory && !pg_connection_sync(s->connection))
         fail_append(s);
     if (s->is_lost || s->is_out_of_memory)
-        return drop(s, deadline_ms);
+        return drop(s);
     pg_connection_flush(s->connection);
     run_until(s, &s->is_synced, deadline_ms);
     if (s->is_synced && !s->has_error && !s->result)
         on_lost(s, PG_FAILED_CONNECTION, "unexpected reply of the server");
     if (!s->is_synced || s->is_lost)
-        return drop(s, deadline_ms);
+        return drop(s);
     return s->has_error ? pg_error_of(s->error.sqlstate) : OK;
 }
 
@@ -221,7 +249,7 @@ static bool open_address(struct pg_session *s, const char *address)
         run_until(s, &s->is_ready, s->where.connect_ms);
     if (s->is_ready)
         return check_identity(s);
-    (void)drop(s, s->where.connect_ms);
+    (void)drop(s);
     return false;
 }
 

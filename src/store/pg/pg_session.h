@@ -24,6 +24,7 @@ struct pg_session {
     int host;                         /* index of the host of the connection, or of the first one to try */
     struct pg_connection *connection; /* NULL: not connected */
     bool is_ready, is_synced, is_lost, is_late, is_out_of_memory;
+    uint64_t started_ms, late_at_ms; /* of the running wait, in ms of uv_hrtime() */
 
     const struct pg_result *result; /* of the last command of the batch that has one */
     int ended; /* commands of the batch that are complete; a preparation is a command, too */
@@ -46,6 +47,9 @@ void pg_session_fini(struct pg_session *s);
  * Returns ERR_READONLY if no host is the primary, otherwise ERR_IO. Sets `failure` and `reason`.
  * Precondition: not connected. */
 MUST_USE enum err pg_session_open(struct pg_session *s);
+
+/* Returns true if calls must not wait for the server any more, see store_limit_waits(). */
+bool pg_session_is_limited(void);
 
 /* Closes the connection, if there is one. The session can be opened again. */
 void pg_session_close(struct pg_session *s);

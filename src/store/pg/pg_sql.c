@@ -458,7 +458,7 @@ static enum err resolve_commit(struct pg_sql *db)
     const int64_t end_ms = clock_mono_ms() + RESOLVE_MS;
     enum err outcome = ERR_IO;
     bool is_known = find_outcome(db, &outcome);
-    while (!is_known && clock_mono_ms() < end_ms) {
+    while (!is_known && clock_mono_ms() < end_ms && !pg_session_is_limited()) {
         (void)nanosleep(&pause, NULL);
         is_known = find_outcome(db, &outcome);
     }
