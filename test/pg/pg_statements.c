@@ -1,5 +1,7 @@
 /* Prints the statements that run on PostgreSQL, one per line: NAME, the number of parameters, the text, and
- * the text for SQLite, separated by tabs. */
+ * the text for SQLite, separated by tabs. The statements with arrays have no text for SQLite. */
+#include "store/pg/pg_bulk.h"
+#include "store/pg/pg_queries.h"
 #include "store/pg/pg_translate.h"
 
 #include <stdio.h>
@@ -11,5 +13,10 @@ int main(void)
         if (t->text)
             printf("%s\t%d\t%s\t%s\n", sql_queries[i].name, t->param_count, t->text, sql_queries[i].text);
     }
+    printf("KEY_OWNERS\t1\t%s\t\n", PG_KEY_OWNERS);
+    printf("HEADS\t1\t%s\t\n", PG_HEADS);
+    printf("VIDEOS_BY_ROWS\t1\t%s\t\n", PG_VIDEOS_BY_ROWS);
+    printf("POST_OWNERS\t2\t%s\t\n", PG_POST_OWNERS);
+    printf("SAVE_MANY_COUNTS\t%d\t%s\t\n", PG_BULK_COLUMNS, pg_bulk_text);
     return 0;
 }
