@@ -1,5 +1,7 @@
 """The blocking store on a real PostgreSQL: transactions, errors, lost connections, writers side by side."""
+import contextlib
 import os
+import random
 import signal
 import threading
 
@@ -223,6 +225,51 @@ def test_event_ids_of_two_writers_increase_in_the_order_of_their_commits(cluster
                 ids.append(int(writer.ok("begin", f"event {row}")))
                 writer.ok("commit")
     assert ids == sorted(set(ids))
+
+
+class Interleaved:
+    """A writer whose commands are sent one by one, although others may make it wait."""
+
+    def __init__(self, url, row):
+        self.driver = StoreDriver(url)
+        self.driver.ok("open write 60000")
+        self.script = ["begin", f"event {row}", f"event {row}", "commit"] * 3
+        self.waits = False
+
+    def send_next(self):
+        self.driver.send(self.script.pop(0))
+        self.waits = True
+
+    def can_send(self):
+        if self.waits and self.driver.has_answered():
+            error, text = self.driver.answer()
+            assert error == "ok", (error, text, self.driver.logged)
+            self.waits = False
+        return bool(self.script) and not self.waits
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_three_writers_of_one_author_never_hide_an_event_from_a_poller(cluster, database, store, seed):
+    """The commands of the writers are sent in random order. A poller asks for the events after those that it has seen."""
+    rng, seen = random.Random(seed), []
+    row = store.ok("begin", "author Ann")
+    store.ok("commit")
+
+    def poll():
+        seen.extend(int(event) for event, in cluster.sql(f"SELECT id FROM events WHERE author_id = {row} AND id > {max(seen, default=0)} ORDER BY id",
+                                                         database))
+
+    with contextlib.ExitStack() as stack:
+        writers = [Interleaved(cluster.url(database), row) for _ in range(3)]
+        for writer in writers:
+            stack.enter_context(writer.driver)
+        while any(writer.script or writer.waits for writer in writers):
+            ready = [writer for writer in writers if writer.can_send()]
+            if ready:
+                rng.choice(ready).send_next()
+            poll()
+    poll()
+    assert len(seen) == 18 and cluster.sql(f"SELECT count(*) FROM events WHERE author_id = {row}", database) == [["18"]]
 
 
 def test_writer_that_waits_too_long_is_busy(cluster, database, store):
