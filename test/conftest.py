@@ -5,10 +5,30 @@ import tempfile
 
 import pytest
 
+from lib import postgres
 from lib.clock import DEFAULT_NOW, FakeClock
 from lib.disk import Disk
 from lib.services import Nginx, Redis
-from lib.viewtally import Viewtally
+from lib.viewtally import Viewtally, runs_on_postgresql
+
+
+def pytest_collection_modifyitems(items):
+    if runs_on_postgresql():
+        for item in items:
+            for mark in item.iter_markers("sqlite_only"):
+                item.add_marker(pytest.mark.skip(reason=f"SQLite only: {mark.args[0]}"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def store_server():
+    """With VIEWTALLY_TEST_STORE=pg, the PostgreSQL on which each installation gets a database of its own."""
+    if not runs_on_postgresql():
+        yield None
+        return
+    with postgres.Postgres(schema="") as server:
+        Viewtally.create_database = lambda: server.url(server.database("template0"))
+        yield server
+        Viewtally.create_database = None
 
 
 @pytest.fixture

@@ -221,6 +221,7 @@ def test_access_log_goes_to_standard_error_or_is_off(make_viewtally, clock):
     assert '"request_id"' not in instance.log
 
 
+@pytest.mark.sqlite_only("creates the database with serve --create")
 def test_unopenable_log_is_reported(make_viewtally, clock, tmp_path):
     instance = make_viewtally({"log": {"access": str(tmp_path / "none" / "access.log")}}, clock)
     result = instance.run("serve", "--create", status=3)

@@ -1,8 +1,10 @@
 """The author's pages without a script: invitation, password, sign-in, sessions, API keys, connected apps."""
+import os
 import re
 import sqlite3
 import threading
 import urllib.parse
+import uuid
 
 import pytest
 
@@ -349,11 +351,9 @@ def test_key_names_have_1_to_200_characters(world):
 
 
 def test_page_rejects_a_new_key_of_an_author_with_100_live_keys(world):
-    connection = sqlite3.connect(world.settings["store"]["path"])
-    with connection:
-        connection.executemany("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) "
-                               "VALUES (randomblob(16), 1, randomblob(32), ?, 'abcd', 1)", [(f"key {i}",) for i in range(99)])
-    connection.close()
+    for i in range(99):
+        world.sql("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) VALUES (?, 1, ?, ?, 'abcd', 1)",
+                  uuid.uuid4(), os.urandom(32), f"key {i}")
     make_key(world.browser)
     page = world.browser.send(world.browser.get("/keys"), "/keys", {"name": "one more"})
     assert page.status == 422 and "already have 100 keys" in page.text
@@ -389,10 +389,7 @@ def test_lag_of_an_app_is_shown(make_viewtally, clock, redis):
     feed = test_poll_positions.World(make_viewtally, clock, redis.url)
     browser = sign_up(feed.instance, test_poll_positions.uid("Ada"), "ada", PASSWORD)
     connect_app(feed.instance)
-    connection = sqlite3.connect(feed.instance.settings["store"]["path"])
-    with connection:
-        connection.execute("UPDATE api_keys SET app_id = 1")
-    connection.close()
+    feed.instance.sql("UPDATE api_keys SET app_id = 1")
 
     def page_has(*words):
         text = browser.get("/apps").text

@@ -2,7 +2,6 @@
 import hashlib
 import json
 import re
-import sqlite3
 import stat
 import threading
 
@@ -59,9 +58,7 @@ def lines_of(text):
 
 def rows(instance):
     """The number of rows of each table."""
-    with sqlite3.connect(instance.database) as database:
-        tables = [name for name, in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        return {table: database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
+    return {table: instance.sql(f"SELECT count(*) FROM {table}")[0][0] for table in instance.tables()}
 
 
 # --- the file ---
@@ -132,6 +129,7 @@ def test_several_exports_and_other_lines_in_one_file(source, target):
     assert export(target, "Bob") == export(source, "Bob")
 
 
+@pytest.mark.sqlite_only("import --dry-run imports into a copy of the file")
 def test_dry_run_changes_nothing(source, target):
     target.ensure_database()
     before = rows(target)
@@ -141,14 +139,12 @@ def test_dry_run_changes_nothing(source, target):
 
 def test_apps_of_keys_are_registered_as_removed(source, target):
     app = oauth.add_app(source)
-    with sqlite3.connect(source.database) as database:
-        database.execute("UPDATE api_keys SET app_id = (SELECT id FROM apps) WHERE name = 'test'")
+    source.sql("UPDATE api_keys SET app_id = (SELECT id FROM apps) WHERE name = 'test'")
     target.run("import", "--create", "-", stdin=export(source))
     assert export(target) == export(source)
-    with sqlite3.connect(target.database) as database:
-        assert database.execute("SELECT client_id, secret_hash, removed_at IS NOT NULL FROM apps").fetchall() == [(app["client_id"], None, 1)]
-        database.execute("UPDATE apps SET name = 'Another'")
-        assert database.execute("SELECT count(*) FROM app_redirects").fetchone() == (0,)
+    assert target.sql("SELECT client_id, secret_hash, removed_at IS NOT NULL FROM apps") == [(app["client_id"], None, True)]
+    target.sql("UPDATE apps SET name = 'Another'")
+    assert target.sql("SELECT count(*) FROM app_redirects") == [(0,)]
     target.run("author", "erase", uid("Ann"))
     refused = target.run("import", "--allow-erased", "-", stdin=export(source), status=1)
     assert "client_id belongs to an app with another name or home_url in this database" in refused.err

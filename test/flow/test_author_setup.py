@@ -3,7 +3,6 @@ import csv
 import io
 import json
 import re
-import sqlite3
 import subprocess
 import uuid
 
@@ -265,13 +264,13 @@ def test_key_is_found_by_its_text_or_last_characters(installation):
         assert re.split("  +", heading) == ["ID", "KEY", "AUTHOR", "AUTHOR NAME", "LAST USED", "STATE", "NAME"]
         assert re.split("  +", line)[3:] == ["Bob", "never", "revoked", "two"]
     assert "ends with these characters" in installation.run("key", "find", "zzzz", status=1).err
-    with sqlite3.connect(installation.database) as database:
-        database.execute("DELETE FROM api_keys WHERE name = 'one'")
+    installation.sql("DELETE FROM api_keys WHERE name = 'one'")
     assert "has never contained this key" in installation.run("key", "find", keys["one"], status=1).err
     for short in ("abc", "ab_d", ""):
         assert "at least its last 4 characters" in installation.run("key", "find", short, status=2).err
 
 
+@pytest.mark.sqlite_only("deletes the database file")
 def test_leaked_keys_are_revoked(installation):
     owner = installation.add_author("Ada")
     keys = [installation.create_key(owner, f"k{i}") for i in range(4)]

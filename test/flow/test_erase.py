@@ -1,8 +1,7 @@
 """author erase, video remove and book remove: what they delete, what stays, and what a restore or an import brings back."""
-import contextlib
 import hashlib
 import re
-import sqlite3
+import uuid
 
 import pytest
 
@@ -24,10 +23,7 @@ def at(hour):
 
 
 def sql(instance, statement, *values):
-    with contextlib.closing(sqlite3.connect(instance.database)) as database:
-        found = database.execute(statement, values).fetchall()
-        database.commit()
-    return found
+    return instance.sql(statement, *values)
 
 
 def lines_of(name):
@@ -49,18 +45,18 @@ def fill(instance, name):
             ("INSERT INTO devices (hash, author_id, created_at, expires_at) VALUES (?, ?, 1, 2)", secret("d"), row),
             ("INSERT INTO oauth_codes (hash, app_id, author_id, redirect_uri, challenge, created_at, key_id) SELECT ?, 1, ?, 'x', 'y', 1, "
              "(SELECT min(id) FROM api_keys WHERE author_id = ?)", secret("c"), row, row),
-            ("INSERT INTO platform_credentials (author_id, api, account_id, access_sealed, obtained_at) VALUES (?, 0, ?, x'01', 1)", row, name),
+            ("INSERT INTO platform_credentials (author_id, api, account_id, access_sealed, obtained_at) VALUES (?, 0, ?, ?, 1)", row, name, b"\1"),
             ("INSERT INTO platform_posts (platform, post_id) VALUES (2, ?)", f"youtube-{name} one"),
             ("INSERT INTO platform_links (state_hash, session_hash, author_id, api, created_at) VALUES (?, ?, ?, 0, 1)", secret("l"), secret("s"), row),
             ("INSERT INTO webhook_endpoints (uuid, author_id, url, types, created_at, state_at, position) VALUES (?, ?, 'https://x', 0, 1, 1, 1)",
-             secret("w")[:16], row),
+             uuid.UUID(bytes=secret("w")[:16]), row),
             ("INSERT INTO webhook_attempts SELECT id, 1, 5, 1, 1, 200, NULL, 0 FROM webhook_endpoints WHERE author_id = ?", row),
             ("INSERT INTO webhook_requests SELECT id, 5, 1 FROM webhook_endpoints WHERE author_id = ?", row)):
         sql(instance, statement, *values)
 
 
 def counts(instance):
-    tables = {name for name, in sql(instance, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")}
+    tables = instance.tables()
     assert tables == ERASED | KEPT
     return {table: sql(instance, f"SELECT count(*) FROM {table}")[0][0] for table in tables}
 

@@ -26,7 +26,7 @@ class World:
         config = {"limits": {"requests_per_minute": LIMIT}, "redis": {"url": self.redis.url}}
         self.servers = [make_viewtally(config, self.clock)]
         self.key = self.servers[0].create_key(self.servers[0].add_author())
-        config["store"] = {"path": self.servers[0].settings["store"]["path"]}
+        config["store"] = self.servers[0].settings["store"]
         self.servers.append(make_viewtally(config, self.clock))
         self.clients = []
         for server in self.servers:

@@ -134,7 +134,7 @@ def test_clock_ten_years_ahead_for_an_hour_has_no_lasting_effect(world):
 
 def test_processes_share_the_expiry_floor(world, make_viewtally):
     path = short_invitation(world)
-    second = make_viewtally({"store": {"path": world.settings["store"]["path"]}}, world.clock)
+    second = make_viewtally({"store": world.settings["store"]}, world.clock)
     world.stop()
     with second:
         advance_59_minutes(second)

@@ -159,7 +159,7 @@ def test_author_has_at_most_100_live_keys(world):
 def test_concurrent_forms_to_two_processes_do_not_exceed_the_limit(make_viewtally, clock):
     first = make_viewtally(clock=clock)
     first.author = first.add_author("Ann Author")
-    second = make_viewtally({"store": {"path": first.settings["store"]["path"]}}, clock)
+    second = make_viewtally({"store": first.settings["store"]}, clock)
     with first, second:
         insert_keys(first, LIVE_KEYS - 4, "2026-07-01", revoked=False)
         browsers = [signed_in(server, first.author) for server in (first, second) * 8]

@@ -73,7 +73,7 @@ class Two:
         self.first = make_viewtally(config, clock)
         self.first.import_lines([author("Ada"), video("a", "Ada", POSTED), reading("a", "2026-07-09T00:00:00Z", 900)])
         self.key = self.first.create_key(uid("Ada"))
-        self.second = make_viewtally({**config, "store": {"path": self.first.settings["store"]["path"]}}, clock)
+        self.second = make_viewtally({**config, "store": self.first.settings["store"]}, clock)
         self.servers = [self.first, self.second]
         for server in self.servers:
             server.start()
@@ -146,7 +146,7 @@ class Cluster:
         for number in (1, 2):
             config["server"]["listen"] = f"unix:{directory}/{number}.sock"
             if self.servers:
-                config["store"] = {"path": self.servers[0].settings["store"]["path"]}
+                config["store"] = self.servers[0].settings["store"]
             self.servers.append(make_viewtally(config, clock))
             if number == 1:
                 self.key = self.servers[0].create_key(self.servers[0].add_author())

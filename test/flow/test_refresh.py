@@ -41,7 +41,7 @@ def make(make_viewtally, time):
     def make(world=None, **config):
         made = make_viewtally({"refresh": {"source": "simulated", **config}}, clock=time)
         if first:
-            made.configure({"store": {"path": first[0].settings["store"]["path"]}})
+            made.configure({"store": first[0].settings["store"]})
         else:
             first.append(made)
             if world:

@@ -3,7 +3,6 @@ cache and one without; after every change both must send the same responses.
 """
 import datetime
 import random
-import sqlite3
 
 import pytest
 
@@ -41,8 +40,7 @@ class Pair:
         wait.until(lambda: self.last_used() and self.last_used() > now - 60000, "the use to be written")
 
     def last_used(self):
-        with sqlite3.connect(self.cached.settings["store"]["path"]) as database:
-            return database.execute("SELECT last_used_at FROM api_keys").fetchone()[0]
+        return self.cached.sql("SELECT last_used_at FROM api_keys")[0][0]
 
     def check(self, paths=PATHS, times=3):
         for path in paths:
@@ -124,9 +122,8 @@ def test_each_key_gets_its_own_account_response(pair):
         pair.clock.advance(2 * 60 * 1000)
         pair.clients[1].get("/books")
         second.get("/books")
-        with sqlite3.connect(pair.cached.settings["store"]["path"]) as database:
-            used = "SELECT count(*) FROM api_keys WHERE last_used_at = ?"
-            wait.until(lambda: database.execute(used, (pair.clock.wall_ms,)).fetchone()[0] == 2, "both uses to be written")
+        used = "SELECT count(*) FROM api_keys WHERE last_used_at = ?"
+        wait.until(lambda: pair.cached.sql(used, pair.clock.wall_ms) == [(2,)], "both uses to be written")
         for client, name in [(pair.clients[0], "test"), (second, "second")] * 3:
             assert client.get("/account").json()["data"]["key"]["name"] == name
 

@@ -251,7 +251,7 @@ def test_recreated_spool_directory_is_watched_again(service, spool, ada):
 
 def test_two_servers_share_one_spool(service, spool, ada, make_viewtally, clock):
     """Each file is applied by one server, and both serve the result."""
-    other = make_viewtally({"store": {"path": service.settings["store"]["path"]}, "refresh": service.settings["refresh"]}, clock=clock)
+    other = make_viewtally({"store": service.settings["store"], "refresh": service.settings["refresh"]}, clock=clock)
     values = [1000, 10000, None, 50000]         # None: the viral event, at its threshold
     with service, other, service.client(ada) as client:
         for n in range(30):

@@ -1,5 +1,4 @@
 """/stats by account and by platform, and by week and month, on data small enough to check by hand."""
-import sqlite3
 
 import pytest
 
@@ -74,12 +73,9 @@ def test_platform_rows_are_in_fixed_order_and_have_totals(world):
 
 
 def test_gains_recorded_by_an_older_release_are_in_the_row_without_a_platform(world):
-    path = world.settings["store"]["path"]
-    with sqlite3.connect(path) as database:
-        tiktok, youtube = 0, 2
-        database.execute("DELETE FROM author_daily WHERE platform = ?", (youtube,))
-        database.execute("UPDATE author_daily SET gained = 12000 WHERE platform = ? AND gained = 20000", (tiktok,))
-    database.close()
+    tiktok, youtube = 0, 2
+    world.sql("DELETE FROM author_daily WHERE platform = ?", youtube)
+    world.sql("UPDATE author_daily SET gained = 12000 WHERE platform = ? AND gained = 20000", tiktok)
     found = rows(world, start_date="2026-07-06")
     assert list(found) == ["tiktok", "pinterest", None]
     assert found["tiktok"][-1] == ("2026-07-10", 12000, 12050)
@@ -92,9 +88,7 @@ def test_gains_recorded_by_an_older_release_are_in_the_row_without_a_platform(wo
 
 def test_damaged_sums_never_make_a_row_negative(world):
     """Even if the sum of the platforms exceeds that of the videos, the sum of the rows equals that of the videos."""
-    with sqlite3.connect(world.settings["store"]["path"]) as database:
-        database.execute("UPDATE author_daily SET gained = gained + 5000000")
-    database.close()
+    world.sql("UPDATE author_daily SET gained = gained + 5000000")
     found = rows(world, start_date="2026-07-06")
     for index, (date, views, total) in enumerate(days(stats(world, group_by="account", start_date="2026-07-06").json()["data"][0])):
         assert sum(row[index][1] for row in found.values()) == views and sum(row[index][2] for row in found.values()) == total, date

@@ -1,6 +1,7 @@
 """An author who has signed up, and what tests of the account pages do with it."""
+import os
 import re
-import sqlite3
+import uuid
 
 from lib.pages import sign_up
 
@@ -18,11 +19,7 @@ def start_with_author(viewtally):
 
 
 def rows(viewtally, sql, *values):
-    connection = sqlite3.connect(viewtally.settings["store"]["path"])
-    try:
-        return connection.execute(sql, values).fetchall()
-    finally:
-        connection.close()
+    return viewtally.sql(sql, *values)
 
 
 def is_signed_in(browser):
@@ -41,12 +38,9 @@ def accept(browser, path, **values):
 
 def connect_app(viewtally, name="Night Owl", home="https://owl.example.com/"):
     """Inserts an app and its key, as if the author had allowed it. Returns the id of the key."""
-    connection = sqlite3.connect(viewtally.settings["store"]["path"])
-    with connection:
-        app = connection.execute("INSERT INTO apps (client_id, name, home_url, created_at) VALUES (hex(randomblob(8)), ?, ?, 1)",
-                                 (name, home)).lastrowid
-        identity = connection.execute("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, app_id) "
-                                      "VALUES (randomblob(16), 1, randomblob(32), ?, 'abcd', 1, ?) RETURNING lower(hex(uuid))",
-                                      (name, app)).fetchone()[0]
-    connection.close()
-    return f"{identity[:8]}-{identity[8:12]}-{identity[12:16]}-{identity[16:20]}-{identity[20:]}"
+    [(app,)] = viewtally.sql("INSERT INTO apps (client_id, name, home_url, created_at) VALUES (?, ?, ?, 1) RETURNING id",
+                             os.urandom(8).hex(), name, home)
+    key = uuid.uuid4()
+    viewtally.sql("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, app_id) VALUES (?, 1, ?, ?, 'abcd', 1, ?)",
+                  key, os.urandom(32), name, app)
+    return str(key)

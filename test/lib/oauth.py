@@ -1,13 +1,12 @@
 """One-click connect for tests: PKCE pairs, the requests of an app and of an author. Tests of the token endpoint write codes
 directly into the database instead of using the consent page."""
 import base64
-import contextlib
 import hashlib
 import json
 import secrets
-import sqlite3
 import time
 import urllib.parse
+import uuid
 import zlib
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -56,10 +55,7 @@ def add_app(viewtally, *redirects, name="An App", confidential=False, home=None)
 
 
 def rows(viewtally, sql, *values):
-    with contextlib.closing(sqlite3.connect(viewtally.settings["store"]["path"], timeout=30)) as database:
-        found = database.execute(sql, values).fetchall()
-        database.commit()
-        return found
+    return viewtally.sql(sql, *values)
 
 
 def hash_of(text):
@@ -79,7 +75,7 @@ class Grant:
         rows(viewtally, "INSERT INTO oauth_codes (hash, app_id, author_id, redirect_uri, challenge, created_at) SELECT ?, "
              "(SELECT id FROM apps WHERE client_id = ?), id, ?, ?, ? FROM authors WHERE uuid = ?",
              hash_of(self.code), app["client_id"], redirect, challenge_of(self.verifier), at_ms,
-             bytes.fromhex(author.replace("-", "")))
+             uuid.UUID(author))
 
     def fields(self, **changes):
         """The fields of the body; a value of None leaves the field out."""

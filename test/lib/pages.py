@@ -1,13 +1,12 @@
 """A browser without JavaScript: cookies, forms with their tokens, redirects."""
 import base64
-import contextlib
 import hashlib
 import html.parser
 import http.cookies
 import os
 import re
-import sqlite3
 import urllib.parse
+import uuid
 
 
 class Form:
@@ -153,10 +152,9 @@ def sign_in(viewtally, login, password, browser=None):
 
 def session_cookie(instance, author_id):
     """Inserts a session into the database and returns the value of the cookie `viewtally-session`."""
-    secret, author = os.urandom(32), bytes.fromhex(author_id.replace("-", ""))
-    with contextlib.closing(sqlite3.connect(instance.settings["store"]["path"], timeout=30)) as db, db:
-        (row,) = db.execute("SELECT id FROM authors WHERE uuid = ?", (author,)).fetchone()
-        at = instance.clock.wall_ms
-        db.execute("INSERT INTO sessions (hash, author_id, created_at, seen_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-                   (hashlib.sha256(secret).digest(), row, at, at, at + 30 * 86400_000))
+    secret, author = os.urandom(32), uuid.UUID(author_id)
+    [(row,)] = instance.sql("SELECT id FROM authors WHERE uuid = ?", author)
+    at = instance.clock.wall_ms
+    instance.sql("INSERT INTO sessions (hash, author_id, created_at, seen_at, expires_at) VALUES (?, ?, ?, ?, ?)",
+                 hashlib.sha256(secret).digest(), row, at, at, at + 30 * 86400_000)
     return base64.urlsafe_b64encode(secret).decode().rstrip("=")

@@ -18,10 +18,10 @@ class Refreshing:
 
     def __init__(self, instance):
         self.path = instance.settings["store"]["path"]
-        self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+        self._instance = instance
 
     def rows(self, sql, *values):
-        return self._db.execute(sql, values).fetchall()
+        return self._instance.sql(sql, *values)
 
     def one(self, sql, *values):
         return self.rows(sql, *values)[0][0]
@@ -57,7 +57,7 @@ class Refreshing:
         return int(holder.split(":")[1]) if holder else None
 
     def views(self):
-        return self.one("SELECT ifnull(sum(views), 0) FROM videos")
+        return self.one("SELECT coalesce(sum(views), 0) FROM videos")
 
     def data(self):
         """Everything that a run writes, except the lease."""
@@ -65,6 +65,8 @@ class Refreshing:
 
     def is_locked(self):
         """Returns True if a write transaction is open."""
+        if self._instance.is_on_server:
+            return self.one("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted") > 0
         other = sqlite3.connect(self.path, isolation_level=None, timeout=0)
         try:
             other.execute("BEGIN IMMEDIATE")
@@ -78,7 +80,7 @@ class Refreshing:
     def hold_back(self, time):
         """Prevents the next run until freeze(), by a lease of another holder. Call it before the server starts: otherwise the whole
         run could take place before freeze() looks, on a busy machine. `time` is the fake clock of the server."""
-        self._db.execute("UPDATE refresh_lease SET holder = 'test', expires_at = ? WHERE id = 1", (time.wall_ms + LEASE_MS,))
+        self.rows("UPDATE refresh_lease SET holder = 'test', expires_at = ? WHERE id = 1", time.wall_ms + LEASE_MS)
 
     def freeze(self, instance, time):
         """Lets the run begin that hold_back() has prevented, and suspends the server (SIGSTOP) between two transactions of that run,
@@ -105,8 +107,8 @@ class Refreshing:
             return False
 
         with pinned_to_our_processor([instance.pid]):
-            self._db.execute("UPDATE refresh_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = 'test'")
-            assert self._db.execute("SELECT changes()").fetchone() == (1,), "call hold_back() before the server starts"
+            released = self.rows("UPDATE refresh_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = 'test' RETURNING id")
+            assert len(released) == 1, "call hold_back() before the server starts"
             wait.until(begun, "a run to start", pause_most=0)
             wait.until(stopped_between_transactions, "the server to stop between two transactions", pause_most=0)
         if not self._is_running():

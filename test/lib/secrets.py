@@ -1,6 +1,5 @@
 """A key file, accounts with tokens, and their rows in the database."""
 import json
-import sqlite3
 
 GRANT = {"access_token": "act.SECRET-access", "refresh_token": "rft.SECRET-refresh", "expires_in": 7200, "scope": "video.list"}
 
@@ -21,10 +20,7 @@ def connect(viewtally, author, platform="tiktok", account="open-1", grant=None, 
 
 
 def rows(viewtally, sql, *values):
-    with sqlite3.connect(viewtally.directory / "viewtally.db") as db:
-        found = db.execute(sql, values).fetchall()
-    db.close()
-    return found
+    return viewtally.sql(sql, *values)
 
 
 def key_ids(path):

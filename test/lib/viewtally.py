@@ -2,7 +2,9 @@
 
 VIEWTALLY_BIN is the binary under test (default: the first of build/release, build/debug that exists), VIEWTALLY_SEAMS_BIN
 the one with the fake clock (default build/debug/viewtally). VIEWTALLY_TEST_CACHE is the default for [cache] max_bytes.
+VIEWTALLY_TEST_STORE=pg gives an installation that does not configure [store] a database of a PostgreSQL server (test/conftest.py).
 """
+import contextlib
 import functools
 import itertools
 import json
@@ -10,9 +12,11 @@ import os
 import pathlib
 import re
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
+import uuid
 import warnings
 
 from . import wait
@@ -56,6 +60,29 @@ def statically_linked():
     return b"\nmusl " in subprocess.run([binary(), "--version"], capture_output=True, check=True).stdout
 
 
+def runs_on_postgresql():
+    """Returns True in `make test STORE=pg`."""
+    store = os.environ.get("VIEWTALLY_TEST_STORE", "sqlite")
+    assert store in ("sqlite", "pg"), f"STORE={store} is not supported; use STORE=pg, or omit it for a database file"
+    return store == "pg"
+
+
+def sql_on_server(url, statement, values):
+    import psycopg2.extras     # here, because only a run on PostgreSQL needs it
+    psycopg2.extras.register_uuid()
+    with contextlib.closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute(statement.replace("%", "%%").replace("?", "%s"), values)
+        rows = cursor.fetchall() if cursor.description else []
+    return [tuple(as_sqlite(value) for value in row) for row in rows]
+
+
+def as_sqlite(value):
+    """Converts a value from psycopg2 to what sqlite3 returns for the same column."""
+    if isinstance(value, uuid.UUID):
+        return value.bytes
+    return bytes(value) if isinstance(value, memoryview) else value
+
+
 class Finished:
     """The result of a command."""
 
@@ -74,6 +101,9 @@ class Finished:
 class Viewtally:
     """One installation in `directory`. `config` is {section: {key: value}}, merged into the settings that every test needs."""
 
+    # A function that creates an empty database on a server and returns its URL; None if installations use a database file.
+    create_database = None
+
     def __init__(self, directory, config=None, clock=None, seams=None):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -88,6 +118,9 @@ class Viewtally:
         self._numbers = itertools.count(1)
         self.addresses = []
         self.admin_addresses = []
+        if Viewtally.create_database and not {"url", "path"} & (config or {}).get("store", {}).keys():
+            self.configure({"store": {"url": Viewtally.create_database()}})
+            self.run("migrate")
 
     # -- configuration ---------------------------------------------------------------------------------------------
 
@@ -105,17 +138,35 @@ class Viewtally:
         self.config_path.write_text(text, encoding="utf-8")
 
     @property
-    def _is_on_server(self):
+    def is_on_server(self):
         return bool(self.settings["store"].get("url"))
 
     @property
     def _create(self):
         """The option that creates the database file."""
-        return [] if self._is_on_server else ["--create"]
+        return [] if self.is_on_server else ["--create"]
 
     @property
     def database(self):
         return self.directory / self.settings["store"]["path"]
+
+    def sql(self, statement, *values):
+        """Runs a statement that both engines understand, with `?` for each value, and returns its rows. Commits.
+
+        A value of a column `uuid` is passed as uuid.UUID, because the type differs between the engines, and returned as bytes.
+        """
+        if self.is_on_server:
+            return sql_on_server(self.settings["store"]["url"], statement, values)
+        with contextlib.closing(sqlite3.connect(self.database, timeout=30)) as database, database:
+            return database.execute(statement, [value.bytes if isinstance(value, uuid.UUID) else value for value in values]).fetchall()
+
+    def tables(self):
+        """Returns the names of the tables that both engines have."""
+        if self.is_on_server:
+            names = self.sql("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
+        else:
+            names = self.sql("SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'")
+        return {name for name, in names} - {"barriers"}
 
     def environment(self, extra=None):
         """Returns the process environment: without the VIEWTALLY_ variables of the caller, with the clock and sanitizer options."""
@@ -171,7 +222,7 @@ class Viewtally:
 
     def ensure_database(self):
         """Creates the database unless it exists."""
-        if self._is_on_server or not self.database.exists():
+        if self.is_on_server or not self.database.exists():
             self.run("migrate")
 
     def add_author(self, name="An Author"):

@@ -1,9 +1,7 @@
 """An installation whose authors have webhooks, and the receiver of their messages."""
-import contextlib
 import itertools
 import os
 import re
-import sqlite3
 import uuid
 
 from . import pages, wait
@@ -14,10 +12,7 @@ POSTED = "2026-07-09T00:00:00Z"
 
 
 def sql(instance, statement, *values):
-    with contextlib.closing(sqlite3.connect(instance.database, timeout=30)) as database:
-        found = database.execute(statement, values).fetchall()
-        database.commit()
-    return found
+    return instance.sql(statement, *values)
 
 
 def connect_authors(instance, receiver, count, path="/hook", name="A"):
@@ -32,16 +27,15 @@ def connect_authors(instance, receiver, count, path="/hook", name="A"):
     names = [f"{name}{i}" for i in range(count)]
     instance.import_lines([line for n in names for line in (author(n), video(n, n, POSTED), reading(n, POSTED, 1))])
     app = instance.run("app", "add", "--name", name, "--redirect-uri", "https://a.example/", "--webhook-url", receiver.url(path), "--json").json()
-    with contextlib.closing(sqlite3.connect(instance.database, timeout=30)) as database:
-        rows = database.execute("SELECT a.id, p.id, p.webhook_url FROM authors a, apps p WHERE p.client_id = ? AND substr(a.name, 1, ?) = ?",
-                                (app["client_id"], len(name), name)).fetchall()
-        for author_row, app_row, url in rows:
-            database.execute("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, app_id) VALUES (?, ?, ?, 'k', 'wxyz', 1, ?)",
-                             (os.urandom(16), author_row, os.urandom(32), app_row))
-            database.execute("INSERT INTO webhook_endpoints (uuid, author_id, app_id, url, types, created_at, state_at, position) "
-                             "VALUES (?, ?, ?, ?, 0, 1, 1, 0)", (uuid.uuid4().bytes, author_row, app_row, url))
-        database.commit()
-        idents = [str(uuid.UUID(bytes=found)) for found, in database.execute("SELECT uuid FROM webhook_endpoints WHERE app_id = ?", (rows[0][1],))]
+    rows = instance.sql("SELECT a.id, p.id, p.webhook_url FROM authors a, apps p WHERE p.client_id = ? AND substr(a.name, 1, ?) = ?",
+                        app["client_id"], len(name), name)
+    keys = [(uuid.uuid4(), author_row, os.urandom(32), app_row) for author_row, app_row, _ in rows]
+    instance.sql("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, app_id) VALUES "
+                 + ", ".join(["(?, ?, ?, 'k', 'wxyz', 1, ?)"] * len(keys)), *itertools.chain(*keys))
+    endpoints = [(uuid.uuid4(), author_row, app_row, url) for author_row, app_row, url in rows]
+    instance.sql("INSERT INTO webhook_endpoints (uuid, author_id, app_id, url, types, created_at, state_at, position) VALUES "
+                 + ", ".join(["(?, ?, ?, ?, 0, 1, 1, 0)"] * len(endpoints)), *itertools.chain(*endpoints))
+    idents = [str(uuid.UUID(bytes=found)) for found, in instance.sql("SELECT uuid FROM webhook_endpoints WHERE app_id = ?", rows[0][1])]
     instance.import_lines([reading(n, "2026-07-09T01:00:00Z", 10_000) for n in names])
     return idents
 

@@ -87,7 +87,7 @@ def main():
         first = Viewtally(directory + "/1", config)
         author = first.add_author()
         flooded, obeyed = first.create_key(author), first.create_key(author)
-        second = Viewtally(directory + "/2", {**config, "store": {"path": first.settings["store"]["path"]}})
+        second = Viewtally(directory + "/2", {**config, "store": first.settings["store"]})
         with first, second, concurrent.futures.ThreadPoolExecutor(FLOODERS + 1) as pool:
             for server in (first, second):
                 wait.until(lambda s=server: "redis: up" in s.log, "Redis to be up")

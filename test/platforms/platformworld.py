@@ -299,11 +299,7 @@ class World:
     # -- state of the database -----------------------------------------------------------------------------------------
 
     def rows(self, sql, *values):
-        database = sqlite3.connect(self.instance.settings["store"]["path"], timeout=10)
-        try:
-            return database.execute(sql, values).fetchall()
-        finally:
-            database.close()
+        return self.instance.sql(sql, *values)
 
     def counts(self):
         """Returns {platform: {post id: {count: value, "at": ms of its newest reading or None}}}; unknown counts are None."""

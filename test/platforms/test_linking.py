@@ -262,8 +262,7 @@ def test_linking_again_renews_the_account(linking):
     browser = linking.browser()
     linking.link(browser, "tiktok")
     row, version = linking.world.rows("SELECT id, version FROM platform_credentials")[0]
-    with sqlite3.connect(linking.instance.settings["store"]["path"]) as database:
-        database.execute("UPDATE platform_credentials SET state = 1, last_error = 'reconnect invalid_grant', last_error_at = 1, failures = 1")
+    linking.instance.sql("UPDATE platform_credentials SET state = 1, last_error = 'reconnect invalid_grant', last_error_at = 1, failures = 1")
     page = browser.get("/platforms")
     assert "Sign in again" in page.text and "TikTok requires you to sign in again" in page.text and "Sign in to TikTok again" in page.text
     assert "reconnect invalid_grant" in page.text
@@ -280,8 +279,7 @@ def test_linking_again_renews_the_account(linking):
 def test_errors_are_explained_to_the_author(linking, error, failures, words):
     browser = linking.browser()
     assert words not in linking.link(browser, "tiktok").text
-    with sqlite3.connect(linking.instance.settings["store"]["path"]) as database:
-        database.execute("UPDATE platform_credentials SET last_error = ?, last_error_at = 1, failures = ?", (error, failures))
+    linking.instance.sql("UPDATE platform_credentials SET last_error = ?, last_error_at = 1, failures = ?", error, failures)
     page = browser.get("/platforms")
     assert words in page.text and error in page.text
 
