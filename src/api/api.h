@@ -48,15 +48,15 @@ enum {
     ENDPOINT_KEYLESS = 1,
     ENDPOINT_BY_ACCEPT = 2, /* the response depends on the Accept field */
     ENDPOINT_BY_KEY = 4,    /* the response depends on the key, not only on its author */
-    /* The response contains only data that the event feed shows. Its revision in the response cache is
-     * therefore the author's feed_rev, which readings do not change, instead of author_rev. */
+    /* The response contains only data that the event feed shows. The response cache therefore uses feed_rev
+     * of the author, which readings do not change, as the revision instead of author_rev. */
     ENDPOINT_BY_FEED = 8,
 };
 
 enum { PARAMS_MAX = 12 };
 
 struct endpoint {
-    struct route route; /* first: a request's route is its endpoint */
+    struct route route; /* must be the first member, because endpoint_of() casts a pointer to the route */
     /* May be NULL. Called on a cache hit, when the endpoint itself does not run, with the `facts` that the
      * endpoint stored with the response. */
     void (*on_cache_hit)(struct request *r, const int64_t facts[RESPONSE_FACTS]);
@@ -85,7 +85,7 @@ struct endpoint_call {
     struct limiter_call
         limit; /* verdict.limit is 0 until the limiter has been called, and if there is no limit */
     struct str params[PARAMS_MAX]; /* decoded, in the order of endpoint.params; p is NULL if not given */
-    void *endpoint;                /* the endpoint's own struct */
+    void *endpoint;                /* private state of the endpoint */
     /* Wall clock time in ms at which the response expires even if the data does not change. INT64_MAX: it
      * never expires; 0: it must not be cached. */
     int64_t valid_until_ms;

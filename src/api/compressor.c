@@ -94,7 +94,7 @@ struct shared_body *compressor_get(struct compressor *c, struct shared_body *bod
     return NULL;
 }
 
-unsigned long long compressor_count(const struct compressor *c)
+unsigned long long compressor_get_total(const struct compressor *c)
 {
     return c->compressed;
 }

@@ -15,7 +15,7 @@ enum {
 
 /* Never returns NULL. */
 struct compressor *compressor_new(uv_loop_t *loop);
-/* Call after the loop has ended, when no job can be running. NULL is ignored. */
+/* Frees the compressor. Call after the loop has ended, when no job can be running. NULL is ignored. */
 void compressor_free(struct compressor *c);
 
 /* Returns the compressed form of `body`; it is valid as long as the caller's reference to `body`. If `body`
@@ -24,7 +24,7 @@ void compressor_free(struct compressor *c);
  */
 struct shared_body *compressor_get(struct compressor *c, struct shared_body *body);
 
-/* Returns the number of bodies that were compressed since the start. */
-unsigned long long compressor_count(const struct compressor *c);
+/* Returns the number of bodies that this process has compressed. */
+unsigned long long compressor_get_total(const struct compressor *c);
 
 #endif

@@ -23,10 +23,11 @@ struct response_key {
 enum { RESPONSE_FACTS = 3 };
 struct cached_response {
     struct str body, etag, content_type;
-    struct str lines;                /* header lines of the endpoint, each ending with CR LF; may be empty */
-    int64_t facts[RESPONSE_FACTS];   /* facts set by the endpoint, which a hit passes to its on_cache_hit()
-                                        (api.h) */
-    struct shared_body *shared_body; /* set on a hit: owns `body`; a reference to it keeps `body` valid */
+    struct str lines;              /* header lines of the endpoint, each ending with CR LF; may be empty */
+    int64_t facts[RESPONSE_FACTS]; /* facts set by the endpoint, which a hit passes to its on_cache_hit()
+                                      (api.h) */
+    struct shared_body
+        *shared_body; /* set on a hit: contains `body`. To use `body` longer, acquire a reference */
 };
 
 /* Creates a cache of at most `max_bytes`. If `max_bytes` is 0, the cache never stores a response. Never

@@ -64,7 +64,7 @@ void totals_append_csv_head(struct buf *b, enum stats_group group);
 
 /* One period of a row. */
 struct stats_day {
-    int index;    /* in stats->periods */
+    int index;    /* index in stats->periods */
     int32_t date; /* first date of the period */
     int64_t gained, total;
     bool is_viral, went_viral;
@@ -74,10 +74,10 @@ struct stats_day {
 struct stats_days {
     const struct stats_video *row;
     const struct stats_periods *periods;
-    int index; /* of the period that contains `date` */
+    int index; /* index of the period that contains `date` */
     int32_t date, last;
     int32_t viral_date; /* INT32_MAX if not viral */
-    int64_t total;      /* as of the day before `date` */
+    int64_t total;      /* total views up to the day before `date` */
     size_t next;        /* index in row->days */
 };
 

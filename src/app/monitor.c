@@ -73,7 +73,7 @@ static void write_cache_metrics(const struct response_cache *cache, const struct
                         (int64_t)c.bytes);
     metrics_write_counter(b, "viewtally_responses_compressed_total",
                           "Cached response bodies that were compressed ([server] gzip).",
-                          compressor ? compressor_count(compressor) : 0);
+                          compressor ? compressor_get_total(compressor) : 0);
 }
 
 static void write_failure_metrics(const struct failure_log *log, struct buf *b)

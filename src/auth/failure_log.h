@@ -3,8 +3,8 @@
  *   authentication failed: KIND from ADDRESS
  *
  * with the numeric address of the client, and nothing that the client has chosen. contrib/fail2ban/filter.d
- * matches it. A flood must not fill the disk: at most FAILURE_LINES_PER_SECOND lines are logged in a second,
- * and then the number of the others. */
+ * matches it. A flood must not fill the disk: at most FAILURE_LINES_PER_SECOND failures are logged per
+ * second. One line then reports how many failures were not logged. */
 #ifndef VT_AUTH_FAILURE_LOG_H
 #define VT_AUTH_FAILURE_LOG_H
 
@@ -15,10 +15,10 @@
 enum { FAILURE_LINES_PER_SECOND = 50 };
 
 enum failure_kind {
-    FAILURE_SIGN_IN, /* a wrong name or password, or an attempt that has to wait because of earlier ones */
-    FAILURE_API_KEY, /* a malformed or unknown key; a revoked one is not a failure, because it was valid once
-                      */
-    FAILURE_APP,     /* wrong credentials or a wrong code of an app */
+    FAILURE_SIGN_IN,    /* a wrong name or password, or an attempt that has to wait because of earlier ones */
+    FAILURE_API_KEY,    /* a malformed or unknown key; a revoked key is not a failure, because it used to be
+                           valid */
+    FAILURE_APP,        /* wrong credentials or a wrong code of an app */
     FAILURE_INVITATION, /* an unknown, used or expired link */
     FAILURE_KINDS
 };

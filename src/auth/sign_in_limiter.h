@@ -26,7 +26,7 @@ void sign_in_limiter_free(struct sign_in_limiter *l);
 struct sign_in_attempt {
     struct str account; /* the normalized login that was typed; the account may not exist */
     struct str address; /* numeric address of the client */
-    struct str device;  /* identifies the account's device; p == NULL if the browser is not one */
+    struct str device;  /* identifies the device; p == NULL if the browser is not a device of the account */
 };
 
 /* Starts an attempt. Call before verifying a password. If the attempt may proceed, counts it as a failure and

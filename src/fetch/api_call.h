@@ -40,7 +40,8 @@ struct api_call {
     struct list link;
     struct api_calls *calls;
     struct fetch_account *account;
-    struct call_batch *batch; /* owned posts of the call; with the result, the caller becomes the owner */
+    struct call_batch *batch; /* posts of the call; the call owns the batch until `done` is called or the
+                                 result is returned, then the caller owns it */
     struct arena arena;
     struct platform_call request;
     int tier;               /* the request form with which the throttle counted the call */

@@ -6,7 +6,7 @@
 #include "fetch/read_interval.h"
 #include "store/platform_credentials.h"
 
-/* A live post: a post of a video that is still read. */
+/* A live post: a post whose counts are still read. */
 struct plan_post {
     int64_t video_row, video_posted_at, posted_at, read_at;
     enum platform platform;
@@ -50,7 +50,7 @@ struct plan_selection {
 };
 
 /* Creates a group of the selected posts that are due. Sets `*out` to NULL if there are none. Counts the posts
- * that are not due or can never be read. */
+ * that are not due or can never be read in the statistics of the run. */
 MUST_USE enum err author_plan_load(struct author_plan *p, const struct plan_selection *selection,
                                    struct author_posts **out);
 

@@ -19,7 +19,7 @@ struct post_window {
 };
 
 struct author_posts {
-    struct list link; /* in post_window.groups */
+    struct list link; /* link in post_window.groups */
     struct post_window *window;
     struct author_results *results;
     struct arena arena; /* posts, accounts and their texts */
@@ -42,7 +42,7 @@ void post_window_add(struct post_window *w, struct author_posts *group, const st
 
 /* Increment and decrement the number of calls that use an account of the group. Call author_posts_acquire()
  * when a call begins and author_posts_release() when it ends. author_posts_release() may free the group. If
- * `group` is NULL (the API key has no group), they do nothing. */
+ * `group` is NULL (the API key has no group), both functions do nothing. */
 void author_posts_acquire(struct author_posts *group);
 void author_posts_release(struct author_posts *group);
 

@@ -22,7 +22,7 @@ void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now);
 
 /* Returns the time from which the next call may begin. If `half_rate` is true, the rate is halved. */
 int64_t bucket_ready_at(const struct bucket *b, bool half_rate, int64_t now);
-/* Counts a call: takes one call from the bucket. */
+/* Removes one call from the bucket. */
 void bucket_use(struct bucket *b, bool half_rate, int64_t now);
 
 /* ---- calls spread evenly over a period ---- */
@@ -56,7 +56,7 @@ int64_t retry_delay_ms(int tries, uint64_t random);
  * `percent` is 0. */
 int64_t retry_budget(int64_t planned, int64_t percent);
 
-/* ---- all of this, for one API ---- */
+/* ---- the pace of one API ---- */
 
 struct pace {
     struct bucket bucket;

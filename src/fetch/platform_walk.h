@@ -14,7 +14,7 @@ struct platform_walk {
     int64_t first_author;
     struct walk_position at; /* the author loaded last */
     struct post_window window;
-    int64_t planned, loaded; /* number of posts in this run */
+    int64_t planned, loaded; /* numbers of posts that this run has to load, and that it has loaded */
 };
 
 /* Initializes the walk. The caller initializes the window. `active` is true if the platform has a configured

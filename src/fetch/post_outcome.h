@@ -4,13 +4,13 @@
 
 #include "fetch/api_call.h"
 
-/* Sets the result of each post for which the response has one, or queues the post again. The remaining posts
- * stay in call->batch. `ok` is true if the outcome of the call is OUTCOME_OK. */
+/* Sets the result of each post for which the response contains one, or queues the post again. The remaining
+ * posts stay in call->batch. `ok` is true if the outcome of the call is OUTCOME_OK. */
 void post_outcomes_apply(struct api_call *call, struct pending_writes *writes, bool ok);
 
-/* Handles a post that the platform did not return: tries another account; without one, sets the result
- * POST_MISSING. With `record`, counts a miss of the post. Pass false if all posts of the response are
- * missing, because then the account is the likely cause. */
+/* Handles a post that the platform did not return: tries another account. If there is no other account, sets
+ * the result POST_MISSING. With `record`, counts a miss of the post. Pass false if all posts of the response
+ * are missing, because then the account is the likely cause. */
 void post_set_missing(struct api_call *call, struct pending_writes *writes, struct pending_post *post,
                       bool record);
 

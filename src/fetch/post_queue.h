@@ -27,7 +27,7 @@ struct pending_post {
 
 /* A batch: the posts of one call. */
 struct call_batch {
-    struct list link; /* in fetch_account.retries */
+    struct list link; /* link in fetch_account.retries */
     struct list posts;
     size_t count;
     enum call_kind kind;
@@ -36,7 +36,7 @@ struct call_batch {
     int tier;                      /* request form of this batch; -1: the account's request form */
     bool with_account;             /* value of platform_call.with_account for the next call */
     bool uncombined;               /* platform_call.combined was rejected for this batch */
-    char dropped[METRIC_LIST_MAX]; /* if `tier` is set: metrics to omit */
+    char dropped[METRIC_LIST_MAX]; /* metrics to omit; used only if `tier` is not -1 */
 };
 
 /* The part of an API's state that its queues use. */
@@ -48,7 +48,7 @@ struct api_queue {
 
 /* An account through which posts are read. YouTube's API key is handled like an account. */
 struct fetch_account {
-    struct list link; /* in api_queue.ready */
+    struct list link; /* link in api_queue.ready */
     struct api_queue *api;
     struct author_posts *group; /* NULL for the API key */
     int64_t row;                /* row of the account in the database; 0 for the API key */
@@ -56,11 +56,13 @@ struct fetch_account {
     struct str account_id;
     struct list queue[2]; /* pending posts, by enum call_kind */
     struct list retries;  /* batches */
-    bool busy;            /* a call is in flight; an account has at most one, but the API key any number */
-    bool abandoned;       /* not used again in this run */
-    bool responded;       /* at least one call had a response */
-    bool success_recorded, failure_recorded; /* a failure replaces a success */
-    bool is_personal;                        /* platform_call.is_personal */
+    bool busy; /* a call is in flight, so no other call may begin; always false for the API key, which may
+                  have any number of calls in flight */
+    bool abandoned; /* not used again in this run */
+    bool responded; /* at least one call had a response */
+    bool success_recorded,
+        failure_recorded; /* a recorded failure prevents a later success from being recorded */
+    bool is_personal;     /* platform_call.is_personal */
     int seen, missing; /* numbers of posts that the platform returned and did not return; counted only if the
                           author has no other account */
     int tier;          /* request form */

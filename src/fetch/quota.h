@@ -20,7 +20,8 @@ struct quota {
 /* Initializes a quota of which no units are used. */
 void quota_init(struct quota *q, int64_t units, int64_t reserve_percent, int64_t now);
 
-/* Restores the number of units used before this run. The number is ignored if it is of an earlier day. */
+/* Restores the number of units used before this run. The number is ignored if it belongs to an earlier
+ * day. */
 void quota_restore(struct quota *q, int64_t used, int64_t resets_at, int64_t now);
 
 /* Starts the next day if `now` is past resets_at. */
@@ -41,7 +42,7 @@ void quota_use(struct quota *q);
 bool quota_is_spent(const struct quota *q, int64_t now);
 
 /* Marks all units of the day as used. Call if the platform reports that the quota is exhausted before our own
- * count does. */
+ * count reaches the limit. */
 void quota_mark_spent(struct quota *q);
 
 #endif

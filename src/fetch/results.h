@@ -12,7 +12,7 @@
 #include "fetch/walk_position.h"
 #include "refresh/run.h"
 
-/* The readings of one author; with two passes, of one pass over the author's posts. */
+/* The readings of one author. If the walks make two passes, the readings of one pass. */
 struct author_results {
     struct walk_position at;
     int open_groups;      /* number of platforms that still have pending posts of the author */

@@ -49,10 +49,10 @@ struct exchange {
     struct list link;    /* link in http_server.pool or http_server.sleeping */
     int64_t wake_ms;     /* when request_sleep() ends; monotonic */
     bool counted;        /* http_options.ended must be called when the exchange ends */
-    bool head_built;     /* the head of the response */
+    bool head_built;     /* the head of the response has been formatted into `head` */
     bool active;         /* the first step has run and the request has not ended */
     bool running;        /* a step is being executed */
-    bool ready;          /* the next step runs when the connection is scheduled */
+    bool ready;          /* the next step can run; it runs in conn_run() */
     bool keeps_alive;    /* the connection stays open after the response */
     bool client_closes;  /* the client has announced that this is its last request */
     const char *aborted; /* reason of request_abort(); NULL if not aborted */
@@ -62,13 +62,14 @@ struct exchange {
 struct conn {
     unsigned magic;
     struct http_server *server;
-    struct list link;      /* in the list of its state */
-    struct list scheduled; /* in http_server.scheduled */
+    struct list link;      /* link in the server's list of the connections in the same state */
+    struct list scheduled; /* link in http_server.scheduled */
     enum conn_state state;
-    int64_t entered_ms, deadline_ms; /* when the current state was entered and when it expires; monotonic */
+    int64_t entered_ms, deadline_ms; /* when the current state was entered, and its deadline; monotonic */
     struct exchange *x;              /* NULL if there is no request */
     struct str in;     /* bytes read but not yet parsed; while there are any, the socket is not read */
-    char *saved_input; /* memory of `in`; NULL while `in` is in the server's read buffer, during on_read() */
+    char *saved_input; /* memory that contains `in`; NULL during on_read(), while `in` points into the
+                          server's read buffer */
     size_t queue_seen; /* size of libuv's write queue when the write deadline was set */
     size_t lingered;   /* bytes discarded while LINGERING */
     bool reading, is_unix;
@@ -93,7 +94,8 @@ struct listener {
     bool is_bound;  /* this process has created the path of the Unix socket */
     char name[128]; /* 127.0.0.1:8080, [::1]:8080, unix:/path */
     bool waiting;   /* a connection waits to be accepted, because max_connections is reached */
-    bool is_passed; /* the service manager holds the socket, too, so connections may stay in its backlog */
+    bool is_passed; /* the service manager also holds the socket, so connections that were not accepted can be
+                       left in its backlog: the next process accepts them */
     union {
         uv_handle_t handle;
         uv_stream_t stream;
@@ -106,16 +108,17 @@ enum { READ_BYTES = 16 << 10 };
 
 struct http_server {
     uv_loop_t *loop;
-    struct http_options options; /* a copy, in which `listen` and `trusted_proxies` are not set */
+    struct http_options options; /* a copy of the options, but without `listen` and `trusted_proxies` */
     struct proxies proxies;
     struct listener *listeners;
     struct list conns[CONN_STATES]; /* all connections, by state */
     struct list pool;               /* unused exchanges */
     int pooled;                     /* number of exchanges in `pool` */
-    size_t pooled_large_bytes;      /* capacity of their body buffers above BODY_RETAINED */
-    struct arena_reserve reserve;   /* reserve of memory for the request that runs out of it */
-    struct list scheduled;          /* connections to run in the next loop iteration */
-    struct list sleeping;           /* exchanges in request_sleep() */
+    size_t pooled_large_bytes;    /* total size of those body buffers of unused exchanges that are larger than
+                                     BODY_RETAINED */
+    struct arena_reserve reserve; /* memory that a request uses when it runs out of memory */
+    struct list scheduled;        /* connections to run in the next loop iteration */
+    struct list sleeping;         /* exchanges in request_sleep() */
     uv_timer_t tick;
     uv_check_t check; /* runs the scheduled connections */
     uv_idle_t idle;   /* active while a connection is scheduled, so that the loop does not block */
@@ -126,7 +129,8 @@ struct http_server {
     int64_t work_us;     /* clock_work_us() at the start of the current time slice */
     bool serves;         /* draining, but still accepts connections (http_server_drain()) */
     bool drains_slowly;  /* http_server_drain() was called */
-    int old_connections; /* while `serves` is true: number of open connections that were accepted before */
+    int old_connections; /* while `serves` is true: number of open connections that were accepted before
+                            http_server_drain() was called */
     int64_t drain_until_ms, listen_until_ms, leave_at_ms;
     int64_t warn_again_ms;
     void (*closed)(void *ctx);
@@ -152,7 +156,7 @@ static inline int64_t server_now_ms(const struct http_server *s)
 /* ---- conn.c ---- */
 
 /* Accepts the listener's waiting connection. Returns ERR_NOMEM if out of memory; the connection then still
- * waits. Returns ERR_IO if the connection was lost. */
+ * waits to be accepted. Returns ERR_IO if the connection was lost. */
 MUST_USE enum err conn_accept(struct http_server *s, struct listener *from);
 
 /* Changes the state and sets the deadline of the new state. CHECKs that the state diagram allows the
@@ -183,7 +187,7 @@ void conn_set_reading(struct conn *c, bool on);
 void conn_discard_input(struct conn *c);
 
 /* Aborts the current request, if any, because the server is out of memory, and closes the connection. Sends a
- * static 503 response first, unless part of a response was sent. */
+ * static 503 response first, unless part of a response was already sent. */
 void conn_reject_no_memory(struct conn *c);
 
 /* Sends an error response and closes the connection. Precondition: no step of the request is running, and no
@@ -225,9 +229,9 @@ void request_run(struct request *r);
 /* Cancels the request's waiter and calls its on_free. Does nothing if the request has ended. */
 void request_cancel(struct request *r);
 
-/* Measures a wait of the request, for r->times. `waits_for` is the member of r->times to which the wait is
- * added. request_end_wait() does nothing if the request does not wait. */
-void request_begin_wait(struct request *r, int64_t *waits_for);
+/* Measure how long the request waits. request_end_wait() adds the duration to `*total_us`, which is a member
+ * of r->times. It does nothing if the request does not wait. */
+void request_begin_wait(struct request *r, int64_t *total_us);
 void request_end_wait(struct request *r, int64_t now_us);
 
 /* Wakes the sleeping requests whose deadline has expired. Returns the next deadline, or INT64_MAX if no

@@ -17,9 +17,9 @@ bool grammar_split_target(struct str target, struct str *path, struct str *query
 bool grammar_is_request_id(struct str s);
 
 /* Splits a traceparent (W3C Trace Context, 3.2) into the trace id (32 hexadecimal digits) and the id of the
- * parent span (16). Returns false if the value is invalid, and for the forbidden version ff and ids of zeros
- * only. As the recommendation demands, a value of a later version is accepted if it begins like one of
- * version 00. The results point into `s`. */
+ * parent span (16). Returns false if the value is invalid, if its version is ff (forbidden), or if an id
+ * consists of zeros only. As the recommendation demands, a value with a version above 00 is accepted if it
+ * begins like a value of version 00. The results point into `s`. */
 bool grammar_split_traceparent(struct str s, struct str *trace_id, struct str *parent_id);
 
 /* Returns true for a tchar (RFC 9110, 5.6.2), which is a character that a method may contain. */
@@ -29,9 +29,9 @@ bool grammar_is_token_char(char c);
  * the body is then known. If other codings precede `chunked`, we still cannot decode the body. */
 bool grammar_ends_with_chunked(struct str codings);
 
-/* Returns true if `list`, the value of Accept-Encoding, permits gzip: it contains "gzip", "x-gzip" or,
- * without these, "*", with a weight above 0 (RFC 9110, 12.5.3). Returns false for an empty or missing list,
- * and for a weight that is not a number of the form of section 12.4.2. */
+/* Returns true if `list`, the value of Accept-Encoding, permits gzip: it contains "gzip" or "x-gzip" with a
+ * weight above 0 (RFC 9110, 12.5.3). If it contains neither, "*" with a weight above 0 is sufficient. A
+ * malformed weight (section 12.4.2) counts as 0. Returns false for an empty or missing list. */
 bool grammar_accepts_gzip(struct str list);
 
 /* Returns true if `list`, the value of If-None-Match, contains `etag` or is "*" (RFC 9110, 13.1.2; weak

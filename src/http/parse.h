@@ -10,7 +10,8 @@
 struct parser;
 
 /* Creates a parser. `extra_field` is the name of the header that is stored as FIELD_EXTRA; if it is empty,
- * there is no such header. It must outlive the parser. Returns NULL if out of memory. */
+ * there is no such header. The text of `extra_field` must outlive the parser. Returns NULL if out of
+ * memory. */
 MUST_USE struct parser *parser_new(struct str extra_field);
 void parser_free(struct parser *p);
 
@@ -19,10 +20,10 @@ void parser_free(struct parser *p);
 void parser_begin(struct parser *p, struct request *r, const struct http_limits *limits);
 
 enum parse {
-    PARSE_MORE, /* the request is incomplete; all bytes were used */
-    PARSE_HEAD, /* the head is complete and valid; call again with the rest of the bytes, even if it is empty
-                 */
-    PARSE_DONE, /* the request is complete; the rest of the bytes belongs to the next request */
+    PARSE_MORE,   /* the request is incomplete; all bytes were used */
+    PARSE_HEAD,   /* the head is complete and valid; call again with the rest of the bytes, even if none are
+                     left */
+    PARSE_DONE,   /* the request is complete; the rest of the bytes belongs to the next request */
     PARSE_FAILED, /* reject the request with parser_status() and parser_message(), and close the connection;
                      the request contains the parts that were parsed */
 };

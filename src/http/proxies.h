@@ -21,8 +21,8 @@ bool proxies_is_trusted(const struct proxies *p, struct str peer, bool is_unix);
 
 /* Returns the address of the client. If the peer is not `trusted` (see proxies_is_trusted()), this is `peer`.
  * Otherwise it is the rightmost address in `forwarded`, the value of X-Forwarded-For, that is not a trusted
- * proxy. The search from the right stops at text that is not an address, and the result is then the address
- * found last. forwarded.p may be NULL. */
+ * proxy. If all addresses are trusted proxies, the result is the leftmost one. Text that is not an address,
+ * and everything to the left of it, is ignored. forwarded.p may be NULL. */
 struct str proxies_find_client(const struct proxies *p, struct str peer, bool trusted, struct str forwarded);
 
 #endif

@@ -54,19 +54,19 @@ static void end(struct exchange *x)
 
 /* ---- where the time goes ---- */
 
-void request_begin_wait(struct request *r, int64_t *waits_for)
+void request_begin_wait(struct request *r, int64_t *total_us)
 {
     const int64_t now_us = clock_work_us();
     request_end_wait(r, now_us);
     r->times.since_us = now_us;
-    r->times.waits_for = waits_for;
+    r->times.total_us = total_us;
 }
 
 void request_end_wait(struct request *r, int64_t now_us)
 {
     struct request_times *t = &r->times;
     if (t->since_us && now_us > t->since_us)
-        *t->waits_for += now_us - t->since_us;
+        *t->total_us += now_us - t->since_us;
     t->since_us = 0;
 }
 

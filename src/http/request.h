@@ -50,8 +50,8 @@ struct request_times {
     int64_t sending_us;  /* waiting for the client to read the response */
     int64_t waiting_us;  /* waiting for anything else: Redis, jobs, the writer queue */
     int64_t database_us; /* reads on the event loop; set by the request handler before the response is sent */
-    int64_t since_us;   /* private to the server: start of the current wait; 0 if the request does not wait */
-    int64_t *waits_for; /* private to the server: one of the members above, which measures the current wait */
+    int64_t since_us;  /* private to the server: start of the current wait; 0 if the request does not wait */
+    int64_t *total_us; /* private to the server: the member above to which the current wait will be added */
 };
 
 /* One step of the chain of functions that handles a request. */
@@ -104,8 +104,8 @@ struct request {
 const char *request_method_name(enum http_method m);
 
 /* Suspends the request until `deadline_ms` (monotonic, with the resolution of the server's tick) or until
- * request_wake(), for long polls. Then the next step runs. A wake-up may be spurious, so the step must check
- * its condition and sleep again if necessary. Returns NEXT_WAIT. */
+ * request_wake() is called, for long polls. Then the next step runs. A wake-up may be spurious, so the step
+ * must check its condition and sleep again if necessary. Returns NEXT_WAIT. */
 enum next request_sleep(struct request *r, int64_t deadline_ms);
 
 /* Wakes a sleeping request: its next step runs in the next loop iteration. Does nothing if the request is not

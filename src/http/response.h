@@ -11,7 +11,7 @@ struct request;
 enum { RESPONSE_FIELDS_MAX = 24 };
 
 struct response_field {
-    struct str name, value; /* if name.p == NULL, `value` is one or more whole lines */
+    struct str name, value; /* if name.p == NULL, `value` contains one or more whole header lines */
 };
 
 struct response {
@@ -34,7 +34,8 @@ enum { BODY_MAX_BYTES = 8 << 20 };
  * CR, LF or NUL, so validate or encode values that a client can choose. Do not add Content-Length,
  * Transfer-Encoding, Connection, Date, ETag or Content-Type: the server adds these. */
 void response_add_field(struct request *r, struct str name, struct str value);
-/* Compares the name case-sensitively. Fields added by response_add_lines() are not found. */
+/* Returns true if the response has a field with this name, compared case-sensitively. Fields added by
+ * response_add_lines() are not found. */
 bool response_has_field(const struct request *r, struct str name);
 
 /* Adds whole header lines, each `Name: value` CR LF. The lines are not checked, so they must consist of
@@ -49,9 +50,8 @@ void response_reset(struct request *r);
  * sent or aborted. */
 void response_set_shared_body(struct request *r, struct shared_body *body);
 
-/* Sends `body` instead of the shared body that was set before, which must own a reference to `body`
- * (shared_body_compressed()). Acquires and
- * releases references like response_set_shared_body(). */
+/* Replaces the shared body that was set before by its compressed form `body` (shared_body_compressed()).
+ * Acquires and releases references like response_set_shared_body(). */
 void response_replace_shared_body(struct request *r, struct shared_body *body);
 
 /* Sets a static body without copying it. */
@@ -61,7 +61,7 @@ void response_set_constant_body(struct request *r, struct str body);
 struct str response_make_etag(struct request *r, struct str text);
 
 /* Returns true if If-None-Match contains `etag` or is `*` (RFC 9110, 13.1.2; weak comparison). Only handlers
- * that compute the ETag before the body need it; the server compares other ETags itself. */
+ * that compute the ETag before the body need this function; the server compares other ETags itself. */
 bool response_is_not_modified(const struct request *r, struct str etag);
 
 #endif

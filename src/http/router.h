@@ -15,8 +15,8 @@ enum { ROUTE_GET = 1, ROUTE_POST = 2 }; /* methods; a GET route accepts HEAD too
 enum { ROUTE_SECRET_PATH = 1, ROUTE_SECRET_QUERY = 2 };
 
 struct route {
-    const char *path; /* below the prefix; a last segment "{…}" matches any segment, which becomes
-                         r->path_parameter */
+    const char *path; /* path below the prefix of the mount; if its last segment is "{…}", it matches any
+                         segment, which becomes r->path_parameter */
     /* The name in logs and metrics, such as "/v1/videos/{id}"; NULL if it is the same as `path`. */
     const char *name;
     unsigned methods;    /* ROUTE_GET, ROUTE_POST */
@@ -27,7 +27,7 @@ struct route {
 
 struct http_app {
     void *ctx;
-    struct str docs_url; /* of the documentation, for error bodies; lives as long as the application */
+    struct str docs_url; /* URL of the documentation, for error bodies; lives as long as the application */
     /* The first step of a request that matches a route and its methods. */
     request_step *start;
     /* The first step of any other request. r->res.status is 404 if no route matches, or 405 if the route does

@@ -17,12 +17,13 @@ struct http_limits {
     size_t field_lines;    /* number of header lines, at most HTTP_FIELD_LINES_MAX; if exceeded: 431 */
     size_t body_bytes;     /* if exceeded: 413 */
     int max_connections;   /* if reached, new clients wait in the backlog until a connection closes or an idle
-                              one is evicted (evict.c) */
+                              connection is evicted (evict.c) */
     int header_timeout_ms; /* time from the first byte to the end of the head; if exceeded: 408. Also the time
                               after which a new connection that sends nothing is closed */
     int body_timeout_ms;   /* time for the whole body; if exceeded: 408 */
     int idle_timeout_ms;   /* time that a connection may be idle between requests */
-    int write_timeout_ms;  /* how long the client may read nothing of the response */
+    int write_timeout_ms;  /* time during which the client may read no part of the response; if exceeded, the
+                              connection is closed */
     int request_timeout_ms; /* time for handling the request; if exceeded: 503. 0 means no limit */
     int drain_ms;           /* time for completing the requests in flight after http_server_close() */
 };
@@ -47,12 +48,12 @@ struct http_options {
      * that the secret is not logged. May be NULL. */
     bool (*holds_secret)(void *ctx, struct str text);
     void *holds_secret_ctx;
-    /* Called once for each request, also for a rejected one, when its exchange ends. `response_complete` is
+    /* Called once for each request, also for a rejected one, when the request ends. `response_complete` is
      * false if the response was not sent completely; r->res.status is 0 if no response was started. Must not
      * change the request. May be NULL. */
     void (*ended)(void *ctx, const struct request *r, bool response_complete);
     void *ended_ctx;
-    const char *key; /* name of the key in messages about `listen`; NULL means "[server] listen" */
+    const char *key; /* configuration key that messages about `listen` name; NULL means "[server] listen" */
 };
 
 /* Starts the server: binds to the addresses, listens and accepts. Returns ERR_INVALID if an option is
@@ -68,7 +69,7 @@ void http_server_set_timing(struct http_server *s, bool timing);
 void http_server_print_addresses(const struct http_server *s, const char *what);
 
 /* Stops the server gradually, so that no request fails. At first, the server still accepts connections and
- * keeps idle ones open, but each response carries `Connection: close`. Connections on which the client sends
+ * keeps idle ones open, but each response contains `Connection: close`. Connections on which the client sends
  * nothing within 2 s of connecting are closed. When all connections that were open at the time of the call
  * have closed, or after 3/4 of drain_ms, continues like http_server_close(). */
 void http_server_drain(struct http_server *s, void (*closed)(void *ctx), void *ctx);
@@ -76,7 +77,7 @@ void http_server_drain(struct http_server *s, void (*closed)(void *ctx), void *c
 /* Stops the server soon: stops listening, unlinks Unix sockets, closes idle connections, and lets requests in
  * flight complete with `Connection: close`. drain_ms after the first call, closes the connections that are
  * still open. Then frees the server and calls `closed` on the loop. A further call of either function closes
- * all connections immediately; its `closed` is ignored. */
+ * all connections immediately; the `closed` of that call is ignored. */
 void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx);
 
 struct http_server_counts {

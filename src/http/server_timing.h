@@ -11,8 +11,8 @@
  * proxy. */
 bool server_timing_is_requested(const struct conn *c);
 
-/* Adds the field, with the times until `now_us` (clock_work_us()). Call when the response is complete or the
- * first part of it is sent. */
+/* Adds the field, with the times until `now_us` (clock_work_us()). Call when the head of the response is
+ * written: when the response is complete, or when its first part is to be sent. */
 void server_timing_add(struct request *r, int64_t now_us);
 
 #endif

@@ -26,14 +26,15 @@ struct shared_body *shared_body_new(struct str text);
  * the file cannot be mapped. */
 struct shared_body *shared_body_from_file(int fd, size_t len);
 
-/* Attaches a compressed form of the same content, whose reference now belongs to `body`. Precondition: `body`
- * has none. */
+/* Attaches a compressed form of the same content. `body` takes ownership of the caller's reference to
+ * `compressed`. Precondition: `body` has no compressed form. */
 void shared_body_set_compressed(struct shared_body *body, struct shared_body *compressed);
 
 /* Returns the compressed form, or NULL. */
 struct shared_body *shared_body_compressed(const struct shared_body *body);
 
-/* Returns true on the first call for `body`, so that it is compressed only once, also if this fails. */
+/* Returns true only on the first call for `body`; the caller then compresses it. So a body is compressed at
+ * most once, even if the compression fails. */
 bool shared_body_claim_compression(struct shared_body *body);
 
 /* Adds a reference and returns `body`. */
@@ -42,7 +43,7 @@ struct shared_body *shared_body_acquire(struct shared_body *body);
 /* Releases a reference, and frees the body if it was the last. `body` may be NULL. */
 void shared_body_release(struct shared_body *body);
 
-/* Returns the content, which is valid as long as the reference. */
+/* Returns the content, which is valid as long as the caller holds its reference. */
 struct str shared_body_text(const struct shared_body *body);
 
 /* Returns true if the body is stored in a file. */

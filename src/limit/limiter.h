@@ -11,7 +11,7 @@
 
 struct limiter;
 
-/* What determined the verdict of a request. */
+/* The source of a request's verdict. */
 enum limiter_source {
     LIMITER_OFF,    /* no limit is configured */
     LIMITER_REDIS,  /* the window in Redis */

@@ -1,4 +1,4 @@
-/* Which addresses the service may connect to on behalf of an author, who chooses the host name (webhooks).
+/* Decides to which addresses the service may connect for a webhook, whose host name an author has chosen.
  * Without this policy an author could reach services that trust the operator's network, such as a database or
  * the metadata service of a cloud (server-side request forgery).
  *

@@ -51,8 +51,8 @@ struct http_client_options {
     int64_t connect_timeout_ms, timeout_ms;
     size_t body_max;       /* maximum size of a decompressed response body, in bytes */
     long host_connections; /* maximum per host; further calls wait, and timeout_ms includes the wait */
-    bool never_waits;      /* open another connection rather than wait whether calls can share one (HTTP/2): a
-                              server without ALPN shows that only with its first response */
+    bool never_waits; /* do not wait for a connection in progress to share it (HTTP/2), but open another one.
+                         Without ALPN, a call would wait for the first response of the server */
     /* If not NULL, called with the address of the server before each connection. If it returns false, no
      * packet is sent to this address. The client then uses no proxy, because a proxy would resolve the name
      * itself. */

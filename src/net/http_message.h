@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct http_header {
-    struct str name, value; /* a response has the names in the case in which the server sent them */
+    struct str name, value; /* names in a response are in the case in which the server sent them */
 };
 
 enum { HTTP_REQUEST_HEADERS_MAX = 6 };

@@ -1,5 +1,6 @@
-/* The request to a dead man's switch: a service that alerts the operator if requests stop. It is sent with
- * GET after each success. A failure has no effect besides a log line and a counter.
+/* Sends requests to a dead man's switch: a service that alerts the operator if it no longer receives
+ * requests. The caller sends a GET request after each success, for example of a backup. If the request fails,
+ * this is only logged and counted.
  *
  * The path or the query of the URL is usually a secret, so logs contain only its origin. */
 #ifndef VT_NET_PING_H

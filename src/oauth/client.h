@@ -20,7 +20,7 @@ struct oauth_call {
     struct str client_id, secret; /* secret.p is NULL if not given */
     struct app_lookup client;     /* set by oauth_authenticate_client() */
     request_step *then;           /* the step after the authentication */
-    void *state;                  /* of the endpoint */
+    void *state;                  /* private state of the endpoint */
 };
 
 static inline struct oauth_call *oauth_call_of(const struct request *r)

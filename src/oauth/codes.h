@@ -36,7 +36,7 @@ bool pkce_matches(struct str challenge, struct str verifier);
 struct code_grant {
     int64_t app_row, author_row;
     struct str redirect_uri, challenge;
-    struct str webhook_url; /* that the consent page has shown; p == NULL: none */
+    struct str webhook_url; /* webhook URL that the consent page showed; p == NULL: none */
 };
 /* Stores a new code, writes it to `code`, and deletes a few old codes. Call in a write transaction. If the
  * author has reached a limit of keys, issues no code, because the app could not exchange it; sets `*reached`

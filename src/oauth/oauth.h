@@ -17,9 +17,9 @@ struct oauth {
     struct envelope_settings envelope;
     struct store *store; /* the loop's read connection */
     struct writer *writer;
-    struct str docs_url; /* of the API's documentation, for error bodies */
+    struct str docs_url; /* URL of the API's documentation, for error bodies */
     struct str base_url; /* [server] base_url, which is also the issuer */
-    /* Count failures of each network address, and wrong secrets of each app. */
+    /* Limit failed attempts by network address, and wrong secrets by app. */
     struct failure_limiter *address_failures, *client_failures;
     struct failure_log *failures;
 };

@@ -13,7 +13,7 @@
 enum { ANONYMIZED_IDS = 256 };
 
 struct anonymizer {
-    struct arena *arena; /* all results are in it */
+    struct arena *arena; /* contains all results */
     struct str request;  /* words in the request, such as names of metrics, are not personal data */
     struct {
         struct str from, to;

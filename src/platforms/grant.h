@@ -1,5 +1,5 @@
-/* Requests to and responses from token endpoints by RFC 6749, section 5, which TikTok, Google and Pinterest
- * follow approximately. */
+/* Builds requests to token endpoints and parses their responses (RFC 6749, section 5). TikTok, Google and
+ * Pinterest follow this standard approximately. */
 #ifndef VT_PLATFORMS_GRANT_H
 #define VT_PLATFORMS_GRANT_H
 

@@ -2,11 +2,11 @@
  * paths, batches, the table of errors, rate headers and lists of insights.
  *
  * A response consists of operations: those of a batch, or a single one. A connector opens the response with
- * graph_response_open() and reads the result of each operation with graph_response_next(). Errors of the call
- * as a whole are collected on the way; graph_response_outcome() returns the outcome.
+ * graph_response_open() and reads the result of each operation with graph_response_next(). Both functions
+ * also record errors that affect the whole call; graph_response_outcome() returns the outcome of the call.
  *
- * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November 2026).
- */
+ * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November
+ * 2026). */
 #ifndef VT_PLATFORMS_GRAPH_H
 #define VT_PLATFORMS_GRAPH_H
 
@@ -65,9 +65,10 @@ struct graph_response {
     struct yyjson_val *root;
     struct jsonr_iter parts; /* remaining operations of a batch */
     struct outcome outcome;  /* the most serious outcome so far */
-    struct outcome bug;      /* an unknown error or one in our request; used if no operation was understood */
-    struct str unknown_code; /* an error code that is not in the table; p == NULL: none */
-    bool understood;
+    struct outcome bug; /* an unknown error or an error in our request; becomes the outcome if no operation
+                           was understood */
+    struct str unknown_code;                  /* an error code that is not in the table; p == NULL: none */
+    bool understood;                          /* at least one operation had a result that was understood */
     size_t succeeded, denied, gone_or_denied; /* numbers of operations, including the one for the account */
     struct str denied_code;
     struct str last_usage; /* the last usage header; operations of a batch usually repeat it */

@@ -50,8 +50,7 @@ enum item_state {
     ITEM_OK,        /* has at least one count */
     ITEM_NO_DATA,   /* the post exists, but has no counts yet */
     ITEM_MISSING,   /* the post was probably deleted; the caller requires several such responses */
-    ITEM_PERMANENT, /* the post will never have counts (posted before the business conversion, an image pin)
-                     */
+    ITEM_PERMANENT, /* the post will never have counts, for example an image pin */
     ITEM_RETRY,     /* this item failed temporarily; repeat it */
 };
 
@@ -62,9 +61,9 @@ enum { VIEWS_SOURCE_NONE = 0 };
 struct platform_item {
     struct str id;     /* the platform's id of the post; in a CALL_RESOLVE the id to resolve */
     int64_t posted_at; /* ms */
-    int views_source; /* definition of a view; in: the stored one, or VIEWS_SOURCE_NONE if none is chosen yet;
-                         out: the one that counts[COUNT_VIEWS] follows. A connector never changes a chosen
-                         definition. */
+    /* The definition of a view. In: the stored definition, or VIEWS_SOURCE_NONE if none is chosen yet. Out:
+     * the definition that counts[COUNT_VIEWS] follows. A connector never changes a chosen definition. */
+    int views_source;
     enum item_state state;       /* out */
     int64_t counts[COUNT_KINDS]; /* out */
     struct str resolved;         /* out, in a CALL_RESOLVE: the id for CALL_READ; p == NULL: not known yet */
@@ -243,27 +242,29 @@ struct platform_desc {
     enum platform_api api;
     enum platform platform;
     enum platform section; /* the configuration section with its app; [facebook] for instagram-facebook */
-    const char *name;   /* "tiktok", "instagram", "instagram-facebook", "youtube" …: commands and metrics */
-    const char *title;  /* name for people, such as "TikTok" or "Instagram (Facebook login)" */
-    const char *scopes; /* requested by linking */
+    const char *name;      /* name used in commands and metrics, such as "tiktok" or "instagram-facebook" */
+    const char *title;     /* name for people, such as "TikTok" or "Instagram (Facebook login)" */
+    const char *scopes;    /* requested by linking */
     const struct platform_permission *permissions; /* permissions that an author may decline; NULL: none */
     /* A text for authors: why a personal account has no counts, and what to do; NULL: personal accounts are
      * not different. */
     const char *personal_note;
     bool uses_pkce;
-    bool links; /* authors can start linking at this API; false: its accounts are linked through another API
-                   (facebook) */
+    bool links; /* authors can start linking at this API; if false, accounts of this API are linked through
+                   another API (facebook) */
 
     int tiers;                        /* number of forms of a request */
     int ids_per_call[PLATFORM_TIERS]; /* for CALL_READ, by tier */
     int ids_per_resolve;              /* 0: ids need no CALL_RESOLVE */
     bool measurable[COUNT_KINDS];     /* counts that this API provides */
     struct platform_rate app_rate, account_rate;
-    /* Only some apps may request metrics of a period and of the lifetime together (Pinterest). Without
-     * platform_call.combined a call requests one of the two kinds, which depends on the hour. */
+    /* Metrics of a period and lifetime metrics are two kinds, and only some apps may request both in one call
+     * (Pinterest). Unless platform_call.combined is set, a call requests only one kind; the hour decides
+     * which. */
     bool combines;
     bool quota_by_tier; /* each form has its own daily quota; if one quota is spent, the other form is used */
-    int64_t refresh_before_s;  /* refresh a token that expires sooner; -1: cannot be refreshed */
+    /* Refresh a token that expires within this time; -1: tokens cannot be refreshed. */
+    int64_t refresh_before_s;
     int64_t refresh_min_age_s; /* how old a token must be before it can be refreshed (Instagram: a day) */
 
     /* Returns true if CALL_READ accepts the id; otherwise the id must be resolved with CALL_RESOLVE first.

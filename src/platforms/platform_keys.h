@@ -26,7 +26,7 @@
             config_check_origin, help                                                                        \
     }
 
-#define API_ORIGIN_HELP     "Address of the API. Change the origins only to test against a stand-in."
+#define API_ORIGIN_HELP     "Address of the API. Change the origins only for tests with a simulated platform."
 #define TOKEN_ORIGIN_HELP   "Address of the token endpoint."
 #define CONSENT_ORIGIN_HELP "Address of the consent page, to which the browser is redirected."
 

@@ -16,7 +16,7 @@ struct error_row {
     int status; /* 0: any status */
     enum outcome_kind outcome;
     enum outcome_scope scope;
-    int64_t wait_ms; /* wait that applies if the response has none; 0: the caller's default */
+    int64_t wait_ms; /* wait that applies if the response requests none; 0: the caller's default */
 };
 
 /* Returns the first matching row, or NULL if the error is undocumented. */
@@ -25,8 +25,8 @@ const struct error_row *error_row_find(const struct error_row *rows, struct str 
 /* Returns an outcome with these members; all others are 0. */
 struct outcome outcome_make(enum outcome_kind kind, enum outcome_scope scope, struct str code);
 
-/* Returns the outcome of an error code: from its row in the table, or without a row from the HTTP status,
- * with unknown_code set. */
+/* Returns the outcome of an error code from its row in the table. If there is no row, derives the outcome
+ * from the HTTP status and sets unknown_code. */
 struct outcome outcome_from_error(struct arena *a, const struct error_row *rows, struct str code,
                                   const struct http_response *r, int64_t now_ms);
 

@@ -74,8 +74,8 @@ bool redis_is_up(const struct redis *r);
  * attempt has ended, both this function and redis_is_up() return false. */
 bool redis_is_unavailable(const struct redis *r);
 
-/* What failed. For REDIS_FAILED_AUTH and REDIS_FAILED_SELECT the configuration is wrong: Redis rejected the
- * user and password or the database of [redis] url. */
+/* The operation that failed. REDIS_FAILED_AUTH and REDIS_FAILED_SELECT mean that [redis] url is wrong: Redis
+ * rejected the user and password, or the database. */
 enum redis_failure {
     REDIS_FAILED_CONNECTION,
     REDIS_FAILED_AUTH,
@@ -87,8 +87,8 @@ enum redis_failure {
 /* Returns "connection", "auth", "select" or "call". */
 const char *redis_failure_name(enum redis_failure failure);
 
-/* Returns what failed in the last connection attempt or call. Only valid if redis_failure_reason() is not
- * empty. */
+/* Returns the operation that failed in the last connection attempt or call. Only valid if
+ * redis_failure_reason() is not empty. */
 enum redis_failure redis_get_last_failure(const struct redis *r);
 
 /* Returns why the last connection attempt or call failed; "" if none has failed yet. The text is valid

@@ -13,7 +13,7 @@ struct redis_status {
     bool proven;                /* a call has succeeded since Redis came up; probes do not count */
     int unproven_losses;        /* number of consecutive times that Redis came up but its first call failed */
     bool rejected;              /* the log says that Redis rejected AUTH or SELECT since it was last up */
-    enum redis_failure failure; /* what failed at the last loss */
+    enum redis_failure failure; /* operation that failed at the last loss */
     char reason[256];           /* reason of the last loss */
 };
 

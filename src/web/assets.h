@@ -1,5 +1,5 @@
-/* The stylesheet and the script, embedded into the binary from style.css and copy.js. Their URLs carry a hash
- * of their content, so that browsers may cache them forever. */
+/* The stylesheet and the script, embedded into the binary from style.css and copy.js. Their URLs contain a
+ * hash of their content, so that browsers can cache them forever. */
 #ifndef VT_WEB_ASSETS_H
 #define VT_WEB_ASSETS_H
 

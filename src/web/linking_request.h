@@ -5,7 +5,7 @@
 #include "web/linking.h"
 #include "web/web.h"
 
-/* Returns true if the API is configured and authors can sign in with it, rather than through another API. */
+/* Returns true if the API is configured and authors can begin a linking with it (platform_desc.links). */
 bool linking_is_offered(const struct config *config, enum platform_api api);
 
 /* Returns the linking key of the current author and session. Precondition: page_context->has_secret. */

@@ -59,7 +59,7 @@ void page_write_form(struct request *r, struct str action);
 /* Writes only the form token, for a form whose action is not the path of a page. */
 void page_write_form_token(struct request *r);
 
-/* Returns the author at the browser's address, for the audit log. */
+/* Returns the signed-in author and the address of the browser, as the actor for the audit log. */
 struct actor page_actor(const struct request *r);
 
 /* Notes: messages that the next page shows once, after a redirect. */

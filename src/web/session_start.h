@@ -24,7 +24,7 @@ bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN]);
 void session_start_prepare(struct request *r, int64_t author_row, struct session_start *out);
 
 /* Checks that the author's password did not change while it was verified. `verified` is the password hash
- * against which it was verified. Returns ERR_INVALID if a different hash is stored now. Call in the
+ * against which the password was verified. Returns ERR_INVALID if a different hash is stored now. Call in the
  * write transaction. */
 MUST_USE enum err session_start_check_password(struct store *store, const struct session_start *start,
                                                const char *verified);

@@ -75,7 +75,7 @@ struct page_context {
     struct store_read read;  /* for the functions of store/read.h */
     struct viewer viewer;    /* the signed-in author; author_row is 0 if none exists */
     struct form query, form; /* fields parsed from the URL, and from the body of a POST */
-    void *state;             /* of the page */
+    void *state;             /* private state of the page */
 
     bool by_proxy;          /* the viewer was signed in by [account] auth_header, without a session */
     struct session session; /* session of the viewer, if the viewer signed in with a session cookie */

@@ -22,7 +22,7 @@ struct webhook_creation {
     struct actor by;
     /* The result. */
     bool existed;    /* the same form had already created the endpoint */
-    bool show_again; /* it had done so within WEBHOOK_REPEAT_MS: show the secret again */
+    bool show_again; /* the endpoint was created less than WEBHOOK_REPEAT_MS ago: show the secret again */
     bool is_full;    /* the author has WEBHOOKS_PER_AUTHOR endpoints */
 };
 /* Inserts an endpoint. Its position is the author's newest event, so that only later events are delivered. */

@@ -10,10 +10,10 @@
 #include "webhook/webhook_rules.h"
 
 struct delivery {
-    struct list link;                 /* in a list of the dispatcher */
+    struct list link;                 /* link in a list of the dispatcher */
     struct webhook_endpoint endpoint; /* as stored when the delivery was prepared; its texts are in `arena` */
     struct delivery_result result;
-    char *origin;           /* of the endpoint's URL */
+    char *origin;           /* origin of the endpoint's URL */
     uint64_t origin_hash;   /* send_queue_origin() of `origin`; set by the dispatcher */
     struct http_call *call; /* NULL if the delivery is not in flight */
     void (*done)(struct delivery *d);

@@ -10,7 +10,7 @@
  * the next event of the endpoint. So after a crash, only deliveries that were in flight can be repeated.
  *
  * The number of deliveries in flight is limited, also per origin. A delivery that finds no slot
- * (webhook/send_queue.h) starts as soon as another one ends. */
+ * (webhook/send_queue.h) starts as soon as another delivery ends. */
 #ifndef VT_WEBHOOK_DISPATCHER_H
 #define VT_WEBHOOK_DISPATCHER_H
 

@@ -16,7 +16,7 @@ enum {
 };
 
 struct send_item {
-    int64_t row;      /* of the endpoint */
+    int64_t row;      /* row of the endpoint */
     int64_t event_id; /* only if is_manual is true */
     bool is_manual;   /* a person has requested the delivery */
     uint64_t origin;  /* send_queue_origin(); 0: unknown until the delivery is prepared */

@@ -10,7 +10,7 @@
 
 #include "store/webhooks.h"
 
-/* Attempts to deliver one event. With the pauses between them, they take three days. */
+/* Maximum number of attempts to deliver one event. With the pauses between them, they take three days. */
 enum { WEBHOOK_TRIES = 10 };
 
 /* The reason for a delivery. */
@@ -45,9 +45,9 @@ int64_t webhook_extend_pause_ms(int64_t pause_ms, int64_t retry_after_ms, uint32
 /* Sets result->error according to result->status: only 2xx is success. */
 void webhook_judge_status(struct delivery_result *result);
 
-/* Applies the result to the endpoint, which must have been read in the current transaction. If somebody has
- * moved the position of the endpoint since the attempt began, to send old events again, the position stays.
- */
+/* Applies the result to the endpoint, which must have been read in the current transaction. Does not change
+ * the position of the endpoint if a person has moved it back since the attempt began, so that old events are
+ * sent again. */
 void webhook_apply(struct webhook_endpoint *endpoint, const struct delivery_result *result, int64_t now_ms,
                    uint32_t random);
 
