@@ -110,8 +110,8 @@ static struct str gzip_etag_of(struct request *r, struct str etag)
     return arena_printf(&r->arena, "%.*s-gzip\"", (int)etag.len - 1, etag.p);
 }
 
-/* Sends the compressed form of a cached body if there is one. A client that has the compressed form receives
- * a 304 even if the cache does not have it any more, because the content is equal. */
+/* Sends the compressed form of a cached body if there is one. A client that already has the compressed form
+ * receives a 304 even if the cache no longer contains that form, because the content is equal. */
 static void select_coding(struct request *r)
 {
     struct compressor *compressor = endpoint_call_of(r)->api->compressor;
@@ -170,8 +170,9 @@ static enum next reject_rate(struct request *r, const struct limit_verdict *v)
 
 static enum next reject_plan(struct request *r)
 {
-    return envelope_error(r, API_PLAN_INACTIVE,
-                          "The author's plan is not active. The API key works again as soon as it is.");
+    return envelope_error(
+        r, API_PLAN_INACTIVE,
+        "The author's plan is not active. The API key works again as soon as the plan is active.");
 }
 
 static enum next verdict_step(struct request *r)

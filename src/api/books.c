@@ -12,8 +12,8 @@ struct books {
     struct stream stream;
     struct book_position last;
     bool has_last;
-    int rendered;       /* in this slice */
-    int64_t author_rev; /* seen by this slice */
+    int rendered;       /* number of books written in this slice */
+    int64_t author_rev; /* revision that this slice has read */
 };
 
 static bool on_book(void *ctx, const struct book *book, struct str author_name)

@@ -22,7 +22,7 @@ struct compressor {
 };
 
 struct compress_job {
-    uv_work_t work; /* first */
+    uv_work_t work; /* must be the first member */
     struct compressor *owner;
     struct shared_body *body;
     size_t result_len; /* 0 if the body does not become smaller, or on an error */

@@ -23,7 +23,8 @@ static uint64_t get_u64(const uint8_t *p)
     return v;
 }
 
-/* The hash of the terms before it is the seed for each term, so that the boundaries between terms matter. */
+/* Each term is hashed with the hash of the previous terms as the seed, so that the boundaries between terms
+ * matter. */
 static uint64_t hash_of_terms(const struct title_terms *terms)
 {
     uint64_t hash = terms->count;

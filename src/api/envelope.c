@@ -24,7 +24,7 @@ static const struct {
 static const struct str JSON_TYPE = {"application/json; charset=utf-8", 31};
 static const struct str RETRY_AFTER_S = {"5", 1};
 
-/* The section of the guide "Errors" about a code. */
+/* Returns the URL of the section about an error code in the guide "Errors". */
 static struct str doc_url_of(struct request *r, const char *code)
 {
     const struct str docs = r->app->docs_url;
@@ -193,8 +193,8 @@ static void log_response(const struct request *r, const struct envelope_settings
               shown < r->target.len ? "…" : "", r->res.status, (int)r->id.len, r->id.p);
 }
 
-/* Whole lines, so that the frequent combinations cost no formatting. The index consists of the flags of
- * envelope_finish() and VARY_ORIGIN. */
+/* Complete header lines, which need no formatting. The index consists of the flags of envelope_finish() and
+ * VARY_ORIGIN. */
 enum { VARY_ORIGIN = 4 };
 static const char *const vary_lines[] = {
     "Vary: Authorization\r\n",

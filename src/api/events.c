@@ -24,7 +24,7 @@ struct feed {
     int64_t after; /* the position in the request; only for ascending order */
     int64_t last_id, newest_id;
     int lag;         /* number of events after the position when the request arrived */
-    int lag_of_page; /* number of events of the lag that the page contains */
+    int lag_of_page; /* number of the events counted in `lag` that the page contains */
 };
 
 /* ---- parameters ---- */
@@ -127,8 +127,8 @@ static void record_poll(struct request *r, const struct feed *feed)
     poll_positions_record(call->api->positions, &call->owner.key_id, &update);
 }
 
-/* Sets the key's poll position. After an empty page, or a page of the newest events in descending order, it
- * is the newest event. */
+/* Sets the key's poll position. After an empty page, or a page of the newest events in descending order, the
+ * position is the newest event. */
 static void record_page(struct request *r, const struct feed *feed)
 {
     struct endpoint_call *call = endpoint_call_of(r);
@@ -195,7 +195,7 @@ static enum next add_lag_step(struct request *r)
 }
 
 /* Determines the lag of the poll. If the page is full, further events must be counted: the events after the
- * page, or if a filter may have excluded some, all events after the position. */
+ * page, or if a filter may have excluded events from the page, all events after the position. */
 static enum next finish(struct request *r, struct feed *feed)
 {
     struct endpoint_call *call = endpoint_call_of(r);

@@ -10,7 +10,7 @@ enum { POLL_MS = 100, WAKES_PER_ITERATION = 128 };
 struct longpoll {
     uv_timer_t timer;
     struct store_read read;
-    struct waiter wait;       /* of `read`; armed during store_find_changes() */
+    struct waiter wait;       /* waiter of `read`; armed during store_find_changes() */
     struct list waiting, due; /* `due`: requests to be woken after a change */
     bool draining;
 };
@@ -77,7 +77,7 @@ static void on_found(struct waiter *wait)
     wake_due(LIST_ENTRY(wait, struct longpoll, wait));
 }
 
-/* If the check fails, no request is moved, and the next tick repeats it. */
+/* If the check for changes fails, no request becomes due, and the next tick repeats the check. */
 static void on_timer(uv_timer_t *timer)
 {
     struct longpoll *l = timer->data;

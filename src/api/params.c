@@ -222,7 +222,7 @@ void params_link_next_page(struct request *r, int index, struct str cursor)
         url_append_encoded(&b, value);
     }
     buf_append(&b, STR(">; rel=\"next\"\r\n"));
-    /* Without memory the field is left out; the body has the cursor. */
+    /* If out of memory, the field is omitted. The client can use the cursor in the body instead. */
     if (!b.failed)
         call->lines = arena_copy(&r->arena, buf_str(&b));
     buf_fini(&b);

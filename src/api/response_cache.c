@@ -15,7 +15,7 @@ enum {
 };
 
 struct cache_entry {
-    struct hash_link by_key; /* first */
+    struct hash_link by_key; /* must be the first member */
     struct cached_response response;
     struct list by_use;
     struct response_key key;
@@ -98,7 +98,7 @@ static bool is_valid(const struct cache_entry *e, const struct response_key *key
            now_ms >= e->stored_ms && now_ms < e->valid_until_ms;
 }
 
-/* Evicts entries until the cache is within its limit, but never `used`, the entry used last, which may be
+/* Evicts entries until the cache is within its limit. Never evicts `used`, which is the entry used last or
  * NULL. */
 static void evict_to_limit(struct response_cache *c, const struct cache_entry *used)
 {

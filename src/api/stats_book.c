@@ -18,7 +18,7 @@ struct viral_video {
 struct listed_book {
     int64_t row;
     struct uuid id;
-    size_t title_at, title_len; /* in titles */
+    size_t title_at, title_len; /* position of the title in by_book.titles */
 };
 
 struct by_book {

@@ -11,7 +11,7 @@ enum { ROWS_PER_SLICE = 2000, UNSPLIT = PLATFORM_COUNT, SPLIT_ROWS = PLATFORM_CO
 
 /* The sums of a row. */
 struct sums {
-    int64_t before;              /* baseline, and the gains before the range */
+    int64_t before;              /* sum of the baselines and of all gains before the range */
     int64_t gained[PERIODS_MAX]; /* by period */
 };
 

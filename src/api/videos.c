@@ -26,8 +26,8 @@ struct videos_page {
     int limit, rendered;
     bool has_more;
     bool has_total;
-    struct video_position last;  /* of the last video on the page */
-    struct video_search *search; /* NULL if the list needs none */
+    struct video_position last;  /* position of the last video on the page */
+    struct video_search *search; /* NULL if the query needs no search */
     int64_t slice_start_us;
 };
 
@@ -134,8 +134,8 @@ static bool on_listed(void *ctx, const struct video *video, const struct book_re
     return true;
 }
 
-/* The position of the last video on the page. Its sort key is the one that was searched with, which may have
- * changed since. */
+/* Returns the position of the last video on the page. After a search, the position contains the sort key that
+ * the search has found, although the video may have changed since. */
 static struct video_position last_position(const struct videos_page *page)
 {
     return page->search ? page->search->found[page->limit - 1].at : page->last;

@@ -13,7 +13,7 @@ enum { TICK_MS = 1000 };
 #define INTERVAL_MS MINUTE_MS
 
 struct expiry_observer {
-    struct writer_job job; /* first */
+    struct writer_job job; /* must be the first member */
     struct writer *writer;
     uv_timer_t timer;
     bool is_running, is_failing, is_reported;

@@ -9,7 +9,7 @@
 
 enum { SETS = 16384, WAYS = 4 };
 
-/* The tags that a lookup compares are adjacent. */
+/* The tags that a lookup compares are adjacent, so that they are in few cache lines. */
 struct key_set {
     uint8_t tags[WAYS][KEY_TAG_LEN];
     uint64_t stored_at[WAYS]; /* value of key_cache.clock; 0 if the entry is free */
@@ -24,7 +24,7 @@ struct key_cache {
 
 struct key_cache *key_cache_new(void)
 {
-    struct key_cache *c = xcalloc(1, sizeof *c); /* pages use memory only once they are written */
+    struct key_cache *c = xcalloc(1, sizeof *c); /* a page uses no memory until it is written */
     randombytes_buf(c->secret, sizeof c->secret);
     return c;
 }

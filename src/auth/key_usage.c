@@ -25,8 +25,8 @@ enum {
     RECENT_SLOTS = 65536
 };
 
-/* The pause limits how often commits invalidate the key caches (auth/key_cache.h). Tests move the clock by
- * minutes and wait for the pause to end. */
+/* The pause limits how often commits invalidate the key caches (auth/key_cache.h). The pause is shorter in
+ * test builds, because tests wait for its end. */
 #ifdef VT_TEST_SEAMS
 enum { PAUSE_MS = 1000 };
 #else
@@ -35,7 +35,8 @@ enum { PAUSE_MS = 5000 };
 
 struct key_use {
     int64_t key_row, at_ms;
-    char address[INET6_ADDRSTRLEN]; /* of the client; only for the first use, otherwise "" */
+    char address[INET6_ADDRSTRLEN]; /* address of the client; only for the first use of the key, otherwise ""
+                                     */
 };
 
 struct recent_use {

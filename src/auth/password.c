@@ -57,7 +57,7 @@ struct hash_job {
     struct waiter *waiter; /* NULL if canceled */
     struct password_call *call;
     struct password_call result;
-    bool is_new, has_stored; /* if `is_new`, only hash */
+    bool is_new, has_stored; /* is_new: only compute a hash; has_stored: there is an account */
     size_t password_len;
     char password[PASSWORD_MAX_BYTES], stored[PASSWORD_STORED_LEN];
 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 struct session_recorder {
-    struct writer_job job; /* first */
+    struct writer_job job; /* must be the first member */
     struct writer *writer;
     bool is_running, is_failing;
     int64_t failed_ms; /* when the last write failed; monotonic */

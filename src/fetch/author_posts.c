@@ -121,7 +121,8 @@ void fetch_account_abandon(struct fetch_account *account)
 {
     struct author_posts *group = account->group;
     account->abandoned = true;
-    author_posts_acquire(group); /* setting the result of its last post would free the account */
+    author_posts_acquire(
+        group); /* otherwise, setting the result of the group's last post would free the account */
     while (!list_is_empty(&account->retries)) {
         struct call_batch *batch = LIST_ENTRY(account->retries.next, struct call_batch, link);
         list_remove(&batch->link);

@@ -4,8 +4,8 @@
  *                      |  pump(): fills windows, starts calls, applies results; after each call and by timer
  *                      `-> until nothing is left, the deadline has passed, or the run is stopping
  *
- * Everything happens on the run's thread, including database transactions: they delay the responses, which
- * does no harm. */
+ * All work is done on the run's thread, including database transactions. These delay the handling of
+ * responses, which does no harm. */
 #include "fetch/fetch.h"
 
 #include "base/check.h"
@@ -206,7 +206,8 @@ static void write_results(struct engine *e)
     stop(e, err);
 }
 
-/* Called by pump() instead of a timer of its own, because responses in quick succession restart the timer. */
+/* Called by pump() and not only by the timer: each response restarts the timer, so the timer may not expire
+ * for a long time. */
 static void check_deadline_and_lease(struct engine *e)
 {
     const int64_t now = clock_mono_ms();

@@ -275,8 +275,8 @@ static void apply_usage(struct api_call *call, const struct outcome *o)
                 o->wait_ms > 0 ? o->wait_ms : ACCOUNT_PAUSE_MS);
 }
 
-/* If a call with combined metrics is rejected, this proves something only if the same call without combined
- * metrics succeeds. Until then no other call combines them. */
+/* If a call with combined metrics is rejected, the combination is the cause only if the same call without
+ * combined metrics succeeds. Until this is known, no other call combines metrics. */
 static void apply_combined(struct api_call *call, const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);

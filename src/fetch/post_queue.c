@@ -43,7 +43,7 @@ struct call_batch *call_batch_split(struct call_batch *batch, size_t keep)
     while (batch->count > keep) {
         struct pending_post *post = LIST_ENTRY(batch->posts.prev, struct pending_post, link);
         list_remove(&post->link);
-        list_add_last(rest->posts.next, &post->link); /* before the first one: keeps the order */
+        list_add_last(rest->posts.next, &post->link); /* inserts before the first post, to keep the order */
         rest->count++;
         batch->count--;
     }
@@ -151,7 +151,7 @@ void fetch_account_requeue(struct fetch_account *account, struct call_batch *bat
     while (!list_is_empty(&batch->posts)) {
         struct list *last = batch->posts.prev;
         list_remove(last);
-        list_add_last(queue->next, last); /* before the first one: keeps the order */
+        list_add_last(queue->next, last); /* inserts before the first post, to keep the order */
     }
     call_batch_free(batch);
 }

@@ -5,7 +5,8 @@
 
 enum { BACKLOG_HOURS = 2 };
 
-/* Reads a limit. An expired limit reads as absent, except for the breaker, whose level is still needed. */
+/* Reads a limit. An expired limit is treated as absent, except that of the breaker, whose level is still
+ * needed. */
 static enum err load_limit(const struct throttle *t, struct store *store, struct str name, int64_t now,
                            struct platform_limit *out)
 {

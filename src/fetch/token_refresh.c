@@ -209,7 +209,8 @@ static enum err seal_received(const struct token_swap *swap, struct credential *
     if (err)
         return err;
     c->access_expires_at = token_expiry(platform_desc(refresh->tokens.api), grant.expires_in_s, now);
-    /* If the response neither replaces the refresh token nor reports an expiry, the stored expiry holds. */
+    /* If the response neither replaces the refresh token nor reports an expiry, the stored expiry remains
+     * valid. */
     if (received->refresh_token.len || grant.refresh_expires_in_s > 0)
         c->refresh_expires_at = refresh_token_expiry(grant.refresh_expires_in_s, now);
     if (grant.scopes.len && grant.scopes.len <= SCOPES_MAX)
@@ -218,8 +219,8 @@ static enum err seal_received(const struct token_swap *swap, struct credential *
     return OK;
 }
 
-/* Stores the new tokens. Reads the row again: it provides the scopes if the response has none, and it may
- * have been removed. */
+/* Stores the new tokens. Reads the row again, because the row may have been removed, and because it contains
+ * the scopes, which the response may lack. */
 static enum err swap_tokens(struct store *store, void *ctx)
 {
     struct token_swap *swap = ctx;
@@ -326,7 +327,7 @@ static struct token_refresh_result handle_rejection(struct token_refresh *refres
     switch (o->kind) {
     case OUTCOME_RECONNECT:
     case OUTCOME_TOKEN_REJECTED:
-        /* If an earlier response was lost, the token was valid until the lost response. */
+        /* If the response to an earlier request was lost, the token was valid until that request. */
         result = result_of(TOKEN_RECONNECT, refresh->may_be_spent ? STR("lost_in_refresh") : o->code);
         break;
     case OUTCOME_APP_REJECTED:
@@ -338,7 +339,8 @@ static struct token_refresh_result handle_rejection(struct token_refresh *refres
     case OUTCOME_SPLIT:
     case OUTCOME_MALFORMED: break;
     }
-    /* A 5xx or an unreadable page may have replaced a response with new tokens. */
+    /* Otherwise the mark stays: a 5xx status or an unreadable body may have replaced a response that
+     * contained new tokens. */
     if (status >= 400 && status < 500)
         clear_mark(refresh);
     return result;

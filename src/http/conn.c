@@ -150,7 +150,7 @@ static void on_end(struct conn *c, ssize_t error)
         return;
     }
     /* The client may have shut down only its own side, so a pending response is still sent. But most likely
-     * it has disconnected, so a sleeping request need not sleep on. */
+     * the client has disconnected, so a sleeping request is woken. */
     c->peer_ended = true;
     c->reading = false;
     (void)uv_read_stop(&c->stream);
@@ -214,7 +214,8 @@ static bool begin_request(struct conn *c)
     return true;
 }
 
-/* Sets the request id and the trace (the client's, if they are well-formed) and the client address. */
+/* Sets the request id, the trace ids and the client address. Uses the ids that the client sent if they are
+ * well-formed. */
 static void identify(struct conn *c)
 {
     struct http_server *s = c->server;
@@ -222,7 +223,8 @@ static void identify(struct conn *c)
     r->peer_is_trusted = c->is_trusted;
     r->client_address = proxies_find_client(&s->proxies, str_from_cstr(c->peer), c->is_trusted,
                                             r->field[FIELD_X_FORWARDED_FOR]);
-    /* Several lines are joined with ", ", which is not a valid value. */
+    /* If the client sent several traceparent fields, they were joined with ", ", and the joined value is
+     * invalid. */
     if (!grammar_split_traceparent(r->field[FIELD_TRACEPARENT], &r->trace_id, &r->parent_id))
         r->trace_id = r->parent_id = (struct str){NULL, 0};
     r->id = r->field[FIELD_X_REQUEST_ID];
@@ -323,7 +325,7 @@ void conn_process_input(struct conn *c)
 
 void conn_schedule(struct conn *c)
 {
-    if (list_is_empty(&c->scheduled)) /* in no list */
+    if (list_is_empty(&c->scheduled)) /* not scheduled yet */
         list_add_last(&c->server->scheduled, &c->scheduled);
     server_iterate_soon(c->server);
 }

@@ -1,15 +1,14 @@
 /* Stops a server: closes listeners and connections without losing a request. Two phases:
  *
  *   SERVING   begins with http_server_drain(). The server still accepts connections, and idle ones stay open,
- *             but each response closes its connection. Ends when all connections from before have closed, or
- *             after 3/4 of drain_ms.
- *   LEAVING   begins after SERVING, or with http_server_close(). The server closes listeners and idle
- *             connections, and completes the requests in flight. Ends when all connections have closed; after
- *             drain_ms, closes the rest.
+ *             but each response closes its connection. Ends when all connections that were open at the call
+ * have closed, or after 3/4 of drain_ms. LEAVING   begins after SERVING, or with http_server_close(). The
+ * server closes listeners and idle connections, and completes the requests in flight. Ends when all
+ * connections have closed; after drain_ms, closes the rest.
  *
- * A client (nginx) may send a request on an idle connection at the moment at which the server closes it, and
- * the client must not send a POST that fails this way again. So in SERVING the server announces to each
- * client in a response that the connection closes. */
+ * A client such as nginx may send a request on an idle connection at the moment when the server closes it.
+ * The request then fails, and a client must not repeat a POST that failed. So in SERVING the server announces
+ * to each client, in a response, that the connection will close. */
 #include "base/clock.h"
 #include "http/conn.h"
 
@@ -35,7 +34,8 @@ static void close_idle(struct http_server *s)
         }
 }
 
-/* Closes the connections that were opened UNUSED_MS ago but not used. Returns the time of the next call. */
+/* Closes the connections that were opened at least UNUSED_MS ago but not used. Returns the time of the next
+ * call. */
 static int64_t close_unused(struct http_server *s, int64_t now_ms)
 {
     for (struct list *link = s->conns[CONN_NEW].next, *next; link != &s->conns[CONN_NEW]; link = next) {
@@ -50,7 +50,7 @@ static int64_t close_unused(struct http_server *s, int64_t now_ms)
 
 /* Closes a listener when its backlog is empty, or after LISTEN_DRAIN_MS. A client in the backlog may already
  * have sent a request, and closing the listener would reset its connection. The backlog of a passed socket
- * stays: the next process accepts from it. */
+ * need not be empty: the next process accepts the connections in it. */
 static void drain_listeners(struct http_server *s)
 {
     bool late = s->forced || clock_mono_ms() >= s->listen_until_ms;

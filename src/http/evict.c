@@ -9,7 +9,7 @@ enum {
     IDLE_MIN_MS = 1000,
 };
 
-/* Closes the connection that has been in `state` longest, if it has been there for at least `min_ms`.
+/* Closes the connection that has been in `state` longest, if it has been in this state for at least `min_ms`.
  * Otherwise returns false, and lowers `*next_ms` to the time when that connection can be evicted. */
 static bool evict_oldest(struct http_server *s, enum conn_state state, int64_t min_ms, int64_t now_ms,
                          int64_t *next_ms)

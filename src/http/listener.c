@@ -105,8 +105,8 @@ static int bind_unix(int fd, const char *path)
     return FAULT_OR(-1, bind(fd, (struct sockaddr *)&address, sizeof address));
 }
 
-/* Sets the file's group and mode. The file is created without permissions: no client can connect before both
- * are set, and no other thread is affected, as it would be by umask(2). */
+/* Sets the file's group and mode. The file is created without permissions, so that no client can connect
+ * before both are set. umask(2) is not used, because it would affect other threads. */
 static int bind_unix_as(int fd, const char *path, const struct http_options *o)
 {
     if (fchmod(fd, 0) != 0)

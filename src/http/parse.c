@@ -77,7 +77,7 @@ struct parser {
     enum phase phase;
     int status; /* status code of the rejection; 0 if not rejected */
     const char *message;
-    const char *input;   /* what llhttp is reading */
+    const char *input;   /* the bytes that llhttp is reading */
     size_t before_input; /* bytes of the request that precede `input` */
     size_t line_end;     /* offset in the request where the last part of the request line ended */
     size_t empty_bytes;  /* bytes of the empty lines before the request line */
@@ -221,8 +221,8 @@ static int on_version_complete(llhttp_t *ll)
 
 /* ---- header and trailer fields ---- */
 
-/* Subtracts `len` bytes of a trailer field from their limit. Header fields need no counting here, because
- * execute() limits the head as a whole. */
+/* Subtracts `len` bytes of a trailer field from the limit of trailer fields. Header fields need no counting
+ * here, because execute() limits the head as a whole. */
 static int count_trailer(struct parser *p, size_t len)
 {
     if (p->phase != PHASE_BODY)
@@ -473,8 +473,8 @@ void parser_begin(struct parser *p, struct request *r, const struct http_limits 
     p->ll.data = p;
 }
 
-/* Skips a few empty lines before a request line (RFC 9112, 2.2). llhttp would accept any number, and a bare
- * CR or LF. */
+/* Skips a few empty lines before a request line (RFC 9112, 2.2). llhttp would accept any number of them, and
+ * also a bare CR or LF. */
 static bool skip_empty_lines(struct parser *p, struct str *bytes)
 {
     while (p->phase == PHASE_START && bytes->len) {

@@ -114,7 +114,7 @@ static void finish_write(struct conn *c, int status)
     struct request *r = &c->x->r;
     if (status < 0) {
         conn_close(c, uv_strerror(status));
-    } else if (waiter_is_armed(&r->wait)) { /* conn_flush() */
+    } else if (waiter_is_armed(&r->wait)) { /* conn_flush() has started this write */
         buf_discard_sent(&r->res.body);
         conn_enter(c, CONN_HANDLING);
         waiter_complete(&r->wait);

@@ -21,9 +21,10 @@ enum {
     ITERATION_US = 2000,
     POOL_MAX = 64,
     ARENA_BLOCK = 8 << 10,
-    BODY_RETAINED = 64 << 10,     /* capacity of the body buffer of an exchange in the pool */
-    POOLED_LARGE_BYTES = 2 << 20, /* maximum total capacity of the larger body buffers that stay in the pool,
-                                     for large responses */
+    BODY_RETAINED = 64 << 10, /* capacity of the body buffer of an exchange in the pool */
+    POOLED_LARGE_BYTES =
+        2
+        << 20, /* maximum total capacity of the body buffers in the pool that are larger than BODY_RETAINED */
     HEAD_MAX = 32 << 10,
     HEAD_FIRST_BYTES = 1 << 10, /* most heads are smaller */
     RESERVE_BYTES = 1 << 20,    /* more than any step of a request handler allocates from its arena */
@@ -102,7 +103,7 @@ void server_release_exchange(struct http_server *s, struct exchange *x)
     x->conn = NULL;
     x->aborted = NULL;
     x->head_built = false;
-    /* The last exchange used is the first one reused, because its memory is in the cache. */
+    /* The last exchange used is the first one reused, because its memory is in the processor's cache. */
     list_add_last(s->pool.next, &x->link);
     s->pooled++;
 }

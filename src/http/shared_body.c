@@ -24,7 +24,7 @@ struct shared_body {
     int references;
     int fd; /* -1 if the text is in `memory` */
     bool compression_claimed;
-    struct shared_body *compressed; /* NULL: none, or not yet */
+    struct shared_body *compressed; /* NULL if there is no compressed form, or not yet */
     struct str text;
     char memory[];
 };

@@ -25,8 +25,8 @@ struct batch_entry {
 struct limit_batch {
     unsigned magic;
     struct limit_batcher *batcher;
-    struct list link;     /* in batcher->in_flight */
-    struct waiter waiter; /* for the call to Redis */
+    struct list link;     /* link in batcher->in_flight */
+    struct waiter waiter; /* waiter of the call to Redis */
     struct redis_result result;
     int64_t opened_ms;
     int limit;

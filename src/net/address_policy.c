@@ -1,6 +1,6 @@
 /* The networks that are not public: those of the "IANA IPv4 Special-Purpose Address Registry" and the "IANA
  * IPv6 Special-Purpose Address Registry", multicast, and class E. In IPv6, all addresses outside 2000::/3 are
- * not public either, because hosts on the Internet have none of them. */
+ * not public either, because no host on the Internet has such an address. */
 #include "net/address_policy.h"
 
 #include <netinet/in.h>

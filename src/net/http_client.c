@@ -230,7 +230,7 @@ static void complete(struct http_call *c, CURLcode code)
 
 /* ---- connections ---- */
 
-/* The only place where this is safe: curl has resolved the name and connects to exactly this address. */
+/* Checks the address here, because curl has resolved the name and will connect to exactly this address. */
 static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
     struct http_call *c = ctx;

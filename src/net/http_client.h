@@ -51,8 +51,9 @@ struct http_client_options {
     int64_t connect_timeout_ms, timeout_ms;
     size_t body_max;       /* maximum size of a decompressed response body, in bytes */
     long host_connections; /* maximum per host; further calls wait, and timeout_ms includes the wait */
-    bool never_waits; /* do not wait for a connection in progress to share it (HTTP/2), but open another one.
-                         Without ALPN, a call would wait for the first response of the server */
+    bool never_waits; /* open another connection instead of waiting for one in progress that calls might share
+                         (HTTP/2): if the server does not support ALPN, that wait ends only with its first
+                         response */
     /* If not NULL, called with the address of the server before each connection. If it returns false, no
      * packet is sent to this address. The client then uses no proxy, because a proxy would resolve the name
      * itself. */

@@ -17,7 +17,7 @@ struct name_lookup {
     name_lookup_done_fn *done;
     void *ctx;
     bool running, closed, has_found;
-    unsigned found_count; /* successful lookups */
+    unsigned found_count; /* number of successful lookups */
     char found[ADDRESS_MAX];
 };
 

@@ -17,7 +17,7 @@ static void add_no_store(struct request *r)
     response_add_field(r, STR("Cache-Control"), STR("no-store"));
 }
 
-/* The section about an error in the guide "Connecting an app". */
+/* Returns the URL of the section about an error in the guide "Connecting an app". */
 static struct str error_uri_of(struct request *r, const char *error)
 {
     const struct str docs = r->app->docs_url;

@@ -96,9 +96,8 @@ static enum next respond_with_key(struct request *r, const struct token_exchange
 
 static const char *const descriptions[] = {
     [CODE_UNKNOWN] = "The authorization code is unknown. Request a new one.",
-    [CODE_REPLAYED] =
-        "The authorization code has already been used. The key that it gave, if any, is revoked. Request "
-        "a new code.",
+    [CODE_REPLAYED] = "The authorization code has already been used. The key that it was exchanged for, if "
+                      "any, is revoked. Request a new code.",
     [CODE_EXPIRED] =
         "The authorization code has expired (codes are valid for 300 seconds). Request a new one.",
     [CODE_MISMATCH] =
@@ -162,7 +161,7 @@ static enum next grant_step(struct request *r)
     if (!pkce_is_verifier(v[CODE_VERIFIER]))
         return oauth_respond_error(r, 400, "invalid_request",
                                    "code_verifier must be 43 to 128 letters, digits or -._~.");
-    /* longer than any code or redirect URI that can be valid */
+    /* Such a value is longer than any valid code or redirect URI. */
     if (v[CODE].len > KEY_TEXT_MAX || v[REDIRECT_URI].len > REDIRECT_MAX) {
         oauth_record_failure(r);
         return oauth_respond_error(r, 400, "invalid_grant", descriptions[CODE_UNKNOWN]);

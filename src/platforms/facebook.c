@@ -1,11 +1,12 @@
 /* Facebook pages. A batch has two operations per post: the object, which has current comments and reactions
  * [P], and its insights, which are up to a day late [V]. Facebook does not provide saves [V].
  *
- * Meta counts views under several names with different meanings; which of them an object has must be
- * detected. The first of `preferred` that the response contains is used for that post from then on, because
- * switching would look like gained or lost views. Forms of a request: 0 assumes a Reel, 1 a classic video,
- * 2 requests the default metrics, 3 no insights. A post id is the id of a video, or {page}_{post}. Insights
- * of {page}_{post} are 0 for a Reel, so such ids are resolved to the id of the video first.
+ * Meta counts views under several names with different meanings, and each kind of object has only some of
+ * these counts. For each post, the first of `preferred` that a response contains is used from then on,
+ * because switching to another count would look like gained or lost views. Forms of a request: 0 assumes a
+ * Reel, 1 a classic video, 2 requests the default metrics, 3 no insights. A post id is the id of a video, or
+ * {page}_{post}. Insights of {page}_{post} are 0 for a Reel, so such ids are resolved to the id of the video
+ * first.
  *
  * The object and its insights need different permissions, so their errors are evaluated separately: the
  * counts of one are used even if the other is rejected. */
@@ -441,7 +442,7 @@ const struct config_section facebook_keys = CONFIG_SECTION(keys);
 
 /* The rate limit grows with the page's engaged users, and headers report its usage [V]. pages_show_list is
  * needed for the list of pages, pages_read_user_content for likes, comments and shares [P, live in 2026].
- * instagram_basic requires it too [V]. */
+ * instagram_basic also requires pages_read_user_content [V]. */
 const struct platform_desc facebook_desc = {
     .api = API_FACEBOOK,
     .platform = PLATFORM_FACEBOOK,

@@ -6,7 +6,7 @@
 #include "platforms/graph.h"
 #include "platforms/grant.h"
 
-/* At most four responses each for pages and portfolios. */
+/* The pages are listed in at most four responses, and so are the portfolios. */
 enum {
     STEP_CODE,
     STEP_LONG,
@@ -130,7 +130,7 @@ static void add_account(struct arena *a, struct platform_link *link, enum platfo
     };
 }
 
-/* A page has a token only if the person may read it. */
+/* Ignores a page without a token: the person has no permission to read it. */
 static void add_page(struct arena *a, struct platform_link *link, struct yyjson_val *page)
 {
     struct str token = jsonr_text(jsonr_get(page, "access_token"));

@@ -26,9 +26,9 @@ static void add_operation(struct buf *json, const struct platform_call *call, st
                call->options->graph_version, (int)path.len, path.p);
 }
 
-/* The version is in the path and in each operation [K]; Meta's sample has neither. The token is a form
- * field as in the sample: Meta does not say whether a header applies to the operations too. The headers of
- * the operations are requested because only they report the usage of the account. */
+/* The version is in the path and in each operation [K]; Meta's sample has it in neither place. The token is a
+ * form field as in the sample: Meta does not say whether a header applies to the operations too. The headers
+ * of the operations are requested because only they report the usage of the account. */
 void graph_build_batch(struct arena *a, const struct platform_call *call, const struct str *paths,
                        size_t count, struct http_request *out)
 {
@@ -106,7 +106,7 @@ static const struct graph_row rows[] = {
     {10, 10, ANY, "not enough viewers", OF_ITEM(ITEM_NO_DATA)},
     {100, 100, 33, NULL, OF_ITEM(ITEM_MISSING)},
     {10, 10, ANY, "object does not exist", GONE_OR_GRANT},   /* [P] live, October 2026 */
-    {100, 100, ANY, "object does not exist", GONE_OR_GRANT}, /* [P] the same without subcode 33 */
+    {100, 100, ANY, "object does not exist", GONE_OR_GRANT}, /* [P] like the row with subcode 33 */
     {24, 24, ANY, NULL, OF_ITEM(ITEM_MISSING)},              /* [I] the media cannot be found */
     {803, 803, ANY, NULL, OF_ITEM(ITEM_MISSING)},            /* [P] an alias that does not exist */
     {100, 100, 2108006, NULL, OF_ITEM(ITEM_PERMANENT)},
@@ -304,7 +304,7 @@ static void read_usage_header(struct graph_response *g, struct str name, struct 
 }
 
 /* Reads the headers of an operation: [{"name":"X-Business-Use-Case-Usage","value":"{…}"},…]. Some responses
- * have none. */
+ * contain no headers of operations. */
 static void read_entry_usage(struct graph_response *g, struct yyjson_val *headers)
 {
     struct jsonr_iter it = jsonr_iterate(headers);

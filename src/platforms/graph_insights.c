@@ -138,8 +138,8 @@ static bool has_word(struct str s, struct str word)
     return false;
 }
 
-/* Also understands "metric[2] must be one of the following values: …", which identifies the metric by its
- * index; the names that it lists are valid. */
+/* Also parses messages such as "metric[2] must be one of the following values: …". Such a message identifies
+ * the rejected metric by its index, and lists only valid names. */
 struct str graph_find_rejected_metric(struct str message, struct str requested)
 {
     struct str index, one, found = {NULL, 0}, rest = text_after(message, STR("metric["));

@@ -1,9 +1,9 @@
 /* Instagram with both logins. Counts are insights of a media object [V, 2026-06-18]: up to 48 hours late,
  * organic only, available for two years. The media object itself has some of the counts, but no views.
  *
- * Instagram Login: graph.instagram.com, one post per call unless the operator enables batches [K]; its
- * token lives 60 days and is refreshed with itself. Facebook Login: graph.facebook.com, batches of 50, no
- * refresh; linked together with Facebook pages (facebook_link.c). */
+ * Instagram Login: graph.instagram.com, one post per call unless the operator enables batches [K]; its token
+ * is valid for 60 days and can be exchanged for a new one. Facebook Login: graph.facebook.com, batches of 50,
+ * no refresh; linked together with Facebook pages (facebook_link.c). */
 #include "base/check.h"
 #include "base/urlencode.h"
 #include "platforms/facebook.h"
@@ -161,7 +161,7 @@ static struct outcome parse_metrics(struct arena *a, struct platform_call *call,
     return graph_response_outcome(&g);
 }
 
-/* ---- the two ---- */
+/* ---- build() and parse() of both logins ---- */
 
 /* A call has more than one item only if the operator enabled batches. */
 static bool is_batch(const struct platform_call *call)
@@ -275,8 +275,8 @@ static struct str permissions(struct arena *a, struct yyjson_val *v)
     return all;
 }
 
-/* Parses the response to the code, which is documented as a list with one element in `data`, but also seen
- * without the list [P]. */
+/* Parses the response to the exchange of the code. It is documented as a list with one element in `data`, but
+ * other projects report an object without the list [P]. */
 static struct outcome parse_code(struct arena *a, struct platform_link *link,
                                  const struct http_response *response)
 {

@@ -1,12 +1,12 @@
 /* Pinterest: API v5 (OpenAPI 5.23.0) [V]. Form 0 of a request reads up to 100 pins, which Pinterest grants
- * app by app; form 1 reads one pin; form 2 reads the reactions and comments of one pin, for pins that are
- * not videos.
+ * app by app; form 1 reads one pin; form 2 reads the reactions and comments of one pin, for pins that are not
+ * videos.
  *
  * `summary_metrics` has views and saves, summed over the requested days, which begin before the pin was
  * posted. `lifetime_metrics` has reactions and comments. There are no shares. Pinterest's support says that
  * both kinds must not be mixed in one request; the specification allows it, and for some apps it works.
- * Unless a check has shown that it works, a call requests one kind: Pinterest computes the counts once a
- * day, so each kind is recent enough.
+ * Unless a check has shown that it works, a call requests only one kind. Pinterest computes the counts only
+ * once a day, so it is sufficient to request each kind every few hours.
  *
  * Errors are identified by HTTP status and `code`; the two endpoints use different codes for the same
  * error. */
@@ -30,8 +30,8 @@ enum {
 };
 
 const struct error_row pinterest_errors[] = {
-    /* The pin may not have these metrics or days. This is not an error of the app as long as another form
-     * remains. */
+    /* Possibly, the pin does not have these metrics, or Pinterest has no counts for these days. As long as
+     * another form of the request remains, this is not an error of our app. */
     {"400", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"1", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"2", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
@@ -233,8 +233,8 @@ static struct outcome read_error(struct arena *a, struct platform_call *call, st
     return o;
 }
 
-/* Returns what the response shows about requests for both kinds of metrics. Such a request may succeed with
- * only one kind [live]. */
+/* Returns whether the response to a request for both kinds of metrics contains both. Pinterest may accept
+ * such a request but return only one kind [live]. */
 static enum combined combined_result(const struct platform_call *call)
 {
     enum combined found = COMBINED_UNKNOWN;
@@ -357,7 +357,8 @@ static struct outcome read_token(struct arena *a, struct platform_link *link, co
     return o;
 }
 
-/* pinterest_errors is a table for pins: an OK in it means here that a scope is missing. */
+/* pinterest_errors describes errors of calls for pins. If read_error() attributes an error to the pin and
+ * returns OUTCOME_OK, the cause here is a missing scope. */
 static struct outcome read_account_error(struct arena *a, struct yyjson_val *root,
                                          const struct http_response *r)
 {

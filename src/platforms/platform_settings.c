@@ -61,7 +61,8 @@ struct platform_call_limits platform_call_limits_of(const struct config *config,
         .in_flight = s->in_flight,
         .bulk = bulk_of(s),
     };
-    if (s->calls_per_minute) /* limits of the app, if the platform limits the app at all */
+    if (s->calls_per_minute) /* replaces the limit of the app, or the limit of each account if there is no
+                                limit of the app */
         *(limits.app_per_minute ? &limits.app_per_minute : &limits.account_per_minute) = s->calls_per_minute;
     return limits;
 }

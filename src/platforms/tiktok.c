@@ -113,7 +113,7 @@ static struct str read_published_id(struct yyjson_val *data, const char *name)
     return jsonr_id(first);
 }
 
-/* The id appears once a public post has passed moderation, usually within a minute, sometimes after hours; a
+/* The id appears after a public post has passed moderation, usually within a minute, sometimes after hours; a
  * private post never gets an id [V]. The field is a list of 64-bit integers. */
 static bool read_published(struct platform_item *item, struct yyjson_val *data)
 {
@@ -187,7 +187,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
 
 /* ---- tokens ---- */
 
-/* Documented lifetimes differ (access token: 24 h, now 2 h), so only the response's own value counts.
+/* Documented lifetimes differ (access token: 24 h, now 2 h), so only the lifetime in the response is used.
  * Refresh tokens rotate [V]. */
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,

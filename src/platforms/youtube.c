@@ -43,8 +43,8 @@ static bool is_general(struct str reason)
            row->outcome == OUTCOME_TOKEN_REJECTED;
 }
 
-/* Returns true if the error of a rate limit means that the daily quota is spent. Since 2026 both have the
- * same reason; only the unit differs, such as "1/d/{project}" [live]. */
+/* Returns true if the error of a rate limit means that the daily quota is spent. Since 2026, both kinds of
+ * errors have the same reason; only the unit differs, such as "1/d/{project}" [live]. */
 static bool is_daily_limit(struct yyjson_val *error)
 {
     struct jsonr_iter it = jsonr_iterate(jsonr_get(error, "details"));
@@ -57,7 +57,7 @@ static bool is_daily_limit(struct yyjson_val *error)
     return false;
 }
 
-/* Returns errors[0].reason; if it is unspecific, the first known reason in details[]; without one,
+/* Returns errors[0].reason; if it is unspecific, the first known reason in details[]; if there is none,
  * `status`. */
 static struct str error_reason(struct yyjson_val *error)
 {
@@ -177,7 +177,7 @@ static void build_refresh(struct arena *a, const struct platform_options *option
                      out);
 }
 
-/* Usually without a refresh token: the current one remains valid [V]. */
+/* The response usually contains no refresh token; the current one remains valid [V]. */
 static struct outcome parse_refresh(struct arena *a, const struct http_response *r, struct token_grant *got)
 {
     struct yyjson_val *root = jsonr_parse(a, r->body);
@@ -189,8 +189,8 @@ static struct outcome parse_refresh(struct arena *a, const struct http_response 
 
 /* ---- linking ---- */
 
-/* access_type=offline requests a refresh token, prompt=consent returns one even if the author has consented
- * before. */
+/* access_type=offline requests a refresh token. With prompt=consent, Google returns one even if the author
+ * has consented before. */
 static struct str authorize_path(struct arena *a, const struct platform_authorize *authorize)
 {
     const struct url_field fields[] = {

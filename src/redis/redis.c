@@ -19,7 +19,7 @@ enum redis_state { REDIS_DOWN, REDIS_OPENING, REDIS_UP, REDIS_BROKEN, REDIS_CLOS
 
 /* One command of a round of probes; `index` is its position in the round. */
 struct probe_command {
-    struct redis_command command; /* first */
+    struct redis_command command; /* must be the first member */
     struct redis *redis;
     int index;
 };

@@ -14,10 +14,10 @@
 enum { CALL_MAGIC = 0x43616c6c };
 
 struct pending_call {
-    struct redis_command command; /* first */
+    struct redis_command command; /* must be the first member */
     unsigned magic;
     struct redis_calls *calls;
-    struct list link;      /* in calls->pending */
+    struct list link;      /* link in calls->pending */
     struct waiter *waiter; /* NULL if canceled or late */
     struct redis_result *out;
     int64_t sent_ms;  /* monotonic; for the deadline */

@@ -20,7 +20,7 @@
 enum { ELEMENTS_MAX = 1024, COMMAND_MAX = 64 << 10, REASON_MAX = 256 };
 
 struct login_command {
-    struct redis_command command; /* first */
+    struct redis_command command; /* must be the first member */
     struct redis_connection *connection;
 };
 

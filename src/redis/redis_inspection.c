@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 struct redis_inspection {
-    struct redis_command command; /* first */
+    struct redis_command command; /* must be the first member */
     uv_loop_t loop;
     uv_timer_t deadline;
     struct redis_connection *connection;

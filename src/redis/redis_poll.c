@@ -78,7 +78,7 @@ static void add_write(void *data)
     else
         w->wants_write = true;
     if (w->is_writing && !(w->watched & UV_WRITABLE))
-        w->wants_write = true; /* watching has failed: try again in the next iteration */
+        w->wants_write = true; /* the socket could not be watched: try again in the next iteration */
 }
 
 static void del_write(void *data)

@@ -66,7 +66,7 @@ enum err key_credential_lock_exclusive(struct file_lock *lock, const struct conf
         return lock_error(path, error);
     return error_set(
         error, ERR_BUSY,
-        "a running server has its key from a systemd credential (LoadCredential=), a copy that a "
+        "a running server reads its key from a systemd credential (LoadCredential=), a copy that a "
         "rotation does not change. Stop the servers, rotate, and start them: systemctl stop "
         "'viewtally*.service'");
 }

@@ -163,8 +163,8 @@ static enum err add_key(struct rotation *r)
     return err;
 }
 
-/* Removes the old keys unless rows still use them. `*removed` receives whether it did. Deletes connections in
- * progress, which contain a sealed verifier: their authors must start again. */
+/* Removes the old keys unless rows still use them. Sets `*removed` to true if it has removed them. Also
+ * deletes the pending linkings, which contain a sealed verifier: their authors must begin again. */
 static enum err drop_old_keys(struct rotation *r, bool *removed)
 {
     enum err err = store_begin(r->store);

@@ -10,7 +10,7 @@ enum { PAGE_ROWS = 200 };
 /* The results of the check for one key. */
 struct key_result {
     uint32_t id;
-    bool opens;
+    bool opens;                       /* the key decrypts at least one row */
     char account[ACCOUNT_ID_MAX + 1]; /* account of the first row that the key failed to decrypt; "": none */
     int api;
 };
@@ -55,8 +55,9 @@ static enum err open_row(struct inspection *l, const struct credential *c, struc
     (void)fail(l, err, access->id, c);
     if (l->all)
         return err;
-    /* A single damaged row must not stop the server, because the key may decrypt another row. Note the first
-     * account that each key failed on, for the error in case the key decrypts no row. */
+    /* A single damaged row must not stop the server, because the key may decrypt another row. For each key,
+     * record the first account that it failed to decrypt. If the key decrypts no row, the error names this
+     * account. */
     for (struct key_result *k = access; k; k = k == refresh ? NULL : refresh)
         if (!*k->account) {
             memcpy(k->account, l->at.account, sizeof k->account);

@@ -13,7 +13,7 @@
 struct consent_write {
     int64_t author_row;
     size_t client_id_len, redirect_len, webhook_len;
-    char webhook_url[WEBHOOK_URL_MAX]; /* the one that the page has shown */
+    char webhook_url[WEBHOOK_URL_MAX]; /* webhook URL that the page has shown */
     char client_id[CLIENT_ID_MAX], redirect_uri[REDIRECT_MAX], challenge[PKCE_CHALLENGE_LEN];
     /* The result. */
     enum key_limit reached;

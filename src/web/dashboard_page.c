@@ -21,7 +21,7 @@ struct dashboard {
     struct events_progress progress;
     int failed_webhooks;
     struct videos_query videos;
-    int shown; /* items of the current list */
+    int shown; /* number of items written to the current list */
 };
 
 static struct dashboard *dashboard_of(const struct request *r)

@@ -1,10 +1,11 @@
 /* /keys: the author's own API keys, without those of connected apps. GET lists them, POST creates one;
  * /keys/{id} revokes one (revoke_page.c).
  *
- * A key is shown once, in the response to the form that creates it; only its hash is stored. The form carries
- * a random ticket, and key and id are derived from the ticket and the browser's secret, so that a form that
- * is sent twice creates one key. Within a minute, the second response shows the key again (after a double
- * click, the browser displays only that one); later, it only states that the key has been shown. */
+ * A key is shown once, in the response to the form that creates it; only its hash is stored. The form
+ * contains a random ticket. The key and its id are derived from the ticket and the browser's secret, so that
+ * a form that is sent twice creates one key. If the form is sent again within a minute, the response shows
+ * the key again, because after a double click the browser displays only the second response. Later, the
+ * response only states that the key has been shown. */
 #include "auth/api_key.h"
 #include "base/clock.h"
 #include "web/form_field.h"

@@ -10,7 +10,7 @@
 
 #include <stdarg.h>
 
-/* Hidden from the navigation if no platform is configured. */
+/* The navigation omits this page if no platform is configured. */
 static const char PLATFORMS[] = "/platforms";
 
 static const struct {

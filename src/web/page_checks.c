@@ -23,8 +23,8 @@ static enum next reject_form(struct request *r)
 }
 
 /* Applies the rate limit of forms. It is the last check, so that a rejected form does not count: otherwise
- * another site could use up an author's limit. Forms of viewers who are not signed in have no such limit:
- * failures limit the sign-in, and an invitation needs a secret. */
+ * another site could use up an author's limit. Forms of viewers who are not signed in have no such limit: the
+ * sign-in is limited by failed attempts, and an invitation needs a secret. */
 static enum next admit_form(struct request *r)
 {
     struct page_context *page = page_context_of(r);
@@ -67,8 +67,8 @@ bool web_path_is_local(struct str path)
     return path.len == 1 || path.p[1] != '/';
 }
 
-/* After the sign-in, the browser returns to the URL of this request. A POST is the exception, because its
- * form is lost by then (but see WEB_OWN_QUERY). */
+/* After the sign-in, the browser requests the URL of this request again. After a POST, it requests the start
+ * page instead, because the form is lost (unless the page has the flag WEB_OWN_QUERY). */
 enum next web_redirect_to_sign_in(struct request *r)
 {
     struct str here = r->query.p ? arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p,

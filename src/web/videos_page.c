@@ -8,7 +8,7 @@ enum { PAGE_VIDEOS = 24 };
 
 struct videos_list {
     struct videos_query query;
-    struct video_position last; /* of the last video on the page */
+    struct video_position last; /* position of the last video on the page */
     int seen;                   /* number of rows read; PAGE_VIDEOS + 1 if there is a next page */
 };
 

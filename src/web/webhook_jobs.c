@@ -110,7 +110,8 @@ static enum err delete_endpoint(struct store *store, const struct webhook_endpoi
     return err ? err : store_delete_webhook(store, e->row);
 }
 
-/* Moves the endpoint to the beginning of the feed. Ends a pause before a retry. */
+/* Moves the endpoint to the beginning of the feed. If a retry was pending, the next delivery no longer waits
+ * for it. */
 static enum err rewind_position(struct store *store, struct webhook_endpoint *e)
 {
     e->position = 0;

@@ -90,7 +90,7 @@ static bool is_waiting(const struct webhook_endpoint *e, int64_t now_ms)
 }
 
 /* Reads at most `limit` events after the id `after`. Returns true if on_event() has written the message of
- * one. */
+ * one of these events. */
 static bool read_event(struct store *s, struct delivery *d, int64_t after, int limit,
                        struct events_progress *progress, enum err *err)
 {
@@ -144,7 +144,7 @@ struct delivery *delivery_prepare_manual(struct store *s, int64_t endpoint_row, 
     if (!d->body.len)
         (void)snprintf(d->result.error, sizeof d->result.error,
                        "not sent: the webhook has ended, the plan is inactive, the app is disconnected, or "
-                       "the type was not chosen");
+                       "the event type was not chosen");
     d->result.event_id = event_id;
     return d;
 }

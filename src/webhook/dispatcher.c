@@ -42,9 +42,10 @@ static uint64_t tick_ms(void)
 
 enum {
     PAGE_ROWS = 200,
-    BUSY_PAUSE_MS = 5 * 1000, /* while another process has the lease */
-    FAILED_PAUSE_MS = 1000,   /* after a failure of the database */
-    DRAIN_MS = 5 * 1000,      /* for deliveries in flight while the process stops */
+    BUSY_PAUSE_MS =
+        5 * 1000, /* pause while another process has the lease, or while messages cannot be signed */
+    FAILED_PAUSE_MS = 1000, /* pause after a failure of the database */
+    DRAIN_MS = 5 * 1000,    /* maximum wait for deliveries in flight when the process stops */
     RESPONSE_MAX = 256 * 1024,
     CONNECT_TIMEOUT_MS = 5 * 1000,
 };
@@ -63,7 +64,7 @@ struct dispatcher {
     struct send_queue queue; /* each delivery in both lists has a slot */
     VEC(struct send_item) page;
     int64_t last_row;     /* the endpoint whose delivery started last; the next scan begins after it */
-    uint64_t seen_commit; /* for store_has_changed() */
+    uint64_t seen_commit; /* argument of store_has_changed() */
     int64_t
         next_attempt_at;    /* wall clock time at which the next pause of an endpoint ends; INT64_MAX: none */
     bool is_due;            /* the next tick must scan */
@@ -316,8 +317,8 @@ static void start(struct dispatcher *d, struct delivery *delivery)
     pause_for(d, BUSY_PAUSE_MS);
 }
 
-/* Prepares and starts a delivery, unless nothing has to be sent any more. Returns false if there is no slot
- * for it, which the caller must wait for; item->origin is then set. */
+/* Prepares and starts a delivery, unless nothing has to be sent any more. If no slot is free, sets
+ * item->origin and returns false; the caller must then keep the item until a slot is free. */
 static bool try_send(struct dispatcher *d, struct send_item *item)
 {
     enum err err;
@@ -357,8 +358,9 @@ static void send_next(struct dispatcher *d, int64_t row, uint64_t origin)
         *VEC_ADD(&d->queue.items) = item;
 }
 
-/* Starts waiting deliveries until `in_flight` deliveries are in flight. The caller passes the number from
- * before some deliveries ended: more attempts would be futile, because each end makes one slot free. */
+/* Starts waiting deliveries until `in_flight` deliveries are in flight. The caller passes the number of
+ * deliveries that were in flight before some of them ended. Each of these has freed one slot, so further
+ * attempts would find no free slot. */
 static void send_waiting(struct dispatcher *d, int in_flight)
 {
     struct send_item *items = d->queue.items.items;
@@ -402,7 +404,7 @@ static enum err read_page(struct dispatcher *d, bool of_requests, int64_t after)
 }
 
 /* Starts a delivery for each due endpoint with a row id above `after` and up to `last`. If `of_requests` is
- * true, starts one for each manual request instead. Those that find no slot are added to the queue. */
+ * true, starts one for each manual request instead. Deliveries that find no slot are added to the queue. */
 static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after, int64_t last)
 {
     do {
@@ -426,8 +428,8 @@ static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after,
     return OK;
 }
 
-/* Rebuilds the queue and starts what has a slot. Begins after the endpoint whose delivery started last, so
- * that endpoints with many events and low row ids do not delay others. */
+/* Rebuilds the queue and starts the deliveries that find a slot. Begins after the endpoint whose delivery
+ * started last, so that endpoints with many events and low row ids do not delay others. */
 static void scan(struct dispatcher *d)
 {
     const int64_t last = d->last_row;
@@ -457,7 +459,8 @@ static void check(struct dispatcher *d)
         flush(d);
     if (d->is_stopping)
         return;
-    /* Without a delivery in flight, no end of a delivery would start the waiting ones. */
+    /* Waiting deliveries start when a delivery in flight ends. If none is in flight, a scan must start
+     * them. */
     d->is_due |= d->queue.items.count && !d->queue.in_flight;
     d->is_due =
         d->is_due || store_has_changed(d->store, &d->seen_commit) || clock_wall_ms() >= d->next_attempt_at;

@@ -18,8 +18,8 @@ struct webhook_service {
     bool is_running;
     uv_thread_t thread;
     uv_sem_t opened;
-    uv_async_t stop;  /* on the loop of the dispatcher */
-    uv_async_t ended; /* on the caller's loop */
+    uv_async_t stop;  /* handle on the loop of the dispatcher */
+    uv_async_t ended; /* handle on the caller's loop */
     void (*closed)(void *ctx);
     void *closed_ctx;
 };

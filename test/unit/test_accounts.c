@@ -220,7 +220,7 @@ static struct test_job new_job(void)
     return (struct test_job){.waiter = {.wake = on_wake}};
 }
 
-static void passwords_are_hashed_and_verified_off_the_loop(void **state)
+static void passwords_are_hashed_and_verified_on_the_thread_pool(void **state)
 {
     uv_loop_t loop;
     struct test_job make = new_job(), right = new_job(), wrong = new_job(), unknown = new_job(),
@@ -276,7 +276,7 @@ static void outdated_hash_is_replaced(void **state)
 }
 
 /* Canceling a queued job removes the job from the queue. A job above the limit is rejected. */
-static void jobs_run_or_wait_up_to_a_limit(void **state)
+static void running_and_waiting_jobs_are_limited(void **state)
 {
     enum { ROOM = PASSWORD_JOBS + PASSWORD_QUEUE_MAX };
     uv_loop_t loop;
@@ -313,9 +313,9 @@ int main(void)
         cmocka_unit_test(forms_are_decoded),
         cmocka_unit_test(malformed_forms_are_rejected),
         cmocka_unit_test(password_must_have_8_characters_and_not_be_common),
-        cmocka_unit_test(passwords_are_hashed_and_verified_off_the_loop),
+        cmocka_unit_test(passwords_are_hashed_and_verified_on_the_thread_pool),
         cmocka_unit_test(outdated_hash_is_replaced),
-        cmocka_unit_test(jobs_run_or_wait_up_to_a_limit),
+        cmocka_unit_test(running_and_waiting_jobs_are_limited),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -210,7 +210,7 @@ static void private_addresses_are_refused_without_a_connection(void **state)
 }
 
 /* The certificate is not valid for the name, so TRANSPORT_TLS shows that a connection was made. */
-static void address_is_checked_again_when_the_name_resolves_to_another(void **state)
+static void address_is_checked_again_when_the_name_resolves_differently(void **state)
 {
     (void)state;
     struct address_policy policy;
@@ -248,7 +248,7 @@ int main(void)
         cmocka_unit_test(invalid_networks_are_rejected),
         cmocka_unit_test(other_address_families_are_rejected),
         cmocka_unit_test(private_addresses_are_refused_without_a_connection),
-        cmocka_unit_test(address_is_checked_again_when_the_name_resolves_to_another),
+        cmocka_unit_test(address_is_checked_again_when_the_name_resolves_differently),
         cmocka_unit_test(proxy_of_the_environment_is_not_used),
     };
     return cmocka_run_group_tests(tests, http_peers_start, http_peers_stop);

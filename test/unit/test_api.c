@@ -1,4 +1,5 @@
-/* Parts of the API that need no server: cursors, CSV cells, dense days. */
+/* Tests the parts of the API that need no server: cursors, CSV cells, and statistics with one entry for each
+ * day. */
 #include "unit.h"
 
 #include "api/csv.h"
@@ -94,7 +95,7 @@ static void csv_cells_are_quoted_and_never_formulas(void **state)
     buf_fini(&b);
 }
 
-/* ---- dense days ---- */
+/* ---- one entry for each day ---- */
 
 enum { POSTED = 20000 }; /* the video's first day */
 
@@ -112,7 +113,7 @@ static struct stats range_of(struct stats range)
     return range;
 }
 
-static void days_without_a_gain_carry_the_total(void **state)
+static void days_without_a_gain_repeat_the_total(void **state)
 {
     const struct day_gain gains[] = {{POSTED + 1, 10, 10}, {POSTED + 4, 5, 15}};
     struct stats_video row = row_with(POSTED + 1, 100, POSTED + 4);
@@ -157,7 +158,7 @@ static void days_end_30_days_after_posting(void **state)
     assert_false(stats_days_next(&days, &day)); /* the date of posted_at + 30 days was the last one */
 }
 
-static void stats_row_without_a_gain_is_left_out(void **state)
+static void stats_row_without_a_gain_is_omitted(void **state)
 {
     const struct day_gain nothing[] = {{POSTED + 2, 0, 5}}, later[] = {{POSTED + 6, 9, 14}};
     struct stats_video row = row_with(POSTED, 0, 0);
@@ -179,9 +180,9 @@ int main(void)
         cmocka_unit_test(cursor_round_trip_preserves_the_position),
         cmocka_unit_test(cursor_is_valid_only_for_its_author_and_filters),
         cmocka_unit_test(csv_cells_are_quoted_and_never_formulas),
-        cmocka_unit_test(days_without_a_gain_carry_the_total),
+        cmocka_unit_test(days_without_a_gain_repeat_the_total),
         cmocka_unit_test(days_end_30_days_after_posting),
-        cmocka_unit_test(stats_row_without_a_gain_is_left_out),
+        cmocka_unit_test(stats_row_without_a_gain_is_omitted),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

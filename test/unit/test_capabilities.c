@@ -1,4 +1,4 @@
-/* The capability tables in the documentation and in the OpenAPI document match the descriptors. */
+/* Tests that the capability tables in the documentation and in the OpenAPI document match the descriptors. */
 #include "unit.h"
 
 #include "platforms/capabilities.h"

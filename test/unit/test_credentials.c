@@ -8,7 +8,7 @@
 
 /* ---- storing ---- */
 
-static void account_round_trips(void **state)
+static void stored_account_is_loaded_unchanged(void **state)
 {
     (void)state;
     const int64_t row = rig_put_tiktok();
@@ -25,7 +25,7 @@ static void account_round_trips(void **state)
     rig_assert_tokens(row, "act.1", "rft.1");
 }
 
-static void repeated_account_is_updated_and_another_authors_is_rejected(void **state)
+static void account_is_updated_by_its_author_but_not_by_another_author(void **state)
 {
     int64_t again = 0, row = rig_put_tiktok();
     (void)state;
@@ -50,7 +50,7 @@ static void repeated_account_is_updated_and_another_authors_is_rejected(void **s
     assert_int_not_equal(again, row);
 }
 
-static void error_of_old_tokens_does_not_mark_new_ones(void **state)
+static void error_of_old_tokens_does_not_affect_new_tokens(void **state)
 {
     int64_t again, row = rig_put_tiktok();
     (void)state;
@@ -62,7 +62,7 @@ static void error_of_old_tokens_does_not_mark_new_ones(void **state)
     assert_int_equal(rig_get(row).state, CREDENTIAL_CONNECTED);
 }
 
-static void swapped_sealed_tokens_do_not_open(void **state)
+static void swapped_sealed_tokens_cannot_be_decrypted(void **state)
 {
     int64_t a = rig_put_tiktok(), b;
     struct tokens k;
@@ -127,7 +127,7 @@ static void account_rows_are_not_reused(void **state)
 
 /* ---- due refreshes ---- */
 
-static void token_refresh_is_due_by_the_platform_descriptor(void **state)
+static void platform_descriptor_determines_when_a_refresh_is_due(void **state)
 {
     const struct platform_desc hours = {.refresh_before_s = 15 * 60};
     const struct platform_desc days = {.refresh_before_s = 30 * 86400, .refresh_min_age_s = 86400};
@@ -154,13 +154,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, credential_rig_init, credential_rig_fini)
     const struct CMUnitTest tests[] = {
-        TEST(account_round_trips),
-        TEST(repeated_account_is_updated_and_another_authors_is_rejected),
-        TEST(error_of_old_tokens_does_not_mark_new_ones),
-        TEST(swapped_sealed_tokens_do_not_open),
+        TEST(stored_account_is_loaded_unchanged),
+        TEST(account_is_updated_by_its_author_but_not_by_another_author),
+        TEST(error_of_old_tokens_does_not_affect_new_tokens),
+        TEST(swapped_sealed_tokens_cannot_be_decrypted),
         TEST(missing_sealing_key_is_reported),
         TEST(account_rows_are_not_reused),
-        TEST(token_refresh_is_due_by_the_platform_descriptor),
+        TEST(platform_descriptor_determines_when_a_refresh_is_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

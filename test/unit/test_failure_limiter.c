@@ -66,7 +66,7 @@ static void undo_removes_a_failure_and_its_wait(void **state)
     failure_limiter_free(l);
 }
 
-static void sprayed_names_do_not_displace_a_waiting_name(void **state)
+static void many_new_names_do_not_evict_a_name_that_must_wait(void **state)
 {
     struct failure_limiter *l = failure_limiter_new(&(struct failure_rule){.burst = 20, .decay_ms = 6000});
     char name[16];
@@ -199,7 +199,7 @@ static void known_device_is_exempt_from_account_limits_and_has_ten_attempts(void
     sign_in_limiter_free(l);
 }
 
-static void success_clears_the_pair_but_not_the_account(void **state)
+static void success_clears_only_the_count_of_account_and_network(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
     const struct sign_in_attempt t = {.account = STR("ann"), .address = OWNER};
@@ -234,13 +234,13 @@ int main(void)
         cmocka_unit_test(allows_a_burst_then_one_attempt_per_expired_failure),
         cmocka_unit_test(wait_doubles_up_to_its_maximum),
         cmocka_unit_test(undo_removes_a_failure_and_its_wait),
-        cmocka_unit_test(sprayed_names_do_not_displace_a_waiting_name),
+        cmocka_unit_test(many_new_names_do_not_evict_a_name_that_must_wait),
         cmocka_unit_test(addresses_map_to_networks),
         cmocka_unit_test(account_and_network_have_five_attempts_then_waits_of_2_to_60_s),
         cmocka_unit_test(attacks_from_another_network_do_not_lock_the_owner_out),
         cmocka_unit_test(account_has_a_hundred_failures_an_hour),
         cmocka_unit_test(known_device_is_exempt_from_account_limits_and_has_ten_attempts),
-        cmocka_unit_test(success_clears_the_pair_but_not_the_account),
+        cmocka_unit_test(success_clears_only_the_count_of_account_and_network),
         cmocka_unit_test(network_has_thirty_attempts_over_all_accounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

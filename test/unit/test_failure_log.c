@@ -1,5 +1,5 @@
-/* The lines about failed authentications, and their limit. Each test passes the current time to the
- * functions. */
+/* Tests the log lines about failed authentications, and the limit on their number. Each test passes the
+ * current time to the functions. */
 #include "unit.h"
 
 #include "auth/failure_log.h"
@@ -32,7 +32,7 @@ static void logs_kind_and_address(void **state)
     failure_log_free(l);
 }
 
-static void limits_the_lines_of_a_second_but_counts_all_failures(void **state)
+static void log_lines_per_second_are_limited_but_all_failures_are_counted(void **state)
 {
     struct failure_log *l = failure_log_new();
     (void)state;
@@ -57,7 +57,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(logs_kind_and_address),
-        cmocka_unit_test(limits_the_lines_of_a_second_but_counts_all_failures),
+        cmocka_unit_test(log_lines_per_second_are_limited_but_all_failures_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

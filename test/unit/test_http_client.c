@@ -1,4 +1,4 @@
-/* The HTTP client against correct and faulty servers (test/lib/http_peers.py). Each test ends by checking
+/* Tests the HTTP client with correct and faulty servers (test/lib/http_peers.py). Each test ends by checking
  * that the loop has no open handles. */
 #include "unit.h"
 
@@ -154,7 +154,7 @@ static struct result call_good(const char *path)
 
 /* ---- responses ---- */
 
-static void library_has_all_features(void **state)
+static void libcurl_has_all_required_features(void **state)
 {
     struct error error;
     (void)state;
@@ -302,7 +302,7 @@ static void missing_ca_file_is_an_error(void **state)
     rig_close(&rig);
 }
 
-static void failed_connections_have_their_error(void **state)
+static void each_connection_failure_has_its_own_error(void **state)
 {
     (void)state;
     expect(call_once(TLS_LOCALHOST, "nobody", "/ok"), "connect", "");
@@ -526,7 +526,7 @@ static void done_may_send_cancel_and_close(void **state)
 }
 
 /* If curl or a socket watch runs out of memory, `done` is called once and the next call succeeds. */
-static void failure_of_curl_ends_only_the_call(void **state)
+static void out_of_memory_in_curl_fails_only_that_call(void **state)
 {
     enum { FAILURES = 20 };
     (void)state;
@@ -561,9 +561,9 @@ static void out_of_memory_returns_no_client(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(failure_of_curl_ends_only_the_call),
+        cmocka_unit_test(out_of_memory_in_curl_fails_only_that_call),
         cmocka_unit_test(out_of_memory_returns_no_client),
-        cmocka_unit_test(library_has_all_features),
+        cmocka_unit_test(libcurl_has_all_required_features),
         cmocka_unit_test(response_has_status_headers_and_body),
         cmocka_unit_test(interim_response_is_skipped),
         cmocka_unit_test(posts_a_form_with_headers),
@@ -575,7 +575,7 @@ int main(void)
         cmocka_unit_test(verifies_certificates),
         cmocka_unit_test(uses_system_authorities_without_ca_file),
         cmocka_unit_test(missing_ca_file_is_an_error),
-        cmocka_unit_test(failed_connections_have_their_error),
+        cmocka_unit_test(each_connection_failure_has_its_own_error),
         cmocka_unit_test(calls_time_out),
         cmocka_unit_test(rejects_invalid_requests),
         cmocka_unit_test(plain_http_is_allowed_only_to_this_machine),

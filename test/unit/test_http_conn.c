@@ -1,4 +1,4 @@
-/* Connections over real loopback sockets: responses, pipelining, keep-alive, steps, half-close, resets,
+/* Tests connections over real loopback sockets: responses, pipelining, keep-alive, steps, half-close, resets,
  * rejected requests. Each test ends by checking that the loop has no handles and that every request was
  * freed. */
 #include "unit.h"
@@ -73,7 +73,7 @@ static void head_response_has_the_fields_of_get_and_no_body(void **state)
     peer_fini(&q);
 }
 
-static void if_none_match_gives_304(void **state)
+static void matching_etag_results_in_304(void **state)
 {
     struct peer p;
     char request[200];
@@ -282,7 +282,7 @@ static void late_completion_resumes_the_request(void **state)
     peer_fini(&p);
 }
 
-static void reset_connection_frees_its_request_at_once(void **state)
+static void reset_connection_frees_its_request_immediately(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -463,7 +463,7 @@ int main(void)
         CONN_TEST(serves_one_request),
         CONN_TEST(body_arrives_complete),
         CONN_TEST(head_response_has_the_fields_of_get_and_no_body),
-        CONN_TEST(if_none_match_gives_304),
+        CONN_TEST(matching_etag_results_in_304),
         CONN_TEST(response_204_has_no_body_and_no_length),
         CONN_TEST(sends_constant_and_large_bodies),
         CONN_TEST(request_id_is_reused_if_well_formed),
@@ -476,7 +476,7 @@ int main(void)
         CONN_TEST(yielding_steps_let_other_connections_run),
         CONN_TEST(long_chain_of_steps_is_made_to_yield),
         CONN_TEST(late_completion_resumes_the_request),
-        CONN_TEST(reset_connection_frees_its_request_at_once),
+        CONN_TEST(reset_connection_frees_its_request_immediately),
         CONN_TEST(survives_a_reset_at_any_point),
         CONN_TEST(half_closed_client_gets_its_responses),
         CONN_TEST(disconnect_wakes_a_sleeping_request),

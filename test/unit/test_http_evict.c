@@ -1,4 +1,4 @@
-/* Eviction of idle connections at max_connections while a client waits. */
+/* Tests the eviction of idle connections if max_connections is reached and a client waits. */
 #include "unit.h"
 
 #include "lib/http_rig.h"

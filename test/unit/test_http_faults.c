@@ -1,5 +1,5 @@
-/* If memory, a libuv call or the descriptors run out, the affected client gets an error, and all clients are
- * served after the fault. */
+/* Tests that if memory or descriptors run out or a libuv call fails, only the affected client gets an error,
+ * and all clients are served after the fault. */
 #include "unit.h"
 
 #include "base/fault.h"
@@ -91,7 +91,7 @@ static void try_each_fault(const char *stream, const char *heads, size_t request
     assert_true(rejected > 2);
 }
 
-static void survives_each_failing_call_of_a_request(void **state)
+static void survives_a_failure_of_each_call_during_a_request(void **state)
 {
     (void)state;
     try_each_fault(GET("/plain"), NULL, 1);
@@ -101,7 +101,7 @@ static void survives_each_failing_call_of_a_request(void **state)
     try_each_fault("GET / HTTP/1.1\r\n\r\n", NULL, 1); /* rejected with 400 */
 }
 
-static void survives_each_failing_call_of_a_large_request(void **state)
+static void survives_a_failure_of_each_call_during_a_large_request(void **state)
 {
     struct buf stream;
     (void)state;
@@ -115,7 +115,7 @@ static void survives_each_failing_call_of_a_large_request(void **state)
     buf_fini(&stream);
 }
 
-static void survives_each_failing_call_of_a_large_response(void **state)
+static void survives_a_failure_of_each_call_during_a_large_response(void **state)
 {
     (void)state;
     try_each_fault(GET("/big?300000"), NULL, 1);
@@ -151,7 +151,7 @@ static bool try_open(const char *const *listen, size_t count, unsigned n)
     return failed;
 }
 
-static void survives_each_failing_call_of_the_start(void **state)
+static void survives_a_failure_of_each_call_during_the_start(void **state)
 {
     char address[64];
     unsigned n = 1;
@@ -426,10 +426,10 @@ static void fallible_buffer_distinguishes_out_of_memory_from_too_large(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(survives_each_failing_call_of_a_request),
-        cmocka_unit_test(survives_each_failing_call_of_a_large_request),
-        cmocka_unit_test(survives_each_failing_call_of_a_large_response),
-        cmocka_unit_test(survives_each_failing_call_of_the_start),
+        cmocka_unit_test(survives_a_failure_of_each_call_during_a_request),
+        cmocka_unit_test(survives_a_failure_of_each_call_during_a_large_request),
+        cmocka_unit_test(survives_a_failure_of_each_call_during_a_large_response),
+        cmocka_unit_test(survives_a_failure_of_each_call_during_the_start),
         CLOCK_TEST(deadlines_expire_although_a_timer_failed),
         CONN_TEST(out_of_memory_response_is_complete),
         CONN_TEST(head_without_memory_does_not_reach_the_handler),

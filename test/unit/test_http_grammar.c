@@ -1,4 +1,4 @@
-/* Grammar that llhttp does not check, and client addresses from X-Forwarded-For. */
+/* Tests the grammar that llhttp does not check, and client addresses from X-Forwarded-For. */
 #include "unit.h"
 
 #include "http/grammar.h"

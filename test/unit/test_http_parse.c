@@ -1,5 +1,5 @@
-/* The parser: a stream results in the expected requests wherever it is split, and each limit is exact to the
- * byte. */
+/* Tests the parser: a stream results in the expected requests wherever it is split, and each limit is exact
+ * to the byte. */
 #include "unit.h"
 
 #include "http/parse.h"
@@ -342,7 +342,7 @@ static void continue_is_expected_only_with_a_body_and_http_1_1(void **state)
 
 /* The access log needs the parsed parts of a rejected request. The error response to HEAD needs its
  * method. */
-static void rejected_request_has_its_parsed_parts(void **state)
+static void rejected_request_contains_the_parts_that_were_parsed(void **state)
 {
     struct reader rd;
     size_t used;
@@ -473,7 +473,7 @@ static void limits_chunk_framing(void **state)
 
 /* Splitting random bytes does not change the result, and nothing is read beyond the pieces
  * (AddressSanitizer). */
-static void random_bytes_parse_the_same_in_pieces(void **state)
+static void random_bytes_parse_equally_however_they_are_split(void **state)
 {
     static const char *const words[] = {"GET ",
                                         "POST ",
@@ -536,13 +536,13 @@ int main(void)
         cmocka_unit_test(requires_exactly_one_valid_host),
         cmocka_unit_test(supports_only_100_continue),
         cmocka_unit_test(continue_is_expected_only_with_a_body_and_http_1_1),
-        cmocka_unit_test(rejected_request_has_its_parsed_parts),
+        cmocka_unit_test(rejected_request_contains_the_parts_that_were_parsed),
         cmocka_unit_test(limits_the_head),
         cmocka_unit_test(limits_the_target),
         cmocka_unit_test(limits_the_number_of_lines),
         cmocka_unit_test(limits_the_body),
         cmocka_unit_test(limits_chunk_framing),
-        cmocka_unit_test(random_bytes_parse_the_same_in_pieces),
+        cmocka_unit_test(random_bytes_parse_equally_however_they_are_split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

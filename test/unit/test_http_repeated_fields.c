@@ -1,4 +1,4 @@
-/* Header fields sent in several lines: their joined value, and the memory they need. */
+/* Tests header fields that are sent in several lines: their joined value, and the memory that they need. */
 #include "unit.h"
 
 #include "http/parse.h"
@@ -57,7 +57,7 @@ static size_t heap_bytes(void)
 #endif
 }
 
-static void repeated_fields_take_at_most_three_times_the_head(void **state)
+static void repeated_fields_need_at_most_three_times_the_memory_of_the_head(void **state)
 {
     (void)state;
     static const char *const names[] = {"Accept", "Cookie", "If-None-Match", "X-Forwarded-For", "X-Unknown"};
@@ -101,7 +101,7 @@ static void repeated_fields_are_joined_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repeated_fields_take_at_most_three_times_the_head),
+        cmocka_unit_test(repeated_fields_need_at_most_three_times_the_memory_of_the_head),
         cmocka_unit_test(repeated_fields_are_joined_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Listeners: valid addresses, stale and live Unix sockets, client addresses, and cleanup after a failed
+/* Tests listeners: valid addresses, stale and live Unix sockets, client addresses, and cleanup after a failed
  * start. */
 #include "unit.h"
 

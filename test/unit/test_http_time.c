@@ -1,5 +1,5 @@
-/* Streaming, back-pressure, deadlines, max_connections and draining. Each test ends by checking that the loop
- * has no handles and that every request was freed. */
+/* Tests streaming, back-pressure, deadlines, max_connections and draining. Each test ends by checking that
+ * the loop has no handles and that every request was freed. */
 #include "unit.h"
 
 #include "lib/http_rig.h"
@@ -57,7 +57,7 @@ static void head_of_a_streamed_response_has_no_body(void **state)
     peer_fini(&p);
 }
 
-static void aborted_stream_is_detectable(void **state)
+static void client_can_detect_an_aborted_stream(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -82,7 +82,7 @@ static void aborted_stream_is_detectable(void **state)
 }
 
 /* The handler is not called while the client does not read; later the client receives the whole response. */
-static void slow_reader_stops_the_handler(void **state)
+static void handler_pauses_while_its_client_does_not_read(void **state)
 {
     enum { PARTS = 200 };
     struct rig *rig = *state;
@@ -102,7 +102,7 @@ static void slow_reader_stops_the_handler(void **state)
 }
 
 /* The server stops reading requests of a client that does not read its responses. */
-static void unread_responses_stop_reading_requests(void **state)
+static void server_stops_reading_requests_while_responses_are_unread(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -417,7 +417,7 @@ static void drain_closes_unused_connections_after_two_seconds(void **state)
 
 /* When the server stops accepting, it must not close a connection that it has just accepted, because the
  * client is about to send a request. */
-static void new_connection_survives_the_end_of_serving(void **state)
+static void new_connection_stays_open_after_the_last_old_one_has_closed(void **state)
 {
     struct rig *rig = *state;
     struct peer idle, fresh;
@@ -426,7 +426,7 @@ static void new_connection_survives_the_end_of_serving(void **state)
     http_server_drain(rig->server, rig_on_closed, rig);
     peer_open(&fresh, rig);
     rig_until(rig, http_server_get_counts(rig->server).connections == 2);
-    peer_fini(&idle); /* the last one from before */
+    peer_fini(&idle); /* the last connection from before the drain */
     rig_until(rig, http_server_get_counts(rig->server).connections == 1);
     rig_iterate_n(rig, 20);
     struct peer_response a = peer_request(&fresh, GET("/plain"), 1);
@@ -533,9 +533,9 @@ int main(void)
         CONN_TEST(streams_a_response_in_chunks),
         CONN_TEST(streams_to_http_1_0_until_close),
         CONN_TEST(head_of_a_streamed_response_has_no_body),
-        CONN_TEST(aborted_stream_is_detectable),
-        CONN_TEST(slow_reader_stops_the_handler),
-        CONN_TEST(unread_responses_stop_reading_requests),
+        CONN_TEST(client_can_detect_an_aborted_stream),
+        CONN_TEST(handler_pauses_while_its_client_does_not_read),
+        CONN_TEST(server_stops_reading_requests_while_responses_are_unread),
         CONN_TEST(survives_a_reset_within_a_response),
         CLOCK_TEST(each_state_has_its_deadline),
         CLOCK_TEST(lingering_ends_after_two_seconds),
@@ -549,7 +549,7 @@ int main(void)
         CLOCK_TEST(idle_connections_stay_open_for_one_more_request),
         CLOCK_TEST(drain_closes_idle_connections_after_three_quarters),
         CLOCK_TEST(drain_closes_unused_connections_after_two_seconds),
-        CLOCK_TEST(new_connection_survives_the_end_of_serving),
+        CLOCK_TEST(new_connection_stays_open_after_the_last_old_one_has_closed),
         CONN_TEST(passed_socket_keeps_its_backlog),
         CONN_TEST(second_server_close_closes_all_connections_immediately),
     };

@@ -1,4 +1,4 @@
-/* web/humanize and web/chart: numbers and times as text, and the SVG chart. */
+/* Tests web/humanize and web/chart: numbers and times as text, and the SVG chart. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -202,7 +202,7 @@ static void ages_are_formatted(void **state)
 
 /* ---- chart ---- */
 
-static void grid_step_is_round(void **state)
+static void grid_step_is_1_2_or_5_times_a_power_of_ten(void **state)
 {
     static const struct {
         int64_t max, step;
@@ -327,7 +327,7 @@ int main(void)
         cmocka_unit_test(sums_saturate),
         cmocka_unit_test(dates_are_formatted),
         cmocka_unit_test(ages_are_formatted),
-        cmocka_unit_test(grid_step_is_round),
+        cmocka_unit_test(grid_step_is_1_2_or_5_times_a_power_of_ten),
         cmocka_unit_test(chart_without_days_is_a_sentence),
         cmocka_unit_test(single_day_has_one_bar),
         cmocka_unit_test(days_without_views_have_no_bar),

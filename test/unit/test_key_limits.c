@@ -1,5 +1,5 @@
-/* Limits on the keys of an author: live keys, and keys created per day. The test counts
- * exactly, on a database of its own. */
+/* Tests the limits on the keys of an author: live keys, and keys created per day. The test has its own
+ * database, because it counts keys exactly. */
 #include "unit.h"
 
 #include "lib/temp_db.h"

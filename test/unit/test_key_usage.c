@@ -78,7 +78,7 @@ static bool is_stored(int number)
     return owner.last_used_at != TIME_NONE;
 }
 
-static void uses_of_a_running_job_and_later_ones_are_stored_on_shutdown(void **state)
+static void uses_in_a_running_job_and_later_uses_are_stored_on_shutdown(void **state)
 {
     (void)state;
     ticket_lock_acquire(writer_lock(writer)); /* the job of the first use waits for this lock */
@@ -103,7 +103,7 @@ static void shutdown_without_uses_writes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(uses_of_a_running_job_and_later_ones_are_stored_on_shutdown, set_up,
+        cmocka_unit_test_setup_teardown(uses_in_a_running_job_and_later_uses_are_stored_on_shutdown, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(shutdown_without_uses_writes_nothing, set_up, tear_down),
     };

@@ -1,4 +1,4 @@
-/* The text of API keys. */
+/* Tests the text form of API keys. */
 #include "unit.h"
 
 #include "auth/api_key.h"

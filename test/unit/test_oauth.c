@@ -223,7 +223,7 @@ static void form_fields_are_decoded(void **state)
 }
 
 /* Many short fields must not use a multiple of the form's memory. */
-static void form_fields_take_at_most_three_times_the_form_size(void **state)
+static void form_fields_need_at_most_three_times_the_memory_of_the_form(void **state)
 {
     static const char *const texts[] = {"a&", "&", "z=&", "a=1&", "%61=%31&"};
     struct fields f;
@@ -264,7 +264,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(parameters_of_a_redirect_are_percent_encoded, set_up, tear_down),
         cmocka_unit_test(pkce_accepts_the_example_of_rfc_7636),
         cmocka_unit_test_setup_teardown(form_fields_are_decoded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(form_fields_take_at_most_three_times_the_form_size, set_up,
+        cmocka_unit_test_setup_teardown(form_fields_need_at_most_three_times_the_memory_of_the_form, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(json_fields_are_read, set_up, tear_down),
     };

@@ -192,7 +192,7 @@ static void breaker_ignores_late_responses_while_open(void **state)
     assert_int_equal(breaker_ready_at(&b, T0 + 2), T0 + 5 * MINUTE_MS);
 }
 
-static void breaker_restores_state_and_bounds_wrong_clock(void **state)
+static void breaker_restores_its_state_and_tolerates_a_wrong_clock(void **state)
 {
     (void)state;
     struct breaker b;
@@ -220,7 +220,7 @@ int main(void)
         cmocka_unit_test(breaker_opens_if_more_than_half_of_50_fail),
         cmocka_unit_test(breaker_backs_off_and_closes_on_success),
         cmocka_unit_test(breaker_ignores_late_responses_while_open),
-        cmocka_unit_test(breaker_restores_state_and_bounds_wrong_clock),
+        cmocka_unit_test(breaker_restores_its_state_and_tolerates_a_wrong_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

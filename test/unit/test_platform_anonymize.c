@@ -32,7 +32,7 @@ static struct str json(const char *text)
     return anonymize_json(&a, str_from_cstr(text));
 }
 
-static void preserves_shape(void **state)
+static void json_structure_and_names_are_preserved(void **state)
 {
     (void)state;
     assert_str(
@@ -47,7 +47,7 @@ static void preserves_shape(void **state)
     assert_null(json("\xff").p);
 }
 
-static void removes_personal_data(void **state)
+static void personal_data_is_removed(void **state)
 {
     (void)state;
     assert_str(
@@ -70,7 +70,7 @@ static void removes_personal_data(void **state)
                "{\"error\":{\"message\":\"(#10) of REMOVED and REMOVED at 1784\",\"fbtrace_id\":\"x\"}}");
 }
 
-static void removes_addresses(void **state)
+static void urls_are_removed(void **state)
 {
     (void)state;
     assert_str(json("{\"url\":\"https://www.facebook.com/mara/videos/17\",\"message\":\"see "
@@ -78,7 +78,7 @@ static void removes_addresses(void **state)
                "{\"url\":\"https://x/videos/x\",\"message\":\"see REMOVED now\"}");
 }
 
-static void replaces_ids_consistently(void **state)
+static void equal_ids_get_equal_replacements(void **state)
 {
     (void)state;
     assert_str(
@@ -172,10 +172,10 @@ static void anonymized_samples_parse_to_the_same_result(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(preserves_shape),
-        cmocka_unit_test(removes_personal_data),
-        cmocka_unit_test(removes_addresses),
-        cmocka_unit_test(replaces_ids_consistently),
+        cmocka_unit_test(json_structure_and_names_are_preserved),
+        cmocka_unit_test(personal_data_is_removed),
+        cmocka_unit_test(urls_are_removed),
+        cmocka_unit_test(equal_ids_get_equal_replacements),
         cmocka_unit_test(anonymized_samples_parse_to_the_same_result),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

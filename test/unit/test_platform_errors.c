@@ -1,5 +1,5 @@
-/* Every documented error of TikTok, YouTube and Pinterest; fails if a table has a row that this test lacks.
- * The sources are cited at each table. Messages of errors are never evaluated. */
+/* Tests every documented error of TikTok, YouTube and Pinterest. Fails if a connector's table has a row that
+ * this test lacks. The sources are cited at each table. Messages of errors are never evaluated. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -271,7 +271,7 @@ static void token_endpoint_errors_have_documented_outcomes(void **state)
 }
 
 /* Codes that are unsuitable for logs and metrics are replaced. */
-static void unusual_codes_are_replaced(void **state)
+static void malformed_error_codes_are_replaced_by_other(void **state)
 {
     (void)state;
     static const char *const words[] = {"two words", "", "a\\nb", "caf\\u00e9",
@@ -383,7 +383,7 @@ int main(void)
         cmocka_unit_test(youtube_errors_have_documented_outcomes),
         cmocka_unit_test(pinterest_errors_have_documented_outcomes),
         cmocka_unit_test(token_endpoint_errors_have_documented_outcomes),
-        cmocka_unit_test(unusual_codes_are_replaced),
+        cmocka_unit_test(malformed_error_codes_are_replaced_by_other),
         cmocka_unit_test(retry_after_is_parsed),
         cmocka_unit_test(scopes_and_names_are_parsed),
         cmocka_unit_test(only_plain_ids_are_requested),

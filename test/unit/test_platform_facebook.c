@@ -1,4 +1,4 @@
-/* Facebook: two operations per post, choice of the views source, comments and shares.
+/* Tests Facebook: two operations per post, choice of the views source, comments and shares.
  *
  * Samples: developers.facebook.com, video_insights (v25.0) and Page Insights [V]. The counts of the object
  * itself and the contents of post_video_social_actions are reported by several projects [P], which disagree
@@ -235,7 +235,7 @@ static void reads_default_metrics(void **state)
     meta_fini(&r);
 }
 
-/* Row 13: if a metric is rejected for a post known to be a Reel, the platform has removed the metric. */
+/* If a metric is rejected for a post known to be a Reel, the platform has removed the metric. */
 static void drops_rejected_metric(void **state)
 {
     struct graph_rig r;
@@ -277,7 +277,6 @@ static void drops_rejected_metric(void **state)
 
 /* ---- comments, shares, likes ---- */
 
-/* Row 15. */
 static void parses_social_actions(void **state)
 {
     static const struct {
@@ -331,10 +330,9 @@ static void reads_a_page_post(void **state)
     meta_fini(&r);
 }
 
-/* ---- fates ---- */
+/* ---- posts without counts ---- */
 
-/* Row 14. */
-static void empty_and_missing_lists_give_no_counts(void **state)
+static void empty_and_missing_lists_result_in_no_counts(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -345,7 +343,7 @@ static void empty_and_missing_lists_give_no_counts(void **state)
     assert_outcome(answer(&r, NODE_OF("3237"), 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_int_equal(r.items[0].state, ITEM_RETRY);
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
-    /* Row 17: the response has another object than the requested one. */
+    /* The response contains another object than the requested one. */
     assert_outcome(answer(&r, NODE_OF("3238"), 200, REEL_OF("3237", UPPER)), OUTCOME_MALFORMED, SCOPE_CALL,
                    "id");
     assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3238", UPPER)), OUTCOME_MALFORMED, SCOPE_CALL,
@@ -452,7 +450,7 @@ int main(void)
         cmocka_unit_test(drops_rejected_metric),
         cmocka_unit_test(parses_social_actions),
         cmocka_unit_test(reads_a_page_post),
-        cmocka_unit_test(empty_and_missing_lists_give_no_counts),
+        cmocka_unit_test(empty_and_missing_lists_result_in_no_counts),
         cmocka_unit_test(error_of_one_post_sets_its_state),
         cmocka_unit_test(missing_insights_are_reported),
     };

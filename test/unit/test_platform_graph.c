@@ -125,7 +125,7 @@ static void every_error_of_a_single_call_has_its_outcome(void **state)
     }
 }
 
-/* Row 12, `top-level error`: each error is returned for a whole batch. */
+/* Each error is returned for a whole batch. */
 static void every_error_of_a_whole_batch_has_its_outcome(void **state)
 {
     struct graph_rig r;
@@ -169,7 +169,7 @@ static void every_error_of_one_post_in_a_batch_sets_its_state(void **state)
     }
 }
 
-static void most_serious_error_of_a_batch_counts(void **state)
+static void most_serious_error_of_a_batch_becomes_its_outcome(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -244,7 +244,7 @@ static void malformed_operations_are_rejected(void **state)
     }
 }
 
-/* Row 17: a document within a string has limits of its own. */
+/* The limits of a document within a string apply separately. */
 static void deep_and_large_bodies_are_rejected(void **state)
 {
     struct graph_rig r;
@@ -276,7 +276,7 @@ static void deep_and_large_bodies_are_rejected(void **state)
     meta_fini(&r);
 }
 
-/* ---- rate headers: row 9 ---- */
+/* ---- rate headers ---- */
 
 static void usage_headers_set_scope_and_wait(void **state)
 {
@@ -297,7 +297,8 @@ static void usage_headers_set_scope_and_wait(void **state)
     assert_int_equal(o.usage_percent, 100);
     assert_int_equal(o.scope, SCOPE_ACCOUNT);
     assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
-    /* Retry-After precedes the usage header, which precedes the default of the table */
+    /* Retry-After takes precedence over the usage header, and the usage header over the default of the
+     * table. */
     o = meta_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
     assert_outcome(o, OUTCOME_RETRY, SCOPE_ACCOUNT, "80002");
     assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
@@ -372,7 +373,7 @@ static void rejected_metric_is_found_in_the_message(void **state)
     }
 }
 
-static void metrics_are_removed_from_lists(void **state)
+static void dropped_metrics_are_removed_from_a_list_of_metrics(void **state)
 {
     struct arena a;
     (void)state;
@@ -415,14 +416,14 @@ int main(void)
         cmocka_unit_test(every_error_of_a_single_call_has_its_outcome),
         cmocka_unit_test(every_error_of_a_whole_batch_has_its_outcome),
         cmocka_unit_test(every_error_of_one_post_in_a_batch_sets_its_state),
-        cmocka_unit_test(most_serious_error_of_a_batch_counts),
+        cmocka_unit_test(most_serious_error_of_a_batch_becomes_its_outcome),
         cmocka_unit_test(malformed_batches_are_rejected),
         cmocka_unit_test(malformed_operations_are_rejected),
         cmocka_unit_test(deep_and_large_bodies_are_rejected),
         cmocka_unit_test(usage_headers_set_scope_and_wait),
         cmocka_unit_test(malformed_usage_headers_are_ignored),
         cmocka_unit_test(rejected_metric_is_found_in_the_message),
-        cmocka_unit_test(metrics_are_removed_from_lists),
+        cmocka_unit_test(dropped_metrics_are_removed_from_a_list_of_metrics),
         cmocka_unit_test(sums_reactions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* Instagram with both logins: requests byte for byte, the documented samples, tiers, tokens,
- * links_an_account.
+/* Tests Instagram with both logins: requests byte for byte, the documented samples, tiers, tokens, linking.
  *
  * Samples: developers.facebook.com, IG Media Insights (2026-06-18) [V], error texts of the platform notes 4.6
  * [V for codes, P for texts], refresh_access_token and business login [V], read November 2026. */
@@ -89,7 +88,7 @@ static void request_form_depends_on_tier(void **state)
     meta_fini(&r);
 }
 
-static void second_form_of_a_batch_requests_other_metrics_singly(void **state)
+static void second_form_of_a_batch_requests_shares_and_saves_separately(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -155,7 +154,7 @@ static void parses_values_of_all_kinds(void **state)
                     "{'name':'shares','period':'day','values':[{'value':3}]},"
                     "{'name':'saved','period':'day','total_value':{'value':2}}]}");
     assert_counts(&r.items[0], 300, 9, NONE, NONE, 2);
-    /* Row 18 of the scenarios: a value that is not a count is unknown. */
+    /* A value that is not a count is unknown. */
     static const char *const bad[] = {
         "-1", "1e3",  "'12 '", "18446744073709551616", "9007199254740992", "null", "true", "1.5", "[]",
         "{}", "'-0'", "' 1'"};
@@ -181,7 +180,7 @@ static void handles_empty_and_missing_lists(void **state)
     assert_outcome(meta_parse_text(&r, 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_outcome(meta_parse_text(&r, 200, "{'data':null}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_outcome(meta_parse_text(&r, 200, "{'data':[3]}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
-    /* Row 17: an object that was not requested. */
+    /* The response contains an object that was not requested. */
     assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("180")), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
     meta_fini(&r);
@@ -214,7 +213,7 @@ static void errors_of_a_post_set_its_state(void **state)
     }
 }
 
-/* Row 13: a rejected metric never fails the whole call. */
+/* A rejected metric never fails the whole call. */
 static void drops_rejected_metric(void **state)
 {
     struct graph_rig r;
@@ -266,7 +265,7 @@ static void reads_the_media_object(void **state)
     meta_fini(&r);
 }
 
-/* Row 12: each part of a batch has its own result. */
+/* Each part of a batch has its own result. */
 static void reads_a_batch_with_mixed_results(void **state)
 {
     static const char *const ids[] = {"1", "2", "3", "4", "5", "6", NULL};
@@ -485,7 +484,7 @@ int main(void)
         cmocka_unit_test(instagram_login_reads_one_post_per_call),
         cmocka_unit_test(facebook_login_reads_a_batch),
         cmocka_unit_test(request_form_depends_on_tier),
-        cmocka_unit_test(second_form_of_a_batch_requests_other_metrics_singly),
+        cmocka_unit_test(second_form_of_a_batch_requests_shares_and_saves_separately),
         cmocka_unit_test(largest_batches_fit),
         cmocka_unit_test(reads_all_five_counts),
         cmocka_unit_test(parses_values_of_all_kinds),

@@ -1,4 +1,4 @@
-/* The strict JSON reader: counts, and documents that are rejected as a whole. */
+/* Tests the strict JSON reader: counts, and documents that are rejected as a whole. */
 #include "unit.h"
 
 #include "platforms/jsonr.h"

@@ -1,12 +1,13 @@
-/* The requests to TikTok, YouTube and Pinterest, byte by byte. Sources: the documentation of each platform
- * (2026-08 to 2026-11); marks as in platform.h. */
+/* Tests the requests to TikTok, YouTube and Pinterest byte by byte. Sources: the documentation of each
+ * platform (2026-08 to 2026-11). Marks such as [V] are explained in platform.h. */
 #include "unit.h"
 
 #include "base/clock.h"
 #include "platforms/platform.h"
 
 #define NOW                                                                                                  \
-    INT64_C(1795262400000) /* 2026-11-21T12:00:00Z, an hour by which forms of Pinterest do not differ */
+    INT64_C(                                                                                                 \
+        1795262400000) /* 2026-11-21T12:00:00Z, an hour in which Pinterest calls request views and saves */
 
 static struct arena arena;
 static struct http_request request;

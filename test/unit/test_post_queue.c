@@ -171,7 +171,7 @@ static void busy_or_paused_account_is_not_ready(void **state)
     expect_batch(next_batch(77), 0, 2);
 }
 
-static void account_has_a_rate_of_its_own(void **state)
+static void each_account_has_its_own_rate_limit(void **state)
 {
     (void)state;
     int64_t at;
@@ -196,7 +196,7 @@ static void walk_positions_are_ordered_from_the_first_author(void **state)
         }
 }
 
-static void redacts_tokens_and_keeps_the_shape(void **state)
+static void tokens_are_redacted_but_ids_names_and_numbers_are_not(void **state)
 {
     (void)state;
     static const struct {
@@ -235,9 +235,9 @@ int main(void)
         cmocka_unit_test_setup(requeued_posts_come_first_again, set_up),
         cmocka_unit_test_setup(retries_wait_and_precede_new_posts, set_up),
         cmocka_unit_test_setup(busy_or_paused_account_is_not_ready, set_up),
-        cmocka_unit_test_setup(account_has_a_rate_of_its_own, set_up),
+        cmocka_unit_test_setup(each_account_has_its_own_rate_limit, set_up),
         cmocka_unit_test(walk_positions_are_ordered_from_the_first_author),
-        cmocka_unit_test(redacts_tokens_and_keeps_the_shape),
+        cmocka_unit_test(tokens_are_redacted_but_ids_names_and_numbers_are_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

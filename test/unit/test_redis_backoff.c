@@ -1,4 +1,4 @@
-/* Pauses between attempts to connect to Redis. */
+/* Tests the pauses between attempts to connect to Redis. */
 #include "unit.h"
 
 #include "base/backoff.h"

@@ -248,7 +248,7 @@ static bool connect_with_fault(const char *host, unsigned n, bool is_permanent)
     return has_failed;
 }
 
-static void each_call_while_connecting_may_fail(void **state)
+static void survives_a_failure_of_each_call_while_connecting(void **state)
 {
     (void)state;
     for (int is_permanent = 0; is_permanent < 2; is_permanent++) {
@@ -260,7 +260,7 @@ static void each_call_while_connecting_may_fail(void **state)
 }
 
 /* Allocations of the lookup thread do not fail. */
-static void lookup_may_fail(void **state)
+static void survives_a_failed_name_lookup(void **state)
 {
     (void)state;
     for (unsigned n = 1; n <= 6; n++)
@@ -283,7 +283,7 @@ static bool acquire_with_fault(unsigned n, bool is_permanent)
     return has_failed;
 }
 
-static void each_call_during_a_request_may_fail(void **state)
+static void survives_a_failure_of_each_call_during_a_rate_limit_check(void **state)
 {
     (void)state;
     for (int is_permanent = 0; is_permanent < 2; is_permanent++) {
@@ -314,9 +314,9 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_call_while_connecting_may_fail),
-        cmocka_unit_test(lookup_may_fail),
-        cmocka_unit_test(each_call_during_a_request_may_fail),
+        cmocka_unit_test(survives_a_failure_of_each_call_while_connecting),
+        cmocka_unit_test(survives_a_failed_name_lookup),
+        cmocka_unit_test(survives_a_failure_of_each_call_during_a_rate_limit_check),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

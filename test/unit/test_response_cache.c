@@ -102,7 +102,7 @@ static void requests_of_a_repeated_cycle_are_all_stored(void **state)
 
 /* The newer revision is stored at once even after so many other requests that the bit of the request has been
  * cleared. */
-static void newer_revision_replaces_an_entry_at_once(void **state)
+static void newer_revision_replaces_an_entry_immediately(void **state)
 {
     (void)state;
     enum { OTHERS = 300000 };
@@ -219,7 +219,7 @@ static void oversized_response_is_not_stored(void **state)
     }
 }
 
-static void compressed_body_counts_and_evicts_older_entries(void **state)
+static void compressed_body_counts_toward_the_limit_of_the_cache(void **state)
 {
     (void)state;
     struct response_cache *c = response_cache_new(4096);
@@ -256,13 +256,13 @@ int main(void)
         cmocka_unit_test(stores_a_response_on_its_second_request),
         cmocka_unit_test(scan_of_new_requests_evicts_nothing),
         cmocka_unit_test(requests_of_a_repeated_cycle_are_all_stored),
-        cmocka_unit_test(newer_revision_replaces_an_entry_at_once),
+        cmocka_unit_test(newer_revision_replaces_an_entry_immediately),
         cmocka_unit_test(every_part_of_the_key_distinguishes_requests),
         cmocka_unit_test(entry_is_valid_from_when_it_is_stored_until_it_expires),
         cmocka_unit_test(evicts_the_least_recently_used_entry),
         cmocka_unit_test(body_outlives_its_entry),
         cmocka_unit_test(oversized_response_is_not_stored),
-        cmocka_unit_test(compressed_body_counts_and_evicts_older_entries),
+        cmocka_unit_test(compressed_body_counts_toward_the_limit_of_the_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

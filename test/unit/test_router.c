@@ -109,7 +109,7 @@ static void template_matches_one_segment(void **state)
     expect_route("/v1/items/", &api, NULL);
 }
 
-static void unknown_paths_go_to_pages_only_for_browsers(void **state)
+static void unknown_paths_are_handled_by_the_pages_only_for_browsers(void **state)
 {
     (void)state;
     static const struct {
@@ -142,7 +142,7 @@ static void expect_allow(enum http_method method, const char *path, const char *
         assert_str(r.res.fields[0].value, allow);
 }
 
-static void other_methods_give_405_with_allow(void **state)
+static void unsupported_methods_result_in_405_with_allow(void **state)
 {
     (void)state;
     expect_allow(METHOD_GET, "/v1/items", NULL);
@@ -195,8 +195,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(paths_match_exactly_below_their_prefix, set_up, tear_down),
         cmocka_unit_test_setup_teardown(template_matches_one_segment, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unknown_paths_go_to_pages_only_for_browsers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_methods_give_405_with_allow, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unknown_paths_are_handled_by_the_pages_only_for_browsers, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(unsupported_methods_result_in_405_with_allow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(preflight_needs_a_route, set_up, tear_down),
         cmocka_unit_test_setup_teardown(secrets_are_removed_from_the_target, set_up, tear_down),
     };

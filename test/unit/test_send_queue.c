@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static void slots_of_an_origin_are_limited_and_return(void **state)
+static void slots_of_an_origin_are_limited_and_can_be_reused(void **state)
 {
     (void)state;
     struct send_queue q;
@@ -50,7 +50,7 @@ static void slots_of_all_origins_are_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_of_an_origin_are_limited_and_return),
+        cmocka_unit_test(slots_of_an_origin_are_limited_and_can_be_reused),
         cmocka_unit_test(slots_of_all_origins_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,7 +163,7 @@ static void tokens_received_while_stopping_are_stored(void **state)
     rig_assert_tokens(row, "act.2", "rft.2");
 }
 
-static void refresh_of_another_process_is_respected(void **state)
+static void no_request_is_sent_while_another_process_refreshes_the_account(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     const int64_t row = rig_put_tiktok();
@@ -318,7 +318,7 @@ int main(void)
         TEST(request_without_response_is_sent_once_more),
         TEST(stopping_process_does_not_retry),
         TEST(tokens_received_while_stopping_are_stored),
-        TEST(refresh_of_another_process_is_respected),
+        TEST(no_request_is_sent_while_another_process_refreshes_the_account),
         TEST(tokens_stored_by_another_process_are_kept),
         TEST(removed_account_is_not_restored),
         TEST(failed_commit_is_retried),

@@ -42,7 +42,7 @@ static void retry_after_extends_a_pause_but_never_shortens_it(void **state)
     assert_int_equal(pause_after(1, 0, 7), webhook_pause_ms(1, 7));
 }
 
-static void retry_after_is_bounded_by_the_plan(void **state)
+static void retry_after_is_bounded_by_the_longest_pause(void **state)
 {
     (void)state;
     const int64_t longest = 20 * (int64_t)HOUR_MS, plan = 3 * (int64_t)DAY_MS;
@@ -53,7 +53,7 @@ static void retry_after_is_bounded_by_the_plan(void **state)
     assert_int_equal(pause_after(1, INT64_MAX, 0), webhook_pause_ms(1, 0));
     assert_int_equal(pause_after(1, -1, 0), webhook_pause_ms(1, 0));
     for (int64_t failures = 1; failures < WEBHOOK_TRIES;
-         failures++) /* the store treats two days as an error */
+         failures++) /* the store treats an attempt more than two days ahead as due */
         assert_true(pause_after(failures, plan, UINT32_MAX) <= longest + longest / 10);
 }
 
@@ -124,7 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(retry_after_extends_a_pause_but_never_shortens_it),
-        cmocka_unit_test(retry_after_is_bounded_by_the_plan),
+        cmocka_unit_test(retry_after_is_bounded_by_the_longest_pause),
         cmocka_unit_test(last_attempt_fails_whatever_the_receiver_requests),
         cmocka_unit_test(manual_delivery_does_not_move_the_next_attempt),
         cmocka_unit_test(result_for_an_older_position_changes_nothing),

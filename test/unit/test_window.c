@@ -48,7 +48,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-static void random_verdicts_equal_a_recount(void **state)
+static void verdicts_of_random_requests_equal_a_recount(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 20; seed++) {
@@ -194,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(burst_of_sixty_then_one_per_freed_slot),
         cmocka_unit_test(rejected_requests_are_not_counted),
-        cmocka_unit_test(random_verdicts_equal_a_recount),
+        cmocka_unit_test(verdicts_of_random_requests_equal_a_recount),
         cmocka_unit_test(removes_windows_of_idle_keys),
         cmocka_unit_test(recording_into_a_full_window_drops_its_oldest_request),
         cmocka_unit_test(recorded_requests_expire),
