@@ -445,6 +445,11 @@ bench-refresh: $(BIN) build/.have-bench
 bench-webhooks: $(BIN) build/.have-bench
 	@/usr/bin/python3 test/load/bench_webhooks.py $(BENCH)
 
+.PHONY: bench-pg
+## make bench-pg          processor time per request and per refreshed video, on SQLite and on PostgreSQL
+bench-pg: $(BIN) build/.have-bench build/.have-test
+	@/usr/bin/python3 test/load/bench_pg.py $(BENCH)
+
 .PHONY: bench-platforms
 ## make bench-platforms   duration and memory of reading 50,000 posts from stand-ins of the platforms
 bench-platforms: $(BIN) build/.have-test
