@@ -158,8 +158,8 @@ static void write_server_connection(const struct store_server_status *s, struct 
         return;
     metrics_write_family(
         b, "viewtally_store_server_barrier_age_seconds", METRICS_GAUGE,
-        "Time since the database server was last known to be the primary; results are used for 5 "
-        "seconds. Missing if it never was.");
+        "Time since the database server was last confirmed to be the primary; a confirmation is valid for "
+        "5 seconds. Absent until the first confirmation.");
     metrics_write_seconds(b, "viewtally_store_server_barrier_age_seconds", NULL, s->barrier_age_ms * 1000);
 }
 

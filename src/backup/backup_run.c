@@ -91,8 +91,8 @@ static enum err record_failure(struct making *m)
 
 /* ---- the backup ---- */
 
-/* Called during the copy and the verification. A renewal that fails because the database is busy is tried
- * again at the next call. */
+/* Called during the copy and the verification. Renews the lease of the backup. If that fails because the
+ * database is busy, the next call tries again. */
 static bool on_progress(void *ctx)
 {
     struct making *m = ctx;

@@ -72,9 +72,10 @@ static void check_writable(struct doctor *d)
     if (!f)
         return;
     if (*f->rejected)
-        doctor_error(d,
-                     "use a primary with free memory whose disk can be written; see maxmemory and replicaof",
-                     "Redis rejects writes: %s", f->rejected);
+        doctor_error(
+            d,
+            "use a Redis primary that has free memory and can write to its disk; see maxmemory and replicaof",
+            "Redis rejects writes: %s", f->rejected);
     else
         doctor_ok(d, "Redis accepts writes");
 }

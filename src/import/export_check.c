@@ -201,7 +201,7 @@ static const char *check_milestone_event(const struct exported_event *record, co
     event->median = COUNT_NONE;
     if (record->milestone.given != GIVEN_VALUE || record->views.given != GIVEN_NOT ||
         record->threshold.given != GIVEN_NOT || record->median.given != GIVEN_NOT)
-        return "video.milestone_reached needs a milestone and nothing else";
+        return "video.milestone_reached needs a milestone, and no views, threshold or author_median_views";
     for (size_t i = 0; i < video->milestone_count; i++)
         if (video->milestones[i].value == event->value &&
             video->milestones[i].reached_at == event->occurred_at)

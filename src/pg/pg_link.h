@@ -85,9 +85,9 @@ struct pg_link *pg_link_new(uv_loop_t *loop, struct pg_options *where, const str
  * Precondition: no waiter of a query is armed. */
 void pg_link_close(struct pg_link *l, void (*closed)(void *ctx), void *ctx);
 
-/* Starts a query. Takes ownership of the parameters. Returns NEXT_WAIT if `w` will complete; `reply` must
- * stay valid until then, and contains the result. Returns NEXT_MORE if the query was refused and `reply->err`
- * is already set. */
+/* Starts a query. Takes ownership of the parameters. Returns NEXT_WAIT if the query was started: `w` is
+ * completed when `reply` contains the result, and `reply` must stay valid until then. Returns NEXT_MORE if
+ * the query was refused: `reply->err` is then already set. */
 enum next pg_link_query(struct pg_link *l, int statement, struct pg_params *params, struct waiter *w,
                         struct pg_reply *reply);
 

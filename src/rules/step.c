@@ -379,8 +379,8 @@ struct platform_gain {
     int64_t gained;
 };
 
-/* Searches from the start, because a step has few of these gains: all have the same day, unless a video's
- * last reading is newer than the step. */
+/* A linear search is sufficient, because a step has few of these gains. Almost all are gains of one day; only
+ * a video whose last reading is newer than the step adds another day. */
 static void add_platform_gain(struct step *s, int32_t day, enum platform platform, int64_t gained)
 {
     if (!gained)

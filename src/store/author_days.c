@@ -69,8 +69,8 @@ static enum err take_in_proportion(struct sql *sql, const struct video *video, i
     return err;
 }
 
-enum err store_take_platform_gains(struct store *s, const struct video *video, int preferred, int32_t day,
-                                   int64_t gained)
+enum err store_subtract_platform_gains(struct store *s, const struct video *video, int preferred, int32_t day,
+                                       int64_t gained)
 {
     enum err err = OK;
     CHECK(gained >= 0);
@@ -94,14 +94,14 @@ enum err store_read_all_days(struct store *s, const struct video *video, const s
     return err;
 }
 
-enum err store_take_video_gains(struct store *s, const struct video *video)
+enum err store_subtract_video_gains(struct store *s, const struct video *video)
 {
     const struct day_gain *days;
     size_t count;
     enum err err = store_read_all_days(s, video, &days, &count);
     for (size_t i = 0; i < count && !err; i++)
-        err = store_take_platform_gains(s, video, -1, days[i].date, days[i].gained);
-    return err ? err : store_take_platform_gains(s, video, -1, DAY_BASELINE, video->baseline);
+        err = store_subtract_platform_gains(s, video, -1, days[i].date, days[i].gained);
+    return err ? err : store_subtract_platform_gains(s, video, -1, DAY_BASELINE, video->baseline);
 }
 
 /* --- reading --- */

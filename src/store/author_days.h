@@ -3,7 +3,7 @@
  * Invariant: on each day, the sum over the platforms is at most the sum of the gains of the author's videos.
  * The difference is called not split: it was gained before the table existed, or recorded by an older
  * release. To keep the invariant, call store_add_platform_gain() in each transaction that adds a gain to a
- * video, and store_take_platform_gains() in each one that removes gains. */
+ * video, and store_subtract_platform_gains() in each one that removes gains. */
 #ifndef VT_STORE_AUTHOR_DAYS_H
 #define VT_STORE_AUTHOR_DAYS_H
 
@@ -24,11 +24,12 @@ MUST_USE enum err store_add_platform_gain(struct store *s, int64_t author_row, i
  * subtracts from the platform `preferred` first (-1: none), and then from all platforms of the video in
  * proportion to the views of its posts. If the rows contain less, the function subtracts less; the remaining
  * gains were not split. */
-MUST_USE enum err store_take_platform_gains(struct store *s, const struct video *video, int preferred,
-                                            int32_t day, int64_t gained);
+MUST_USE enum err store_subtract_platform_gains(struct store *s, const struct video *video, int preferred,
+                                                int32_t day, int64_t gained);
 
-/* Subtracts all gains and the baseline of a video. Call before deleting the video. */
-MUST_USE enum err store_take_video_gains(struct store *s, const struct video *video);
+/* Subtracts all gains and the baseline of a video from the days of its author. Call before deleting the
+ * video. */
+MUST_USE enum err store_subtract_video_gains(struct store *s, const struct video *video);
 
 /* The position of a row in the order (day, platform). */
 struct author_day_position {

@@ -173,7 +173,7 @@ enum err store_remove_video(struct store *s, const struct video *video)
     sql_bind_i64(q, 2, video->row);
     err = sql_write(s->sql, q);
     if (!err)
-        err = store_take_video_gains(s, video);
+        err = store_subtract_video_gains(s, video);
     if (!err)
         err = delete_video(s, video, &rows);
     if (err)

@@ -14,7 +14,9 @@ static enum err limit_total(struct store *s, const struct video *video, enum pla
     day->gained_total = total;
     day->gained = previous < total ? total - previous : 0;
     enum err err = daily_table_replace(s, video->row, day);
-    return err ? err : store_take_platform_gains(s, video, (int)platform, day->date, gained - day->gained);
+    if (err)
+        return err;
+    return store_subtract_platform_gains(s, video, (int)platform, day->date, gained - day->gained);
 }
 
 /* Taking from the newest days first limits each running total to `total`. */
@@ -48,7 +50,7 @@ enum err store_lower_views(struct store *s, struct arena *a, struct video *video
     out->from_baseline = taken - out->from_days;
     enum err err = limit_totals(s, a, video, p->platform, gained - out->from_days);
     if (!err)
-        err = store_take_platform_gains(s, video, (int)p->platform, DAY_BASELINE, out->from_baseline);
+        err = store_subtract_platform_gains(s, video, (int)p->platform, DAY_BASELINE, out->from_baseline);
     if (err)
         return err;
     p->counts[COUNT_VIEWS] = views;

@@ -145,8 +145,8 @@ enum err moved_rows_get_last_key(struct store *store, const struct moved_table *
 
 /* ---- writing ---- */
 
-/* The previous release reads the gains from the table. It does not need the column `recent`, which is NULL
- * then. */
+/* The previous release reads the gains of a video from the table `daily` if the column `recent` of the video
+ * is NULL, as it is in a copy. */
 static enum err put_days(struct store *store, const struct moved_row *row)
 {
     struct day_scan scan;

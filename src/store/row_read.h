@@ -34,8 +34,8 @@ enum { ROW_READ_CTX_MAX = 256 };
 enum next row_read_run(struct store_read *read, struct sql_statement *q, const struct row_reader *reader,
                        void *ctx, size_t size);
 
-/* Passes all rows of the statement to the reader, and resets the statement. For drivers, and for functions
- * that may block, which get the statement from sql_use(). */
+/* Passes all rows of the statement to the reader, and resets the statement. Only drivers and functions that
+ * may block call this. The latter get the statement from sql_use(). */
 MUST_USE enum err row_read_pass(struct store *s, struct sql *sql, struct sql_statement *q,
                                 const struct row_reader *reader, void *ctx);
 

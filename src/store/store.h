@@ -32,10 +32,10 @@ struct store_options {
     const char *url;  /* of a PostgreSQL database (pg/pg_options.h). NULL or empty: SQLite at `path` */
     const char *password_file; /* its first line is the password for `url`; NULL or empty: libpq looks it up,
                                   for example in PGPASSFILE */
-    struct uv_loop_s *loop; /* for `url`: the connection serves the reads of read.h on this event loop. NULL:
-                               it is used for everything else, and its calls block */
-    int hold_ms;            /* with `loop`: how long a read may wait for the connection */
-    int held_max;           /* with `loop`: how many reads may wait for it; others fail immediately */
+    struct uv_loop_s *loop;    /* only with `url`: the reads of read.h use the connection on this event loop.
+                                  NULL: all other calls use the connection, and they block */
+    int hold_ms;               /* with `loop`: how long a read may wait for the connection */
+    int held_max;              /* with `loop`: how many reads may wait for it; others fail immediately */
     enum store_mode mode;
     bool opens_incomplete; /* also opens a copy that `viewtally move` has not completed (move.h) */
     int busy_timeout_ms; /* maximum wait for a lock: in either mode while opening (0: ten seconds), afterwards

@@ -333,7 +333,7 @@ BAD = [
     ("the event is not among the milestones of its video", change("event", milestone=50000)),
     ("the event is not among the milestones of its video", change("event", occurred_at="2026-07-09T00:00:00Z")),
     ("event is not video.went_viral or video.milestone_reached", change("event", event="video.gone")),
-    ("video.milestone_reached needs a milestone and nothing else", change("event", views=1)),
+    ("video.milestone_reached needs a milestone, and no views, threshold or author_median_views", change("event", views=1)),
     ("the lines of an export are not in their order", moved_to_end("Ann other")),
     ("type is not one of app, key, book", change("gains", type="reading")),
     ("is not a string", change("book", title=5)),

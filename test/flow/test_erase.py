@@ -255,7 +255,7 @@ def test_post_of_a_removed_video_can_be_imported_again(world):
     check_sums(world)
 
 
-def test_book_with_videos_needs_an_option(world):
+def test_removing_a_book_with_videos_needs_an_option(world):
     before = counts(world)
     failed = world.run("book", "remove", uid("Ann book"), status=1)
     assert "the book has 2 videos. --keep-videos keeps them" in failed.err and counts(world) == before

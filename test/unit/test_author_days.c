@@ -147,19 +147,20 @@ static void gains_are_subtracted_only_from_platforms_of_the_video(void **state)
         add(day, PLATFORM_TIKTOK, 30);
         add(day, PLATFORM_FACEBOOK, 50);
     }
-    assert_int_equal(store_take_platform_gains(t.w, &v, -1, 1, 40), OK); /* split 3 : 1 */
+    assert_int_equal(store_subtract_platform_gains(t.w, &v, -1, 1, 40), OK); /* split 3 : 1 */
     assert_int_equal(gained_on(1, PLATFORM_YOUTUBE), 50);
     assert_int_equal(gained_on(1, PLATFORM_TIKTOK), 20);
-    assert_int_equal(store_take_platform_gains(t.w, &v, PLATFORM_TIKTOK, 2, 40), OK);
+    assert_int_equal(store_subtract_platform_gains(t.w, &v, PLATFORM_TIKTOK, 2, 40), OK);
     assert_int_equal(gained_on(2, PLATFORM_TIKTOK), 0);
     assert_int_equal(gained_on(2, PLATFORM_YOUTUBE), 70);
-    assert_int_equal(store_take_platform_gains(t.w, &v, -1, 3, 1000), OK); /* more than the rows contain */
+    assert_int_equal(store_subtract_platform_gains(t.w, &v, -1, 3, 1000),
+                     OK); /* more than the rows contain */
     assert_int_equal(gained_on(3, PLATFORM_YOUTUBE) + gained_on(3, PLATFORM_TIKTOK), 0);
     v = two_posts(COUNT_NONE, COUNT_NONE);
-    assert_int_equal(store_take_platform_gains(t.w, &v, -1, 4, 60),
+    assert_int_equal(store_subtract_platform_gains(t.w, &v, -1, 4, 60),
                      OK); /* the posts have no views, so there is no proportion */
     assert_int_equal(gained_on(4, PLATFORM_YOUTUBE) + gained_on(4, PLATFORM_TIKTOK), 50);
-    assert_int_equal(store_take_platform_gains(t.w, &v, -1, 99, 60), OK); /* no row */
+    assert_int_equal(store_subtract_platform_gains(t.w, &v, -1, 99, 60), OK); /* no row */
     for (int32_t day = 1; day <= 4; day++)
         assert_int_equal(gained_on(day, PLATFORM_FACEBOOK), 50);
 }
@@ -186,11 +187,11 @@ static void platforms_never_have_larger_gains_than_the_videos(void **state)
             const int64_t taken = (int64_t)random_below((uint64_t)gains[i][day] + 1);
             const int preferred = (int)random_below(3) - 1;
             gains[i][day] -= taken;
-            assert_int_equal(store_take_platform_gains(t.w, &videos[i],
-                                                       preferred < 0   ? -1
-                                                       : preferred > 0 ? PLATFORM_TIKTOK
-                                                                       : PLATFORM_YOUTUBE,
-                                                       day, taken),
+            assert_int_equal(store_subtract_platform_gains(t.w, &videos[i],
+                                                           preferred < 0   ? -1
+                                                           : preferred > 0 ? PLATFORM_TIKTOK
+                                                                           : PLATFORM_YOUTUBE,
+                                                           day, taken),
                              OK);
         }
         int64_t split = gained_on(day, PLATFORM_TIKTOK) + gained_on(day, PLATFORM_YOUTUBE), total = 0;

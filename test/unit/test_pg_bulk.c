@@ -61,7 +61,7 @@ static void each_column_is_an_array(void **state)
     pg_bulk_fini(&bulk);
 }
 
-static void video_is_changed_once_by_a_statement(void **state)
+static void statement_changes_a_video_at_most_once(void **state)
 {
     (void)state;
     struct pg_bulk bulk;
@@ -93,7 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_column_is_an_array),
-        cmocka_unit_test(video_is_changed_once_by_a_statement),
+        cmocka_unit_test(statement_changes_a_video_at_most_once),
         cmocka_unit_test(statement_has_a_limited_number_of_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

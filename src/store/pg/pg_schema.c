@@ -78,7 +78,8 @@ static enum err read_version(struct pg_session *session, struct pg_schema *out, 
                          "database %s: the role %s has no privileges on the tables (%s); see "
                          "docs/postgresql.md",
                          out->database, out->role, session->error.text);
-    /* These tables do not exist, or have other columns. */
+    /* SQLSTATE class 42: the table does not exist or has different columns, so the database belongs to
+     * another application. */
     if (err)
         return strncmp(session->error.sqlstate, "42", 2) == 0
                    ? set_foreign(out, error)

@@ -427,7 +427,7 @@ void pg_sql_rollback(struct pg_sql *db)
     /* If a statement fails, the rest of its batch is skipped, so ROLLBACK is sent in the next one. */
     if (pg_session_is_open(&db->session) && db->later.count)
         (void)run_batch(db, STATEMENT_MS);
-    /* A connection that is not back outside of a transaction must not be used again. */
+    /* If ROLLBACK fails, the connection may still be in a transaction, and must not be used again. */
     if (pg_session_is_open(&db->session) && run_own(db, ROLLBACK))
         pg_session_close(&db->session);
     db->transaction = PG_TRANSACTION_NONE;

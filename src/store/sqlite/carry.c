@@ -71,7 +71,7 @@ struct carry_rule {
     bool by_absence;      /* the rule treats a row that the replaced database lacks as revoked; it
                              applies only if that database could be read completely and descends from the backup
                              (carry.h) */
-    enum carry_kind kind; /* the count to which the rule adds its rows; CARRY_KINDS if none */
+    enum carry_kind kind; /* the count that includes the rows that the rule changes; CARRY_KINDS: none */
     const char *sql;
 };
 
@@ -182,8 +182,8 @@ static const struct {
     const char *key, *one, *many;
 } kind_names[] = {
     [CARRY_KEYS] = {"keys_revoked", "key revoked", "keys revoked"},
-    [CARRY_MISSING_KEYS] = {"missing_keys", "revoked key that the backup does not have",
-                            "revoked keys that the backup does not have"},
+    [CARRY_MISSING_KEYS] = {"missing_keys", "revoked key that is missing from the backup",
+                            "revoked keys that are missing from the backup"},
     [CARRY_PLANS] = {"plans_ended", "plan ended", "plans ended"},
     [CARRY_APPS] = {"apps_removed", "app removed", "apps removed"},
     [CARRY_APP_SECRETS] = {"app_secrets_rotated", "app secret rotated", "app secrets rotated"},

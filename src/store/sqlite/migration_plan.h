@@ -18,11 +18,11 @@ struct migration_plan {
     int64_t database_bytes;           /* size with the write-ahead log; a backup is not larger */
     int64_t migrations_ms, backup_ms; /* estimates */
     int64_t migrations_bytes;         /* space that the migrations need, with the write-ahead log */
-    int64_t free_bytes;               /* space on the disk of the database that this process may use */
+    int64_t free_bytes;               /* free space that this process may use on the disk of the database */
 };
 
-/* Inspects the database and changes nothing. Errors as of store_migrate() or, with `creates`, store_create().
- */
+/* Inspects the database and changes nothing. Returns the same errors as store_migrate() or, with `creates`,
+ * as store_create(). */
 MUST_USE enum err migration_plan_read(const char *path, bool creates, struct migration_plan *out,
                                       struct error *error);
 
