@@ -73,6 +73,21 @@ static enum err lock(struct database_lock *l, const struct store_options *option
                       : database_lock_acquire_shared(l, options->path, false, error);
 }
 
+/* Warns the operator about a server that uses the file: what it writes after the move is not in the copy. The
+ * processes that use a database on a server are not known. */
+static void warn_if_used(const struct store_options *from)
+{
+    struct database_lock l = {.file.fd = -1};
+    struct error error;
+    if (from->url || access(from->path, F_OK) != 0)
+        return;
+    if (database_lock_acquire_exclusive(&l, from->path, &error) == ERR_BUSY)
+        cli_note("another process, probably a server, uses %s: stop it before the move ends, because what it "
+                 "writes after that is not in the copy",
+                 from->path);
+    database_lock_release(&l);
+}
+
 /* ---- messages ---- */
 
 static bool on_progress(void *ctx, const struct move_progress *progress)
@@ -161,6 +176,8 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     (void)cli;
     if (!is_usable("from", &o.from) || !is_usable("to", &o.to))
         return CLI_USAGE;
+    if (!only_verifies)
+        warn_if_used(&o.from);
     if (lock(&from, &o.from, false, &error) || lock(&to, &o.to, !only_verifies, &error))
         code = cli_fail(CLI_COULD_NOT, "%s", error.text);
     else

@@ -60,6 +60,15 @@ def test_printed_path_is_absolute(filled, tmp_path):
     assert f"path = {vt.directory}/copy.db" in move(vt, filled.database, "copy.db").out
 
 
+def test_warns_if_a_server_uses_the_source(tmp_path):
+    vt = Viewtally(tmp_path / "live")
+    vt.ensure_database()
+    warning = f"uses {vt.database}: stop it before the move ends"
+    assert warning not in move(vt, vt.database, tmp_path / "first.db").err
+    with vt:
+        assert warning in move(vt, vt.database, tmp_path / "second.db").err
+
+
 def test_url_with_a_password_is_a_mistake_of_the_option(filled):
     text = failure(filled, filled.database, "postgresql://u:s3cret@h/d", status=2)
     assert "--to: the URL must not contain a password" in text and "s3cret" not in text
