@@ -48,7 +48,7 @@ def connect(world, name="Ada"):
 
 
 def endpoints(world):
-    return sql(world.instance, "SELECT lower(hex(uuid)), url, state FROM webhook_endpoints ORDER BY id")
+    return [(ident.hex(), *row) for ident, *row in sql(world.instance, "SELECT uuid, url, state FROM webhook_endpoints ORDER BY id")]
 
 
 def test_connected_app_receives_events_until_it_is_disconnected(world):

@@ -84,7 +84,7 @@ class World:
         return self.browser(name).get(f"/webhooks/{ident}").text
 
     def row(self, ident, columns="state, position, failures, next_attempt_at"):
-        return sql(self.instance, f"SELECT {columns} FROM webhook_endpoints WHERE uuid = ?", bytes.fromhex(ident.replace("-", "")))[0]
+        return sql(self.instance, f"SELECT {columns} FROM webhook_endpoints WHERE uuid = ?", uuid.UUID(ident))[0]
 
     def wait_row(self, ident, columns, expected):
         wait.until(lambda: self.row(ident, columns) == expected, f"{columns} to be {expected}")
