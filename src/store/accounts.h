@@ -49,8 +49,8 @@ enum next store_find_device(struct store_read *read, const uint8_t hash[SECRET_H
 enum next store_find_invitation(struct store_read *read, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
                                 struct invitation *out);
 
-/* Like store_find_login(), store_find_viewer() (but by row) and store_find_invitation(), with the rules of
- * write.h instead of read.h. They need no transaction. */
+/* Like store_find_login(), store_find_viewer() and store_find_invitation(), but the rules of write.h apply
+ * instead of read.h, and store_get_viewer() finds the author by row. No transaction is needed. */
 MUST_USE enum err store_get_login(struct store *s, struct arena *a, struct str name, struct viewer *out);
 MUST_USE enum err store_get_viewer(struct store *s, struct arena *a, int64_t author_row, struct viewer *out);
 MUST_USE enum err store_get_invitation(struct store *s, struct arena *a, const uint8_t hash[SECRET_HASH_LEN],
@@ -88,7 +88,8 @@ MUST_USE enum err store_purge_sessions(struct store *s, int64_t now);
 /* A device: a browser in which an author has signed in. */
 struct device_record {
     uint8_t hash[SECRET_HASH_LEN];
-    bool has_previous; /* the browser already had a device; it is deleted if it belongs to this author */
+    bool has_previous; /* the browser already has the device `previous`, which is deleted if it belongs to
+                          this author */
     uint8_t previous[SECRET_HASH_LEN];
     int64_t author_row, now, expires_at;
     int64_t expired_before; /* devices that expired at or before this time are deleted */

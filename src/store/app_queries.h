@@ -5,8 +5,7 @@
 #define SQL_APP                                                                                              \
     "p.id, p.client_id, p.name, p.home_url, p.secret_hash, p.created_at, p.removed_at, p.webhook_url"
 
-/* Deletes at most 100 codes at a time. Each new code deletes more than one, so old codes do not accumulate.
- */
+/* Deletes at most 100 codes. Runs before each insertion of a code, so that old codes do not accumulate. */
 #define SQL_CODES_PURGE(index, which)                                                                        \
     "DELETE FROM oauth_codes WHERE hash IN (SELECT hash FROM oauth_codes INDEXED BY " index " WHERE " which  \
     " AND created_at < ?1 ORDER BY created_at LIMIT 100)"

@@ -155,7 +155,7 @@ enum err store_remove_app(struct store *s, int64_t app_row, int64_t now)
     return sql_update(s->sql, q);
 }
 
-/* --- their keys --- */
+/* --- keys of apps --- */
 
 enum err store_count_app_keys(struct store *s, int64_t app_row, int64_t *count)
 {

@@ -13,10 +13,10 @@ struct app_record {
     int64_t row;
     struct str client_id, name;
     struct str home_url;                  /* p == NULL: none */
-    bool confidential;                    /* has a secret */
-    uint8_t secret_hash[SECRET_HASH_LEN]; /* SHA-256, if confidential */
+    bool confidential;                    /* whether the app has a secret */
+    uint8_t secret_hash[SECRET_HASH_LEN]; /* SHA-256 of the secret; set only if `confidential` */
     int64_t created_at;
-    int64_t removed_at;     /* TIME_NONE: not removed, so authors can connect it */
+    int64_t removed_at;     /* TIME_NONE: not removed; authors can connect the app */
     struct str webhook_url; /* p == NULL: none; set by store_set_app_webhook() */
 };
 
@@ -75,8 +75,8 @@ MUST_USE enum err store_find_code(struct store *s, struct arena *a, const uint8_
  * code has been used before. */
 MUST_USE enum err store_mark_code_used(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now,
                                        int64_t key_row);
-/* Deletes a limited number of old codes: codes without a key that were created before `unused_before`, and
- * codes with a key that were created before `used_before`. */
+/* Deletes a limited number of old codes: codes for which no key was issued and that were created before
+ * `unused_before`, and codes for which a key was issued and that were created before `used_before`. */
 MUST_USE enum err store_purge_codes(struct store *s, int64_t unused_before, int64_t used_before);
 
 #endif

@@ -15,8 +15,8 @@ struct store;
 
 enum {
     AUDIT_DAYS = 365, /* entries older than this are deleted */
-    /* Maximum number of entries per author, UTC day and action, for sign-ins and changes of webhooks.
-     * Further ones are not recorded. All other actions are always recorded. */
+    /* Maximum number of entries per author, UTC day and action, for sign-ins and changes of webhooks. Further
+     * entries are not recorded. All other actions are always recorded. */
     AUDIT_REPEATS_A_DAY = 100
 };
 
@@ -27,7 +27,7 @@ enum actor_kind { ACTOR_OPERATOR, ACTOR_AUTHOR, ACTOR_APP, ACTOR_KEY, ACTOR_REFR
 struct actor {
     enum actor_kind kind;
     char name[96];    /* "": none */
-    char address[64]; /* of the client; "": none */
+    char address[64]; /* IP address of the client; "": none */
 };
 
 /* Creates an actor. Truncates a text that is too long, at the end of a UTF-8 character. For a missing text
@@ -62,8 +62,9 @@ const char *audit_action_name(enum audit_action action);
 struct audit_entry {
     struct uuid author;
     int64_t id, at;
-    struct str action,
-        actor; /* names as stored; a newer release may have stored names that are unknown here */
+    /* The stored names of an audit_action and an actor_kind. A newer release may have stored names that this
+     * release does not have. */
+    struct str action, actor;
     struct str actor_name, address, subject, details; /* p == NULL: none */
 };
 

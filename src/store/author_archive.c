@@ -1,4 +1,4 @@
-/* Reads an author table by table, in one snapshot, and writes rows of an export. */
+/* Reads an author table by table, in one snapshot, and searches event ids that several authors share. */
 #include "store/author_archive.h"
 
 #include "base/check.h"
@@ -190,7 +190,7 @@ enum err store_read_archive(struct store *s, const struct uuid *author_id,
     return err;
 }
 
-/* --- writing --- */
+/* --- shared event ids --- */
 
 enum err store_find_shared_event_id(struct store *s, int64_t author_row, int64_t *id)
 {

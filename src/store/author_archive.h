@@ -1,5 +1,5 @@
-/* Reads all data of an author for an export, and writes rows with values of an export that write.h would set
- * itself (the times of a key, the id of an event). The rules of write.h apply. */
+/* Reads all data of an author for an export, and inserts events with the ids that they have in an export.
+ * (The functions of write.h issue new ids.) The rules of write.h apply. */
 #ifndef VT_STORE_AUTHOR_ARCHIVE_H
 #define VT_STORE_AUTHOR_ARCHIVE_H
 
@@ -35,8 +35,8 @@ struct archived_video {
 /* Reads an author in one snapshot. Calls on_author once, and then the other functions in this order: keys by
  * (created_at, row), books by (created_at, id) descending, videos by row, gains of platforms by (day,
  * platform), events by id. If a function returns an error, the read ends and returns it. The functions must
- * not call the store. Returns ERR_NOT_FOUND if there is no such author. May be called within a transaction
- * and without one. */
+ * not call the store. Returns ERR_NOT_FOUND if there is no such author. Can be called inside or outside of a
+ * transaction. */
 struct archive_reader {
     enum err (*on_author)(void *ctx, const struct author *author);
     enum err (*on_key)(void *ctx, const struct archived_key *key);
@@ -53,10 +53,10 @@ MUST_USE enum err store_read_archive(struct store *s, const struct uuid *author_
  * are higher. Precondition: event->id is higher than those of the author's other events. */
 MUST_USE enum err store_restore_event(struct store *s, const struct event *event);
 
-/* Finds the lowest event id that both this author and another author have. Returns ERR_NOT_FOUND if there is
- * none, as in a database that contains only ids that it has issued itself. Takes one query per author,
- * because the index of the events begins with the author; each reads the other author's events within the
- * range of this author's ids. */
+/* Finds the lowest event id that this author shares with another author. Returns ERR_NOT_FOUND if there is
+ * none. Only the ids of an export can cause this, because a database never issues an id twice. Runs one query
+ * for each other author, because the index of the events begins with the author. Each query reads the other
+ * author's events within the range of this author's ids. */
 MUST_USE enum err store_find_shared_event_id(struct store *s, int64_t author_row, int64_t *id);
 
 #endif

@@ -30,7 +30,8 @@ enum err store_add_platform_gain(struct store *s, int64_t author_row, int32_t da
     return gained ? write_gain(s->sql, QUERY_AUTHOR_DAY_ADD, author_row, day, platform, gained) : OK;
 }
 
-/* Subtracts `*gained`, or as much as the row has, from the row. Reduces `*gained` by the same number. */
+/* Subtracts `wanted` from the row, or everything if the row contains less. Reduces `*gained` by the
+ * subtracted number. */
 static enum err take(struct sql *sql, const struct video *video, enum platform platform, int32_t day,
                      int64_t wanted, int64_t *gained)
 {
@@ -78,7 +79,8 @@ enum err store_subtract_platform_gains(struct store *s, const struct video *vide
         err = take(s->sql, video, (enum platform)preferred, day, gained, &gained);
     if (!err && gained)
         err = take_in_proportion(s->sql, video, day, &gained);
-    /* If a row had less than its share, subtract the remainder from the other rows, to keep the invariant. */
+    /* If a row contained less than its share, subtract the remainder from the other rows, to keep the
+     * invariant. */
     for (size_t i = 0; i < video->post_count && gained && !err; i++)
         err = take(s->sql, video, video->posts[i].platform, day, gained, &gained);
     return err;
@@ -129,7 +131,7 @@ static enum err pass_day(struct store *s, struct sql_statement *q, const struct 
     return OK;
 }
 
-/* If there are no days, there is one row without a day. */
+/* If there are no days, the query returns one row whose day is NULL. */
 static bool on_day_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
     struct author_days_read *r = ctx;
@@ -145,7 +147,7 @@ static bool on_day_row(struct store *s, struct sql_statement *q, void *ctx, enum
     return !*err;
 }
 
-/* Reads one row more than `limit`, to see whether more follow. */
+/* Reads one row more than `limit`, to find out whether more rows follow. */
 enum next store_list_author_days(struct store_read *read, const struct author_days_query *query,
                                  store_author_day_fn fn, void *ctx, struct author_days_progress *progress)
 {

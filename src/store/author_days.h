@@ -1,9 +1,9 @@
 /* The views that an author's videos have gained per day and platform (the table author_daily).
  *
  * Invariant: on each day, the sum over the platforms is at most the sum of the gains of the author's videos.
- * The difference is called not split: it was gained before the table existed, or recorded by an older
- * release. To keep the invariant, call store_add_platform_gain() in each transaction that adds a gain to a
- * video, and store_subtract_platform_gains() in each one that removes gains. */
+ * The difference is called "not split": gains from before the table existed, and gains that an older release
+ * has recorded. To keep the invariant, call store_add_platform_gain() in each transaction that adds a gain to
+ * a video, and store_subtract_platform_gains() in each one that removes gains. */
 #ifndef VT_STORE_AUTHOR_DAYS_H
 #define VT_STORE_AUTHOR_DAYS_H
 
@@ -22,8 +22,8 @@ MUST_USE enum err store_add_platform_gain(struct store *s, int64_t author_row, i
 /* Subtracts `gained` from the gains of a day (or from the baselines, with DAY_BASELINE) because the caller
  * removes these gains from the video. The table does not record which platform gained them. So the function
  * subtracts from the platform `preferred` first (-1: none), and then from all platforms of the video in
- * proportion to the views of its posts. If the rows contain less, the function subtracts less; the remaining
- * gains were not split. */
+ * proportion to the views of its posts. If the rows contain less than `gained`, the function subtracts only
+ * what they contain, because the remaining gains were not split. */
 MUST_USE enum err store_subtract_platform_gains(struct store *s, const struct video *video, int preferred,
                                                 int32_t day, int64_t gained);
 

@@ -12,7 +12,7 @@ struct backup_state {
     int64_t started_at, finished_at; /* times of the newest completed backup of any process */
     int64_t bytes;
     char file[BACKUP_FILE_MAX];   /* its name without the directory */
-    int64_t failed_at;            /* the newest failure since then */
+    int64_t failed_at;            /* time of the newest failure after that backup */
     char error[BACKUP_ERROR_MAX]; /* "" if none */
 };
 

@@ -1,14 +1,14 @@
-/* The books of consecutive rows. SQLite looks up a book with a second statement, and only if it differs from
- * the previous row's book, which is faster than a join. The statements of an engine that cannot nest
- * statements join the book. */
+/* Finds the book of each row of a list. With SQLite, a second statement looks up the book, but only if the
+ * book differs from that of the previous row. This is faster than a join. If an engine cannot nest
+ * statements, its list statements join the books instead. */
 #ifndef VT_STORE_BOOK_LOOKUP_H
 #define VT_STORE_BOOK_LOOKUP_H
 
 #include "store/handle.h"
 
-/* Zeroed: empty. */
+/* A zeroed struct is empty. */
 struct book_lookup {
-    int64_t row; /* of the book that was found last; 0: none */
+    int64_t row; /* row id of the book that was found last; 0: none */
     struct sql_statement *q;
     struct book_ref ref;
 };

@@ -1,7 +1,7 @@
 /* The table `daily`, which contains the gains of a video by day for the previous release. This release reads
- * it only where the column `days` is not valid (stored_days.h). An engine that no previous release has used
- * has no such table; the functions then do nothing. The next minor version removes this file and the table.
- */
+ * the gains of a video from it only if the video's column `days` is not valid (stored_days.h). An engine that
+ * no previous release has used does not have this table; the functions then do nothing. The next minor
+ * version removes this file and the table. */
 #ifndef VT_STORE_DAILY_TABLE_H
 #define VT_STORE_DAILY_TABLE_H
 
@@ -9,8 +9,8 @@
 
 MUST_USE bool daily_table_exists(const struct store *s);
 
-/* Appends the days until `to` to s->days, ascending, except those before `from`: `*total_before` receives
- * their sum, if there is one. Returns ERR_CORRUPT if the table does not exist. */
+/* Appends the days from `from` to `to` (inclusive) to s->days, ascending. If there are earlier days, sets
+ * `*total_before` to the sum of their gains. Returns ERR_CORRUPT if the table does not exist. */
 MUST_USE enum err daily_table_read(struct store *s, int64_t video_row, int32_t from, int32_t to,
                                    int64_t *total_before);
 

@@ -17,9 +17,9 @@ struct database_lock {
 #define DATABASE_MIGRATE_ENDING "-migrate"
 
 /* Acquires the lock shared. Waits up to 30 seconds for a migration that excludes other processes. Returns
- * ERR_BUSY if a restore is running, or a longer migration, ERR_NOT_FOUND or
- * ERR_INVALID if there is no database at `path`, and another error if the lock file cannot be opened or
- * locked. With `creates`, the database need not exist, only its directory. */
+ * ERR_BUSY if a restore is running or the migration takes longer, ERR_NOT_FOUND or ERR_INVALID if there is no
+ * database at `path`, and another error if the lock file cannot be opened or locked. With `creates`, the
+ * database need not exist, only its directory. */
 MUST_USE enum err database_lock_acquire_shared(struct database_lock *l, const char *path, bool creates,
                                                struct error *error);
 
@@ -28,7 +28,7 @@ MUST_USE enum err database_lock_acquire_shared(struct database_lock *l, const ch
 MUST_USE enum err database_lock_acquire_exclusive(struct database_lock *l, const char *path,
                                                   struct error *error);
 
-/* The next three functions are for upgrades (upgrade.h). Each expects that the lock file is open. */
+/* The next three functions are for upgrades (upgrade.h). Precondition of each: the lock file is open. */
 
 /* Makes the shared lock exclusive. Waits a few seconds for commands that are about to end. Returns ERR_BUSY
  * if another process still uses the database. After a failure, the lock is not held. */

@@ -9,7 +9,8 @@ enum {
     RECENT_DAYS = 8,
 };
 
-/* Dates stay far from the limits of int32_t, so that computations with them cannot overflow. */
+/* The limits of valid dates. They are far from those of int32_t, so that computations with dates cannot
+ * overflow. */
 #define DATE_MIN (INT32_MIN / 2)
 #define DATE_MAX (INT32_MAX / 2)
 
@@ -28,7 +29,7 @@ void day_scan_begin(struct day_scan *scan, struct str packed)
         scan->r.bad = true;
 }
 
-/* Moves to the day before the one that has just been read, or to the end. */
+/* Moves to the next older day with a gain, or to the end. */
 static void advance(struct day_scan *scan)
 {
     if (scan->left)

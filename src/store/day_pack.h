@@ -24,7 +24,7 @@
  * A loop that breaks early need not test `bad`, because day_scan_next() returns only valid values. */
 struct day_scan {
     struct varint_reader r;
-    int64_t date; /* of the next day */
+    int64_t date; /* date of the next day */
     int64_t left; /* sum of the gains that the scan has not reached */
 };
 void day_scan_begin(struct day_scan *scan, struct str packed);
@@ -34,8 +34,8 @@ bool day_scan_next(struct day_scan *scan, struct day_gain *out);
  * damaged. */
 MUST_USE bool days_total(struct str packed, int64_t *total);
 
-/* Appends the packed form of these days. Omits days without a gain; ignores gained_total. CHECKs that the
- * dates ascend and that the sum does not exceed GAINED_MAX. */
+/* Appends the packed form of `days`. Omits days without a gain, and ignores the member gained_total. CHECKs
+ * that the dates ascend and that the sum does not exceed GAINED_MAX. */
 void days_pack(struct buf *b, const struct day_gain *days, size_t count);
 
 /* Appends a copy of the column `packed` to which `gained` views on `date` have been added. Returns false if

@@ -29,10 +29,11 @@ struct store_engine {
                              struct key_owner *owner);
     enum next (*find_changes)(struct store_read *read, struct list *waiting, struct list *changed);
 
-    /* See store_get_read_batch(). The functions are NULL if it is 1. */
+    /* See store_get_read_batch(). If read_batch is 1, the next three functions are NULL. */
     int read_batch;
     enum err (*load_videos)(struct store *s, const int64_t *video_rows, size_t needed, size_t count);
-    /* Returns a statement that is positioned on the loaded row, valid until the next call; else NULL. */
+    /* Returns a statement that is positioned on the row of the video and is valid until the next call.
+     * Returns NULL if the video is not loaded. */
     struct sql_statement *(*take_loaded_video)(struct store *s, int64_t video_row);
     enum err (*find_posts)(struct store *s, const struct post_key *keys, size_t count,
                            struct post_owner *out);
@@ -42,12 +43,12 @@ struct store_engine {
 
     enum err (*prepare_erasure)(struct store *s);
 
-    /* import_lock.h; close() releases the lock */
+    /* See import_lock.h. close() releases the lock. */
     enum err (*share_import_lock)(struct store *s);
     enum err (*try_import_lock)(struct store *s, bool *acquired);
     void (*release_import_lock)(struct store *s);
 
-    /* NULL if the store is a database file */
+    /* NULL if the store is a database file. */
     void (*get_server_status)(const struct store *s, struct store_server_status *out);
 
     /* NULL if the store has no log that this process must checkpoint: store_checkpoint() then does nothing,

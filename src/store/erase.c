@@ -14,7 +14,7 @@ enum { HASH_LEN = 32, VIDEO_ARENA_BYTES = 16 * 1024 };
 /* All tables in the order of deletion. */
 static const struct {
     const char *name;
-    enum query query; /* QUERY_COUNT: delete_videos() deletes the rows */
+    enum query query; /* deletes the rows; QUERY_COUNT: delete_videos() deletes them */
 } tables[ERASED_TABLES] = {
     [ERASED_WEBHOOK_REQUESTS] = {"webhook_requests", QUERY_ERASE_WEBHOOK_REQUESTS},
     [ERASED_WEBHOOK_ATTEMPTS] = {"webhook_attempts", QUERY_ERASE_WEBHOOK_ATTEMPTS},

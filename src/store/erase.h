@@ -50,7 +50,8 @@ const char *erased_table_name(int table);
 MUST_USE enum err store_erase_author(struct store *s, const struct author *author, int64_t now,
                                      struct erased_rows *rows);
 
-/* For a restore: deletes all authors that have a tombstone. Sets `*count` to the number of these authors. */
+/* Deletes all authors that have a tombstone. A restore calls this function, because the backup may contain
+ * authors that were erased after it was made. Sets `*count` to the number of deleted authors. */
 MUST_USE enum err store_erase_authors_again(struct store *s, int64_t now, int64_t *count);
 
 /* Sets `*is_erased` to true if the author has a tombstone. */

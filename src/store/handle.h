@@ -19,11 +19,12 @@ struct store_engine;
 struct store {
     const struct store_engine *engine;
     struct sql *sql;
-    struct row_driver *driver; /* of the reads of the event loop (row_read.h); NULL: they do not wait */
+    /* Runs the reads of the event loop (row_read.h). NULL: these reads never wait. */
+    struct row_driver *driver;
     uint8_t id[STORE_ID_LEN];
 
-    /* The newest event id that the open write transaction has issued; 0: none. Read from the database in each
-     * transaction, because another process may have issued newer ids. */
+    /* The newest event id that the open write transaction has read or issued; 0: none. Read from the database
+     * in each transaction, because another process may have issued newer ids. */
     int64_t last_event_id;
 
     /* Buffers for packed columns, each in use only while a statement to which it is bound is running. */
@@ -34,8 +35,8 @@ struct store {
     VEC(struct day_gain) days; /* gains of one video (stored_days.h) */
 };
 
-/* Measure the duration of a read and set its result. store_read_end() returns NEXT_MORE. row_read.h calls
- * both for its reads. */
+/* Measure the duration of a read, and set its result. store_read_end() returns NEXT_MORE. The functions of
+ * row_read.h call both. */
 void store_read_begin(struct store_read *read);
 enum next store_read_end(struct store_read *read, enum err err);
 
@@ -47,7 +48,7 @@ MUST_USE enum err store_run_in_snapshot(struct store *s, snapshot_work *work, vo
 /* An adjustment of the columns of an author that depend on the rows of the author's books and videos. */
 struct author_adjustment {
     int books, videos; /* added to books_count and videos_count */
-    bool feed;         /* increments feed_rev: a page of /events could show the change */
+    bool feed;         /* whether to increment feed_rev, because a page of /events could show the change */
 };
 /* Adjusts the author. Runs no statement if nothing changes. */
 MUST_USE enum err store_adjust_author(struct store *s, int64_t author_row, struct author_adjustment by);

@@ -1,4 +1,4 @@
-/* Records the bound values of a read, and runs its statement in the next loop iteration. */
+/* Stores the bound values of a read, and runs the statement in the next loop iteration. */
 #include "store/late_reads.h"
 
 #ifdef VT_TEST_SEAMS

@@ -1,4 +1,4 @@
-/* Removes gains of a video. */
+/* Implements lower_views.h. Removes the lowered views from the video's gains and baseline. */
 #include "store/lower_views.h"
 
 #include "base/check.h"
@@ -19,7 +19,8 @@ static enum err limit_total(struct store *s, const struct video *video, enum pla
     return store_subtract_platform_gains(s, video, (int)platform, day->date, gained - day->gained);
 }
 
-/* Taking from the newest days first limits each running total to `total`. */
+/* Limits the running total of each day to `total`. This is the same as subtracting the excess from the newest
+ * days first. */
 static enum err limit_totals(struct store *s, struct arena *a, struct video *video, enum platform platform,
                              int64_t total)
 {

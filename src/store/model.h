@@ -73,14 +73,15 @@ struct video {
     struct viral_comparison viral;
     bool baseline_pending;
     size_t post_count;
-    struct post posts[PLATFORM_COUNT]; /* ascending platform, one each */
+    struct post posts[PLATFORM_COUNT]; /* by ascending platform, at most one for each */
     size_t milestone_count;
     struct milestone milestones[MILESTONES_MAX]; /* ascending value */
-    /* Only for the store: the values in the database when the video was read or inserted. */
+    /* Used only by the store: the values that the database contained when the video was read or inserted. */
     int64_t stored_first_reading_at;
     bool stored_baseline_pending;
-    struct str days; /* gains by day, packed (day_pack.h). Only for the store: other modules read gains with
-                        the functions of read.h and write.h */
+    /* The packed gains by day (day_pack.h). Used only by the store: other modules read gains with the
+     * functions of read.h and write.h. */
+    struct str days;
 };
 
 /* The part of a video that events and statistics show. */
@@ -114,8 +115,8 @@ struct event {
     int64_t id; /* the integer of evt_<integer> */
     enum event_type type;
     int64_t occurred_at;
-    int64_t value;             /* the views, or the milestone */
-    int64_t threshold, median; /* as in struct viral_comparison; only set for EVENT_WENT_VIRAL */
+    int64_t value; /* EVENT_WENT_VIRAL: the video's views; EVENT_MILESTONE_REACHED: the milestone */
+    int64_t threshold, median; /* see struct viral_comparison; set only for EVENT_WENT_VIRAL */
     int64_t author_row, video_row;
 };
 

@@ -8,7 +8,7 @@
 #include "store/stored_days.h"
 
 enum { PAGE_ROWS = 1000, ARENA_BYTES = 64 * 1024, KEY_MAX_BYTES = 64 * 1024, SHOWN_MAX_BYTES = 80 };
-/* Columns of the table `videos` by which the packed gains are found to be valid. */
+/* Indexes of the columns of the table `videos` that show whether its packed gains are valid. */
 enum { VIDEO_ID = 0, VIDEO_VIEWS = 5, VIDEO_BASELINE = 6, VIDEO_DAYS = 19 };
 
 #define MOVED_TABLE(X, table_name, table, keys_n, keys, count, type_letters, column_names)                   \
@@ -40,7 +40,7 @@ static void read_columns(struct sql_statement *q, const char *types, int count, 
     }
 }
 
-/* The column `days` may be outdated where the previous release writes, too. */
+/* Replaces the column `days` if it is not valid, because the previous release has written the video. */
 static enum err load_days(struct moved_rows *rows, struct moved_row *row)
 {
     struct moved_value *v = row->values;
@@ -68,7 +68,7 @@ static void set_key(struct moved_rows *rows, const struct moved_row *row)
 void moved_rows_begin(struct moved_rows *rows, struct store *store, const struct moved_table *table,
                       const struct moved_row *after)
 {
-    /* These keys are smaller than all that are in use. */
+    /* No row has a key as small as this one. */
     *rows = (struct moved_rows){
         .store = store, .table = table, .key = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN}};
     buf_init(&rows->key_bytes, KEY_MAX_BYTES);

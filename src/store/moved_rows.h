@@ -23,8 +23,8 @@ struct moved_table {
 extern const struct moved_table moved_tables[MOVED_TABLES];
 
 struct moved_value {
-    int64_t i64;      /* of an integer */
-    struct str bytes; /* of a text or a blob */
+    int64_t i64;      /* the value of an integer */
+    struct str bytes; /* the value of a text or a blob */
     bool is_null;
 };
 struct moved_row {
@@ -42,10 +42,10 @@ struct moved_rows {
     struct store *store;
     const struct moved_table *table;
     struct sql_statement *page;  /* NULL: none is open */
-    int64_t page_rows;           /* rows of the page so far */
-    int64_t key[MOVED_KEYS_MAX]; /* of the row before the page: its integers … */
+    int64_t page_rows;           /* number of rows of this page that have been read */
+    int64_t key[MOVED_KEYS_MAX]; /* key of the row before the page: its integers … */
     struct buf key_bytes;        /* … and its only text or blob */
-    struct arena arena;          /* of the current row */
+    struct arena arena;          /* memory of the current row */
 };
 
 /* Begins after the row whose key is that of `after`, or with the first row if `after` is NULL. */

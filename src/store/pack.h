@@ -1,13 +1,13 @@
 /* The packed columns `posts` and `milestones` of the table `videos`. With them, a video's row contains
- * everything that a page shows. day_pack.h has the packed gains by day.
+ * everything that a page shows. day_pack.h describes the packed gains by day.
  *
  *   posts       version 1, count, then per post, by ascending platform:
  *               platform, posted_at, updated_at, five counts, post_id, url
  *   milestones  version 1, count, then per milestone, by ascending value: value, reached_at
  *
- * Numbers are LEB128 varints in their shortest form. Times are zigzag-encoded, TIME_NONE like any other
- * time. A count is stored plus one; 0 means unknown. A text is its length and its bytes. The length of `url`
- * is stored plus one; 0 means none. An empty column means no posts or no milestones. */
+ * Numbers are LEB128 varints in their shortest form. Times, including TIME_NONE, are zigzag-encoded. A count
+ * is stored plus one; 0 means unknown. A text is its length and its bytes. The length of `url` is stored plus
+ * one; 0 means none. An empty column means no posts or no milestones. */
 #ifndef VT_STORE_PACK_H
 #define VT_STORE_PACK_H
 

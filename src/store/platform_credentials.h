@@ -28,9 +28,9 @@ struct credential {
     int64_t obtained_at;
     enum credential_state state;
     int64_t version; /* incremented with every new token, so that older tokens never overwrite newer ones */
-    int64_t refresh_sent_at;           /* a refresh sent then has no stored response yet; TIME_NONE: none */
-    int64_t failures;                  /* number of consecutive failed calls */
-    struct str last_error;             /* p == NULL: none */
+    int64_t refresh_sent_at; /* when a token refresh was sent whose response is not stored; TIME_NONE: none */
+    int64_t failures;        /* number of consecutive failed calls */
+    struct str last_error;   /* p == NULL: none */
     int64_t last_error_at, last_ok_at; /* TIME_NONE: never */
     int tier;                          /* the request form that works; see platform_call.tier */
     struct str dropped; /* metrics that the platform rejects for this account, comma-separated */
@@ -56,8 +56,9 @@ MUST_USE enum err store_count_credentials(struct store *s, int api, enum credent
                                           int64_t *count);
 
 typedef bool (*store_credential_error_fn)(void *ctx, struct str error, int64_t accounts);
-/* Lists the current errors of an API's accounts, each with the number of accounts, the most frequent first,
- * at most `limit`. The text is valid until the callback returns. Scans all accounts. */
+/* Lists at most `limit` of the errors that are stored for accounts of an API, each with the number of
+ * accounts that have it, in descending order of this number. The text is valid until the callback returns.
+ * Scans all accounts. */
 MUST_USE enum err store_list_credential_errors(struct store *s, int api, int limit,
                                                store_credential_error_fn fn, void *ctx);
 
@@ -112,12 +113,13 @@ struct link_record {
     int64_t created_at;
 };
 
-/* Inserts the record of a linking that an author has begun. Returns ERR_EXISTS if its state_hash exists. */
+/* Inserts the record of an account connection that an author has begun. Returns ERR_EXISTS if a record with
+ * this state_hash exists. */
 MUST_USE enum err store_insert_link(struct store *s, const struct link_record *link);
-/* Finds the record of a linking and deletes it, so that it can be used only once. */
+/* Finds the record of an account connection and deletes it, so that the record can be used only once. */
 MUST_USE enum err store_consume_link(struct store *s, struct arena *a,
                                      const uint8_t state_hash[LINK_HASH_LEN], struct link_record *out);
-/* Deletes the records of linkings that began before `before`. */
+/* Deletes the records of account connections that began before `before`. */
 MUST_USE enum err store_purge_links(struct store *s, int64_t before);
 
 #endif

@@ -11,13 +11,14 @@ struct platform_post {
     enum platform platform;
     struct str post_id;
     struct str resolved_id; /* the platform's own id of the video; p == NULL: same as post_id, or unknown */
-    int64_t credential_row; /* the account that returned the post, which may be deleted; 0: unknown */
-    int views_source;       /* which definition of a view its counts follow; 0: not chosen yet */
-    int64_t misses;         /* number of consecutive responses that did not contain the post */
-    int64_t missed_since;   /* time of the first of these responses; TIME_NONE: the last response contained
-                               the post */
-    bool is_permanent;      /* the platform will never return counts for it */
-    int64_t requested_at;   /* TIME_NONE: not recorded */
+    int64_t
+        credential_row;   /* the account that returned the post; it may have been deleted since; 0: unknown */
+    int views_source;     /* which definition of a view the post's counts follow; 0: not chosen yet */
+    int64_t misses;       /* number of consecutive responses that did not contain the post */
+    int64_t missed_since; /* time of the first of these responses; TIME_NONE: the last response contained
+                             the post */
+    bool is_permanent;    /* the platform will never return counts for this post */
+    int64_t requested_at; /* time of the last request for this post; TIME_NONE: not recorded */
 };
 
 /* Reads the row of a post. Returns ERR_NOT_FOUND if none exists. */

@@ -30,8 +30,8 @@
 
 struct store_read {
     struct store *store;
-    struct waiter
-        *wait; /* armed if the read returns NEXT_WAIT; NULL: the caller cannot wait, and the read blocks */
+    /* Armed if the read returns NEXT_WAIT. NULL: the caller cannot wait, so the read blocks. */
+    struct waiter *wait;
     enum err err;
     int64_t total_us; /* duration of all reads with this struct so far */
     int64_t start_us; /* private to the store */
@@ -47,10 +47,11 @@ struct key_owner {
     int64_t feed_rev;      /* increases with every change that a page of /events could show */
     int64_t last_event_id; /* the author's newest event; 0: none */
     struct uuid key_id, author_id;
-    uint64_t incarnation; /* changes when the database may have lost commits. Then a revision can recur with
-                             other data, so never reuse a result of another incarnation */
-    uint64_t version; /* private to the store: the state of the database for which the struct is valid; 0 if
-                         the struct is not a result */
+    /* Changes when the database may have lost commits. After lost commits, a revision can recur with other
+     * data, so never reuse a result of another incarnation. */
+    uint64_t incarnation;
+    /* Private to the store: the state of the database for which this result is valid; 0: not a result. */
+    uint64_t version;
 };
 /* Finds the current owner of the API key with this SHA-256. Before the call, `*owner` is a previous result
  * for this key, however old, or zeroed. With a previous result, the store reads only what may have changed
@@ -65,8 +66,8 @@ struct author_watch {
     uint64_t version; /* key_owner.version of the request's newest result */
 };
 /* Moves each author_watch whose author has changed since its `version` from the list `waiting` to the list
- * `changed`. May also move others. If the call returns NEXT_WAIT, requests may be removed from `waiting`
- * until it completes. */
+ * `changed`. May also move watches whose author has not changed. If the call returns NEXT_WAIT, the caller is
+ * allowed to remove watches from `waiting` until the call completes. */
 enum next store_find_changes(struct store_read *read, struct list *waiting, struct list *changed);
 
 typedef bool (*store_account_fn)(void *ctx, const struct author *author, const struct api_key *key);
@@ -90,7 +91,7 @@ enum next store_list_books(struct store_read *read, int64_t author_row, const st
 /* Lists posted videos by (posted_at, id), descending. A page far down the list costs no more than the first
  * page. The members that only a search uses (see below) are ignored. */
 struct video_position {
-    int64_t value; /* of the sort key: posted_at in ms, or a number of views */
+    int64_t value; /* the sort key of the video: posted_at in ms, or a number of views */
     struct uuid id;
 };
 enum viral_filter { VIRAL_ANY, VIRAL_ONLY, VIRAL_NOT };
@@ -109,7 +110,7 @@ struct videos_query {
 
     /* Only for a search */
     enum video_sort sort;
-    int32_t today; /* SORT_VIEWS_7D sorts by the views gained on this UTC date and the six before */
+    int32_t today; /* SORT_VIEWS_7D sorts by the views gained on this UTC date and the six dates before it */
     bool has_platform;
     enum platform platform; /* if has_platform: only videos that have a post on it */
     bool has_updated_after;
@@ -148,7 +149,7 @@ struct found_video {
 struct video_search {
     const struct videos_query *query; /* its `limit` is at most FOUND_VIDEOS_MAX */
     int64_t examined_to;              /* row id of the last video that was examined; 0 at first */
-    int64_t total;                    /* number of videos that pass the filters, on whatever page */
+    int64_t total;                    /* number of videos that pass the filters, on all pages together */
     bool done;
     size_t found_count; /* after `done`: at most query->limit, in the order of the list */
     struct found_video found[FOUND_VIDEOS_ROOM];
@@ -172,7 +173,8 @@ struct stats_query {
     int64_t author_row;
     int64_t book_row; /* 0: all videos of the author; otherwise only videos of this book */
     int32_t from, to;
-    bool with_idle; /* also list the other videos that have a reading, without days; books are not read */
+    bool with_idle; /* also list the videos without gains in this range, if they have a reading; books are not
+                       read */
     bool has_after;
     struct video_position after;
     int limit;
@@ -197,8 +199,8 @@ typedef bool (*store_stats_fn)(void *ctx, const struct stats_video *row);
 enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,
                            void *ctx, struct stats_progress *progress);
 
-/* Reads one posted video of this author with its gains from the date `from` to `to` (inclusive). There may be
- * no gains. */
+/* Reads one posted video of this author with its gains from the date `from` to `to` (inclusive). If there are
+ * none, day_count is 0. */
 struct video_days {
     const struct video *video;
     struct book_ref book;

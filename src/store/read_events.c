@@ -27,7 +27,7 @@ static bool passes(const struct events_query *query, const struct event *event)
            event->occurred_at > query->occurred_after;
 }
 
-/* The columns after those of the event and its video. */
+/* The columns that follow those of the event and its video. */
 enum { POSTS_COLUMN = EVENT_COLUMNS + VIDEO_REF_COLUMNS, LAST_EVENT_COLUMN, BOOK_COLUMN };
 
 /* Passes the event of the current row, with its video and book, to the callback. */
@@ -59,7 +59,7 @@ static enum err read_event(struct store *s, struct sql_statement *q, struct even
     return passes(&r->query, &event) ? pass_event(s, q, r, &event) : OK;
 }
 
-/* If there are no events, there is one row without an event. */
+/* If there are no events, the query returns one row whose event id is NULL. */
 static bool on_event_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
     struct events_read *r = ctx;
@@ -83,7 +83,7 @@ static enum err end_events(struct store *s, void *ctx, enum err err)
     return err;
 }
 
-/* Reads one row more than can be examined, to see whether more follow. */
+/* Reads one row more than can be examined, to find out whether more rows follow. */
 enum next store_list_events(struct store_read *read, const struct events_query *query, store_event_fn fn,
                             void *ctx, struct events_progress *progress)
 {

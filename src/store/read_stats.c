@@ -1,6 +1,7 @@
 /* Reads the daily gains of an author's videos. A call scans the videos in the order of the list. Unless the
- * query includes idle videos, it omits videos without gains in the range. The scan cannot be limited by
- * posted_at, because an import may change it after the gains. */
+ * query includes idle videos, the call omits videos without gains in the range. The range of dates cannot
+ * limit the scan to some values of posted_at: an import can change the posted_at of a video that already has
+ * gains. */
 #include "store/book_lookup.h"
 #include "store/row_read.h"
 #include "store/rows.h"
@@ -72,7 +73,7 @@ static enum err examine_video(struct store *s, struct sql_statement *q, struct s
     return err || (!s->days.count && !query->with_idle) ? err : pass_row(s, q, r, gained_before);
 }
 
-/* If there are no videos, there is one row without a video. */
+/* If there are no videos, the query returns one row whose video is NULL. */
 static bool on_stats_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
     struct stats_read *r = ctx;
@@ -96,7 +97,7 @@ static enum err end_stats(struct store *s, void *ctx, enum err err)
     return err;
 }
 
-/* Reads one row more than `limit`, to see whether more follow. */
+/* Reads one row more than `limit`, to find out whether more rows follow. */
 enum next store_list_stats(struct store_read *read, const struct stats_query *query, store_stats_fn fn,
                            void *ctx, struct stats_progress *progress)
 {

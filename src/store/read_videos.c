@@ -12,10 +12,10 @@ struct books_read {
     int64_t *author_rev;
 };
 
-/* The columns after those of the book. */
+/* The columns that follow those of the book. */
 enum { AUTHOR_NAME_COLUMN = BOOK_COLUMNS, AUTHOR_REV_COLUMN };
 
-/* If there are no books, there is one row without a book. */
+/* If there are no books, the query returns one row whose book is NULL. */
 static bool on_book_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
     const struct books_read *r = ctx;
@@ -61,8 +61,8 @@ static bool on_video_row(struct store *s, struct sql_statement *q, void *ctx, en
     return false;
 }
 
-/* Binds the position after which the page starts: the cursor's position (query->after), or the upper bound
- * `posted_to` if there is no cursor or if the cursor is newer. */
+/* Binds the position after which the page starts: query->after, or the upper bound `posted_to` if
+ * query->after is missing or newer than this bound. */
 static void bind_start(struct sql_statement *q, const struct videos_query *query)
 {
     bool bounded = query->posted_to != INT64_MAX;
@@ -70,7 +70,8 @@ static void bind_start(struct sql_statement *q, const struct videos_query *query
         sql_bind_i64(q, 3, query->after.value);
         sql_bind_uuid(q, 4, &query->after.id);
     } else {
-        /* No id is smaller than uuid_nil, so this excludes all videos of that millisecond. */
+        /* No id is smaller than uuid_nil, so this position excludes all videos that were posted in this
+         * millisecond. */
         sql_bind_i64(q, 3, bounded ? query->posted_to + 1 : INT64_MAX);
         sql_bind_uuid(q, 4, &uuid_nil);
     }

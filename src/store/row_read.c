@@ -21,7 +21,7 @@ enum err row_read_pass(struct store *s, struct sql *sql, struct sql_statement *q
     return reader->end ? reader->end(s, ctx, err) : err;
 }
 
-/* A caller without a waiter cannot wait, such as a command. */
+/* A caller without a waiter, such as a command, cannot wait. Its reads block. */
 static struct row_driver *driver_of(const struct store_read *read)
 {
     return read->wait ? read->store->driver : NULL;

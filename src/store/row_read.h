@@ -4,8 +4,8 @@
  *     sql_bind_i64(q, 1, row);
  *     return row_read_run(read, q, &x_reader, &ctx, sizeof ctx);
  *
- * A read is one statement, so that all its rows are of one snapshot. What must agree with the rows, such as
- * the author's revision, is a column of the same statement.
+ * A read is one statement, so that all its rows are of one snapshot. A value that must agree with the rows,
+ * such as the author's revision, is read as a column of the same statement.
  *
  * An engine that never waits runs the statement at once. Otherwise a driver sends it, and the rows arrive
  * after the function that started the read has returned. So the driver copies the bound values and `ctx`,
@@ -17,13 +17,14 @@
 #include "store/sql.h"
 
 struct row_reader {
-    /* Called for each row, in order. Returns false to end the read early. If the row is bad, sets `*err`,
+    /* Called for each row, in order. Returns false to end the read early. If the row is damaged, sets `*err`,
      * which is OK before the call, and returns false. */
     bool (*row)(struct store *s, struct sql_statement *q, void *ctx, enum err *err);
-    /* Called after the last row with the error of the read so far; returns the error of the read. NULL: none.
-     * All rows of a read are passed in one go, followed by `end`. A canceled read calls neither. */
+    /* Called after the last row with the error of the read so far; returns the error of the read. May be
+     * NULL. The driver calls `row` for all rows and then `end`, without a pause in between. If the read is
+     * canceled, it calls neither. */
     enum err (*end)(struct store *s, void *ctx, enum err err);
-    bool needs_row; /* without a row the read returns ERR_NOT_FOUND */
+    bool needs_row; /* if there is no row, the read returns ERR_NOT_FOUND */
 };
 
 /* Begins a read. Returns a statement whose values can be bound now. */
@@ -43,7 +44,7 @@ MUST_USE enum err row_read_pass(struct store *s, struct sql *sql, struct sql_sta
 
 /* Completes reads later: arms read->wait, copies the bound values and `*ctx`, passes the rows to the reader
  * when they have arrived, calls store_read_end() and completes the waiter. The struct of a driver begins with
- * this struct. Its functions have the contracts of those above. */
+ * this struct. Its functions have the same contracts as row_read_use() and row_read_run(). */
 struct row_driver {
     struct sql_statement *(*use)(struct store_read *read, enum query query);
     enum next (*run)(struct store_read *read, struct sql_statement *q, const struct row_reader *reader,

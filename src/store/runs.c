@@ -10,7 +10,7 @@
 
 /* --- leases --- */
 
-/* By enum lease_kind. The lease of the refresh has its own table. */
+/* Indexed by enum lease_kind. The lease of the refresh has its own table and therefore no name. */
 static const char *const lease_names[] = {[LEASE_BACKUP] = "backup", [LEASE_WEBHOOKS] = "webhooks"};
 
 enum err store_read_lease(struct store *s, enum lease_kind kind, struct lease_row *out)

@@ -1,5 +1,5 @@
-/* The refresh as stored in the database: its lease, its runs with their counts, and the live videos, which
- * are still read. The rules of write.h apply. */
+/* What the database stores about the refresh: the leases (also of other jobs), the runs with their counts,
+ * and the live videos, whose counts are still refreshed. The rules of write.h apply. */
 #ifndef VT_STORE_RUNS_H
 #define VT_STORE_RUNS_H
 
@@ -20,9 +20,9 @@ struct lease_row {
     int64_t acquired_at, expires_at;
 };
 
-/* Reads the lease of the refresh or of scheduled backups. */
+/* Reads the lease of this kind. */
 MUST_USE enum err store_read_lease(struct store *s, enum lease_kind kind, struct lease_row *out);
-/* Replaces the lease of the refresh or of scheduled backups. */
+/* Replaces the lease of this kind. */
 MUST_USE enum err store_put_lease(struct store *s, enum lease_kind kind, const struct lease_row *lease);
 
 /* ---- runs ---- */

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 /* The columns of SQL_VIDEOS_SEARCH. WANTED_BOOK is the row id of the book to which the search is limited.
- * Only QUERY_VIDEOS_SEARCH_TITLES has BOOK_TITLE, which is set if the video has no title of its own. */
+ * Only QUERY_VIDEOS_SEARCH_TITLES has the column BOOK_TITLE. It is NULL if the video has a title of its
+ * own. */
 enum {
     ROW,
     ID,
@@ -204,7 +205,7 @@ static bool on_searched_row(struct store *s, struct sql_statement *q, void *ctx,
     struct search_call *call = ctx;
     (void)s;
     if (call->search->query->has_book && !sql_i64_or(q, WANTED_BOOK, 0))
-        return false; /* no such book */
+        return false; /* the author has no such book */
     *err = examine(call, q);
     call->examined++;
     return !*err && !is_full(call);

@@ -6,7 +6,7 @@
 
 #include <ctype.h>
 
-/* Atomic: a reload changes it while other threads run statements. */
+/* Atomic, because a reload of the configuration changes the limit while other threads run statements. */
 static _Atomic int64_t slow_query_ms;
 
 void store_set_slow_query_ms(int64_t ms)

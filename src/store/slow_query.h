@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Logs a statement that has taken `took_ms`, if that is slow. Statements have placeholders instead of values.
- */
+/* Logs the statement if `took_ms`, its duration, is at least the configured limit. The logged text contains
+ * placeholders instead of values. */
 void slow_query_report(const char *sql, int64_t took_ms);
 
 #endif

@@ -1,6 +1,6 @@
 /* Records of spool files. A record exists from the first transaction that applies lines of the file until the
- * file has been moved away. It is written in the transactions that apply the lines, so that file position and
- * data agree after a crash. The rules of write.h apply. */
+ * file has been moved away. It is written in the transactions that apply the lines, so that the stored
+ * position in the file and the data agree after a crash. The rules of write.h apply. */
 #ifndef VT_STORE_SPOOL_RECORDS_H
 #define VT_STORE_SPOOL_RECORDS_H
 

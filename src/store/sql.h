@@ -25,7 +25,7 @@ struct sql_engine;
 /* One connection. The struct of the engine's connection begins with this struct. */
 struct sql {
     const struct sql_engine *engine;
-    uint64_t failures; /* errors, except violated UNIQUE constraints */
+    uint64_t failures; /* number of errors, except violated UNIQUE constraints */
 };
 
 /* One prepared statement of queries.h. */
@@ -34,16 +34,16 @@ struct sql_statement {
     void *handle; /* private to the engine */
 };
 
-/* The functions that an engine implements. Their contracts are those of the functions below. */
+/* The functions that an engine implements. Each has the contract of the function sql_NAME() below. */
 struct sql_engine {
-    bool can_nest; /* another statement can be run while the rows of one are read, and costs no round trip */
+    bool can_nest; /* while the rows of a statement are read, another one can run without a round trip */
     struct sql_statement *(*use)(struct sql *sql, enum query query);
     void (*bind_i64)(struct sql_statement *q, int i, int64_t v);
     void (*bind_null)(struct sql_statement *q, int i);
     void (*bind_text)(struct sql_statement *q, int i, struct str s);
     void (*bind_blob)(struct sql_statement *q, int i, const void *p, size_t len);
     bool (*row)(struct sql *sql, struct sql_statement *q, enum err *err);
-    enum err (*write_later)(struct sql *sql, struct sql_statement *q); /* NULL: sql_write() */
+    enum err (*write_later)(struct sql *sql, struct sql_statement *q); /* NULL: sql_write() is used */
     void (*reset)(struct sql_statement *q);
     int64_t (*i64)(struct sql_statement *q, int i);
     int64_t (*i64_or)(struct sql_statement *q, int i, int64_t null_value);
@@ -51,7 +51,7 @@ struct sql_engine {
     int (*count_changes)(struct sql *sql);
     bool (*in_transaction)(const struct sql *sql);
     enum err (*report_damage)(struct sql *sql, const char *what);
-    enum err (*prepare_rare)(struct sql *sql); /* NULL: prepares statements when they are used first */
+    enum err (*prepare_rare)(struct sql *sql); /* NULL: the engine prepares each statement on first use */
 };
 
 struct sql_query {
@@ -91,8 +91,8 @@ static inline void sql_bind_null(struct sql_statement *q, int i)
 }
 void sql_bind_i64_or_null(struct sql_statement *q, int i, int64_t v, int64_t null_value);
 void sql_bind_text(struct sql_statement *q, int i, struct str s); /* binds NULL if s.p is NULL */
-void sql_bind_bytes(struct sql_statement *q, int i,
-                    struct str bytes); /* a blob; binds NULL if bytes.p is NULL */
+/* Binds a blob, or NULL if bytes.p is NULL. */
+void sql_bind_bytes(struct sql_statement *q, int i, struct str bytes);
 void sql_bind_blob(struct sql_statement *q, int i, const void *p, size_t len);
 void sql_bind_uuid(struct sql_statement *q, int i, const struct uuid *id);
 
@@ -121,8 +121,9 @@ MUST_USE enum err sql_write_if(struct sql *sql, struct sql_statement *q, bool *c
 /* Like sql_write(). Returns ERR_NOT_FOUND if the statement changed no row. */
 MUST_USE enum err sql_update(struct sql *sql, struct sql_statement *q);
 /* Like sql_write() and sql_update(), but an engine with round trips may send the statement together with the
- * next one. Then a later call returns its error, at the latest store_commit(), and sql_update_later() does
- * not notice a missing row. So use them for rows that this transaction has read or written. */
+ * next one. In this case a later call, at the latest store_commit(), returns the error of the statement, and
+ * sql_update_later() does not detect a missing row. So use sql_update_later() only for rows that this
+ * transaction has read or written. */
 MUST_USE enum err sql_write_later(struct sql *sql, struct sql_statement *q);
 MUST_USE enum err sql_update_later(struct sql *sql, struct sql_statement *q);
 /* Like sql_write(), for a statement that ends with RETURNING id. `*row` receives the id of the new row. */
@@ -145,7 +146,7 @@ static inline int64_t sql_i64_or(struct sql_statement *q, int i, int64_t null_va
 {
     return q->engine->i64_or(q, i, null_value);
 }
-/* A text or a blob; p is NULL if the column is NULL. */
+/* Returns a text or a blob. Its `p` is NULL if the column is NULL. */
 static inline struct str sql_text(struct sql_statement *q, int i)
 {
     return q->engine->text(q, i);

@@ -57,7 +57,7 @@ enum err store_open(struct store **out, const struct store_options *options, str
 {
     const bool has_url = options->url && *options->url;
     enum err err = (has_url ? &store_pg_engine : &store_sqlite_engine)->open(out, options, error);
-    /* A process that serves reads on a loop also opens a connection for writes. */
+    /* A connection with a loop is not checked: its process also opens a connection for writes, which is. */
     if (err || options->opens_incomplete || options->loop)
         return err;
     err = move_check_complete(*out, has_url ? options->url : options->path, error);

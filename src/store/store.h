@@ -26,7 +26,7 @@ enum store_mode {
     STORE_WRITE, /* waits up to busy_timeout_ms for another writer */
 };
 
-/* The strings must stay valid only until store_open() returns. */
+/* The strings need to stay valid only until store_open() returns. */
 struct store_options {
     const char *path; /* the database file */
     const char *url;  /* of a PostgreSQL database (pg/pg_options.h). NULL or empty: SQLite at `path` */
@@ -35,13 +35,15 @@ struct store_options {
     struct uv_loop_s *loop;    /* only with `url`: the reads of read.h use the connection on this event loop.
                                   NULL: all other calls use the connection, and they block */
     int hold_ms;               /* with `loop`: how long a read may wait for the connection */
-    int held_max;              /* with `loop`: how many reads may wait for it; others fail immediately */
+    /* With `loop`: how many reads may wait for the connection. Further reads fail immediately. */
+    int held_max;
     enum store_mode mode;
-    bool opens_incomplete; /* also opens a copy that `viewtally move` has not completed (move.h) */
+    bool opens_incomplete; /* whether to open even a copy that `viewtally move` has not completed (move.h) */
     int busy_timeout_ms; /* maximum wait for a lock: in either mode while opening (0: ten seconds), afterwards
                             only in STORE_WRITE mode (0: does not wait) */
-    bool checkpointed;   /* true: jobs make the checkpoints (checkpoint.h); a commit makes a checkpoint only
-                            if the log exceeds 256 MiB */
+    /* True if jobs make the checkpoints (checkpoint.h). A commit then makes a checkpoint only if the log
+     * exceeds 256 MiB. */
+    bool checkpointed;
 };
 
 /* Opens a database that has this binary's schema version. Returns ERR_NOT_FOUND if there is no such file.
@@ -65,9 +67,9 @@ MUST_USE enum err store_create(const char *path, int *count, struct error *error
  * none. The texts in the log contain no values. */
 void store_set_slow_query_ms(int64_t ms);
 
-/* From `ms` milliseconds from now on, no call waits longer than half a second for a reply of a database
- * server. Call when the process is to stop: a server that does not reply would delay the end by its
- * deadlines. */
+/* After `ms` milliseconds, no call waits longer than half a second for a reply of a database server. Call
+ * this function when the process is to stop. Otherwise a server that does not reply would delay the exit by
+ * up to the deadline of each call. */
 void store_limit_waits(int ms);
 
 /* Returns true if any process may have committed since the previous call with the same `*seen`, which stores
@@ -99,8 +101,9 @@ struct store_server_status {
     const char *state;  /* "down", "opening", "up" or "stale" */
     const char *reason; /* of the last failure, without a password; "" if none. Valid until the next call of a
                            function of the store */
-    int held, in_flight;    /* statements that wait for the connection, and for a reply */
-    int64_t barrier_age_ms; /* since the server was last known to be the primary; -1: never */
+    int held;           /* statements that wait for the connection */
+    int in_flight;      /* statements that wait for a reply */
+    int64_t barrier_age_ms; /* time since the server was last known to be the primary; -1: never */
 };
 /* Returns false if the store is a database file. */
 bool store_get_server_status(const struct store *s, struct store_server_status *out);

@@ -1,4 +1,4 @@
-/* How to open the configured store. */
+/* The options to open the configured store, and checks of the configuration. */
 #ifndef VT_STORE_STORE_CONFIG_H
 #define VT_STORE_STORE_CONFIG_H
 
@@ -14,7 +14,8 @@ MUST_USE enum err store_url_check(const char *url, struct error *error);
 /* Checks the URL of a database server and reads the password file, without connecting. */
 MUST_USE enum err store_server_check(const char *url, const char *password_file, struct error *error);
 
-/* Checks what the configuration parser does not: reads the password file. */
+/* Checks what the configuration parser cannot check: that the password file of a database server can be
+ * read. */
 MUST_USE enum err store_config_check(const struct config *c, struct error *error);
 
 /* Returns true if the store is a database file on this machine. Such a store has a lock of the whole

@@ -16,7 +16,7 @@ static void reverse(struct day_gain *days, size_t count)
     }
 }
 
-/* Stops at the first day before `from`, so that statistics of a week decode only few days of a video. */
+/* Stops at the newest day before `from`, so that statistics of a week decode only a few days of a video. */
 static enum err scan_column(struct store *s, struct day_scan *scan, int32_t from, int32_t to,
                             int64_t *total_before)
 {
@@ -54,7 +54,8 @@ enum err stored_days_read_all(struct store *s, const struct stored_days *days)
 
 /* --- writing --- */
 
-/* Returns true if days_pack() would not abort: rows of a damaged table can have any values. */
+/* Returns true if the gains satisfy the CHECKs of days_pack(). Rows of a damaged table can have any values.
+ */
 static bool can_pack(const struct day_gain *days, size_t count)
 {
     int64_t total = 0;

@@ -10,7 +10,7 @@
 struct ticket_lock {
     pthread_mutex_t mutex;
     pthread_cond_t served;
-    uint64_t next_ticket, serving; /* equal if the lock is free */
+    uint64_t next_ticket, serving; /* both are equal if the lock is free */
 };
 
 struct ticket_lock *ticket_lock_new(void)

@@ -1,5 +1,5 @@
 /* Parses the terms of a title search and compares titles with them. Comparing bytes is correct, because in
- * UTF-8 no character occurs within another one. */
+ * UTF-8 the bytes of a character never occur within another character. */
 #include "store/title_terms.h"
 
 static bool contains(struct str text, struct str part)

@@ -2,11 +2,12 @@
  * while programs run that cannot use the new schema, not without enough disk space, and after a backup. A
  * process that is killed at any step leaves a database that can be used, and the upgrade can be repeated.
  *
- *   plan -> turn (lock file <database>-migrate) -> plan again -> exclusive lock, unless all is additive
+ *   plan -> lock <database>-migrate -> plan again -> exclusive lock, unless all migrations are additive
  *        -> disk space -> backup <database>.schema-N -> migrations, one transaction each
  *
  * `viewtally migrate` uses UPGRADE_COMMAND. The server and all other commands use UPGRADE_AUTOMATIC: they
- * apply what is short, and otherwise fail with a message to run `viewtally migrate`. */
+ * apply migrations that are estimated to be short, and otherwise fail with a message to run `viewtally
+ * migrate`. */
 #ifndef VT_STORE_UPGRADE_H
 #define VT_STORE_UPGRADE_H
 
@@ -38,7 +39,7 @@ struct upgrade_event {
     enum upgrade_stage stage;
     const struct migration_plan *plan;        /* NULL while waiting */
     const struct schema_migration *migration; /* NULL before UPGRADE_STARTING */
-    const char *backup;                       /* its path; UPGRADE_BACKED_UP */
+    const char *backup;                       /* path of the backup; only set for UPGRADE_BACKED_UP */
     int64_t elapsed_ms;                       /* duration of the backup or the migration so far */
 };
 typedef void upgrade_observer(void *ctx, const struct upgrade_event *event);
@@ -51,16 +52,16 @@ struct upgrade_options {
 };
 
 struct upgrade_result {
-    int64_t version; /* schema version of the database before; 0: it was missing or empty */
-    int applied;     /* number of migrations */
+    int64_t version; /* schema version of the database before the call; 0: it was missing or empty */
+    int applied;     /* number of applied migrations */
     char backup[DATABASE_PATH_MAX + 32]; /* "": none was made */
 };
 
-/* Migrates or creates the database `path`, on which this process holds `lock` shared. The lock is held shared
- * again afterwards; in between it may be released or exclusive. If nothing is pending, does not wait for
- * anything. Blocks. Returns ERR_VERSION if `viewtally migrate` has to be run; ERR_BUSY if other processes use
- * a database that they could not use afterwards; ERR_FULL if the disk has too little space; and the errors of
- * store_migrate(). `result` is valid in any case. */
+/* Migrates or creates the database `path`, on which this process holds `lock` shared. `lock` is shared again
+ * when the function returns; in between it can be released or exclusive. If nothing is pending, does not wait
+ * for anything. Blocks. Returns ERR_VERSION if `viewtally migrate` has to be run; ERR_BUSY if other processes
+ * use the database and could not use it after the migration; ERR_FULL if the disk has too little space; and
+ * the errors of store_migrate(). `result` is valid in any case. */
 MUST_USE enum err upgrade_database(struct database_lock *lock, const char *path,
                                    const struct upgrade_options *options, struct upgrade_result *result,
                                    struct error *error);

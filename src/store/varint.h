@@ -30,7 +30,8 @@ static inline void varint_put_signed(struct buf *b, int64_t v)
     varint_put(b, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
 }
 
-/* Reads from `p` to `end`. An invalid or missing number sets `bad`; this and all further values are 0. */
+/* Reads numbers from `p` to `end`. If a number is invalid or missing, sets `bad`, and returns 0 for this
+ * number and all further ones. */
 struct varint_reader {
     const unsigned char *p, *end;
     bool bad;

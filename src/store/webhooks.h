@@ -1,5 +1,5 @@
 /* Webhooks in the database: endpoints, their newest attempts, and requests to send one event. The rules of
- * write.h apply, except to functions whose comment refers to read.h. */
+ * write.h apply to all functions, except those whose comment refers to read.h. */
 #ifndef VT_STORE_WEBHOOKS_H
 #define VT_STORE_WEBHOOKS_H
 
@@ -34,7 +34,8 @@ struct webhook_endpoint {
     int64_t created_at;
     enum webhook_state state;
     int64_t state_at;
-    int64_t position;        /* all events up to this id were delivered, or have a type that was not chosen */
+    /* All events up to this id have been delivered, or have a type that is not in `types`. */
+    int64_t position;
     int64_t failures;        /* number of failed attempts to deliver the first event after the position */
     int64_t next_attempt_at; /* TIME_NONE: immediately */
     int64_t attempts;        /* number of the newest attempt */
@@ -113,7 +114,7 @@ MUST_USE enum err store_get_app_webhook(struct store *s, struct arena *a, int64_
 
 struct webhook_secrets {
     int64_t row;
-    bool of_app;        /* `row` is the row of an app, else of an endpoint */
+    bool of_app;        /* true: `row` is the row of an app; false: of an endpoint */
     int64_t author_row; /* 0 for an app */
     struct str name;    /* client id of the app, or the 16 bytes of the endpoint's UUID */
     struct str secret, old_secret;
@@ -134,7 +135,7 @@ struct webhook_attempt {
     int64_t at, took_ms;
     int status;       /* HTTP status; 0: no response */
     struct str error; /* p == NULL: delivered */
-    bool is_manual;   /* made because of a request */
+    bool is_manual;   /* made because of a request to send one event */
 };
 /* Inserts an attempt and deletes the oldest attempts beyond WEBHOOK_ATTEMPTS_KEPT. */
 MUST_USE enum err store_insert_webhook_attempt(struct store *s, int64_t endpoint_row,

@@ -58,8 +58,8 @@ MUST_USE enum err store_revoke_key(struct store *s, int64_t key_row, int64_t now
 typedef bool (*store_key_fn)(void *ctx, const struct api_key *key);
 /* Lists the keys of an author by created_at. */
 MUST_USE enum err store_list_keys(struct store *s, int64_t author_row, store_key_fn fn, void *ctx);
-/* Sets the key's last_used_at to `at`, unless the stored time is newer. `address` is that of the client, for
- * the entry of the audit log about the first use; p == NULL: unknown. */
+/* Sets the key's last_used_at to `at`, unless the stored time is newer. `address` is the client's IP address,
+ * which the entry of the audit log about the first use contains; p == NULL: unknown. */
 MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at, struct str address);
 
 /* --- books --- */
@@ -72,16 +72,17 @@ MUST_USE enum err store_insert_book(struct store *s, struct book *book);
  * `old` is the stored book. */
 MUST_USE enum err store_update_book(struct store *s, const struct book *old, const struct book *book);
 
-/* Returns how many reads are worth combining in a call of store_load_videos() or store_find_posts(): 1 if a
+/* Returns how many reads to combine in one call of store_load_videos() or store_find_posts(). Returns 1 if a
  * read costs no round trip. */
 size_t store_get_read_batch(const struct store *s);
 
 /* --- videos --- */
 
-/* Makes sure that the first `needed` of `count` videos are loaded: loads all of them in one round trip,
- * unless the first are still loaded from the previous call. store_get_video() takes a loaded video once in
- * this transaction, so a video that is changed must not be loaded before it is taken. Does nothing if a read
- * costs no round trip. The rows may repeat. */
+/* Makes sure that the first `needed` of `count` videos are loaded: loads all `count` videos in one round
+ * trip, unless the first `needed` are still loaded from the previous call. The first call of
+ * store_get_video() in this transaction returns the loaded video, even if the video has been changed since it
+ * was loaded. So call store_get_video() before changing a loaded video. Does nothing if a read costs no round
+ * trip. `video_rows` may contain a row several times. */
 MUST_USE enum err store_load_videos(struct store *s, const int64_t *video_rows, size_t needed, size_t count);
 
 /* Finds a video by id. */
@@ -125,8 +126,8 @@ struct post_key {
 struct post_owner {
     int64_t video_row, author_row;
 };
-/* Finds the videos of several posts, which may repeat. `out` has room for `count` owners; video_row is 0 if
- * no video has the post. */
+/* Finds the videos of several posts. `keys` may contain a post several times. `out` has room for `count`
+ * owners; video_row is 0 if no video has the post. */
 MUST_USE enum err store_find_posts(struct store *s, const struct post_key *keys, size_t count,
                                    struct post_owner *out);
 /* Finds the video that has the post with this id. */

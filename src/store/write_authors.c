@@ -4,7 +4,7 @@
 #include "store/rows.h"
 #include "store/write.h"
 
-/* The longest name of a key that any version accepted. */
+/* Room for the name of a key. No release has accepted a longer name. */
 enum { KEY_NAME_ROOM = 4096 };
 
 /* --- authors --- */
@@ -252,8 +252,8 @@ static enum err note_first_use(struct store *s, int64_t key_row, int64_t at, str
     return err;
 }
 
-/* Does not change the author's revision: responses about videos do not show it, and a long response would
- * otherwise invalidate itself. */
+/* Does not change the author's revision: responses about videos do not show last_used_at, and a long response
+ * would otherwise invalidate itself. */
 enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at, struct str address)
 {
     bool is_first;

@@ -117,7 +117,7 @@ enum err store_list_pending_videos(struct store *s, struct pending_video *out, s
     return err;
 }
 
-/* --- what depends on a video --- */
+/* --- counters and revisions that depend on a video --- */
 
 static bool is_posted(const struct video *video)
 {

@@ -28,7 +28,7 @@ struct writer {
     bool busy;
     struct writer_job *first, **last; /* the running job is the first */
 
-    /* Of the running job */
+    /* The result of the running job, how it failed, and its duration. */
     enum err result;
     bool database_failed;
     int64_t took_us;

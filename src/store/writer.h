@@ -38,10 +38,10 @@ struct ticket_lock *writer_lock(struct writer *w);
 MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
 
 struct writer_counts {
-    int waiting;       /* including the running job */
+    int waiting;       /* number of jobs in the queue, including the running job */
     uint64_t failed;   /* jobs that failed because of the database, not by their own result */
     int64_t failed_ms; /* monotonic time of the last such failure */
-    bool is_failing;   /* whether no job has succeeded since then */
+    bool is_failing;   /* true if no job has succeeded since that failure */
     struct metrics_duration_histogram times; /* duration of the transactions */
 };
 /* Returns the counters. They are valid until writer_close(). */
