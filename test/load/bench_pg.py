@@ -107,8 +107,9 @@ class Meter:
         self.own = process_seconds(server.pid)
 
     def sample(self):
-        if self.cluster:
-            self.last.update(self.cluster.processes())
+        # An exiting process has no title any more, so a process that has served viewtally stays one that serves it.
+        for pid, (serves, seconds) in (self.cluster.processes() if self.cluster else {}).items():
+            self.last[pid] = serves or self.last.get(pid, (False, 0.0))[0], seconds
 
     def used(self):
         self.sample()
