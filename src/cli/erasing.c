@@ -10,7 +10,8 @@
 
 enum { ARENA_BYTES = 4096 };
 
-/* Acquires the import lock, so that no import runs. Returns false after printing an error. */
+/* Acquires the import lock, so that no import runs: like a refresh run (see check_no_refresh()), an import
+ * remembers row ids of videos. Returns false after printing an error. */
 static bool lock_imports(struct store *store)
 {
     bool acquired;
@@ -24,8 +25,9 @@ static bool lock_imports(struct store *store)
     return false;
 }
 
-/* A run queues readings by row id. If a video is removed, its row id can be given to a new video, so that a
- * queued reading of the old video would change the new one. */
+/* Prints an error and returns ERR_CANCELED if a refresh run is active. A run queues readings by the row ids
+ * of videos. The row id of a removed video can be given to a new video, to which a queued reading of the old
+ * one would then be applied. */
 static enum err check_no_refresh(struct store *store)
 {
     struct lease_row lease;

@@ -1,4 +1,5 @@
 """author erase, video remove and book remove: what they delete, what stays, and what a restore or an import brings back."""
+import fcntl
 import hashlib
 import re
 import uuid
@@ -235,6 +236,18 @@ def test_nothing_is_removed_during_a_refresh(world):
         assert world.run(*command, "--dry-run").out
     assert counts(world) == before
     sql(world, "UPDATE refresh_lease SET holder = '', expires_at = 0")
+    world.run("video", "remove", uid("Ann one"))
+
+
+@pytest.mark.sqlite_only("takes the lock file of imports")
+def test_nothing_is_removed_during_an_import(world):
+    before = counts(world)
+    with open(f"{world.database}-import", "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)        # what an import does
+        for command in (("video", "remove", uid("Ann one")), ("book", "remove", uid("Ann book"), "--with-videos"), ("author", "erase", uid("Ann"))):
+            refused = world.run(*command, status=3)
+            assert "nothing was changed: an import is running; repeat the command when it has ended" in refused.err
+    assert counts(world) == before
     world.run("video", "remove", uid("Ann one"))
 
 
