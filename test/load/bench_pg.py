@@ -10,18 +10,24 @@ are counted separately.
   cached     the responses come from the response cache, which must hit for 98 % of the requests
   rendered   without a response cache: every response is rendered from the store
 
-viewtally runs on the first processor, PostgreSQL and wrk on the last. There is no rate limit. Then a file with a reading of each post is
-dropped into the spool of each store, several times. In each file, a twentieth of the videos has eight times as many views, so that some
-videos go viral. Both stores must create the same number of events.
+viewtally runs on the first processor, PostgreSQL and wrk on the last. There is no rate limit. Then all videos are refreshed several times
+in two ways:
+
+  file       a file with a reading of each post is dropped into the spool. In each file, a twentieth of the videos has eight times as many
+             views, so that some videos go viral. Both stores must create the same number of events
+  simulated  `viewtally refresh` with the simulated platform. There is no file to read and to sort, so this shows how fast readings are
+             applied, which is what the goal is about
 
 --quick is one short round with few authors.
 """
 import argparse
 import contextlib
 import datetime
+import functools
 import json
 import os
 import pathlib
+import resource
 import shutil
 import statistics
 import sys
@@ -45,6 +51,7 @@ from servers import CACHE_BYTES, Build  # noqa: E402
 ACCOUNT, PAGE = "/v1/account", "/v1/videos?limit=50"
 CACHED, RENDERED = "cached", "rendered"
 REQUESTS = ((CACHED, ACCOUNT), (CACHED, PAGE), (RENDERED, PAGE))
+FILE, SIMULATED = "file", "simulated"
 SQLITE, POSTGRES = "SQLite", "PostgreSQL"
 CACHE_SIZES = {CACHED: CACHE_BYTES, RENDERED: 0}
 MOST_MORE_US, MOST_OWN_US, MOST_BACKEND_US, MOST_HEADS_US, FEWEST_VIDEOS = 4, 120, 150, 3, 40_000
@@ -97,14 +104,21 @@ class Cluster:
         return found
 
 
-class Meter:
-    """Measures the processor time from its creation until used(). A process that exits before used() counts up to the last sample()."""
+def seconds_of_children():
+    """Processor time of the child processes that have exited."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
-    def __init__(self, server, cluster):
-        self.server, self.cluster = server, cluster
+
+class Meter:
+    """Measures the processor time from its creation until used(): of viewtally as returned by `own`, and of the processes of the cluster.
+    A process of the cluster that exits before used() counts up to the last sample()."""
+
+    def __init__(self, own, cluster):
+        self.own, self.cluster = own, cluster
         self.before = cluster.processes() if cluster else {}
         self.last = dict(self.before)
-        self.own = process_seconds(server.pid)
+        self.own_before = own()
 
     def sample(self):
         # An exiting process has no title any more, so a process that has served viewtally stays one that serves it.
@@ -114,7 +128,7 @@ class Meter:
     def used(self):
         self.sample()
         spent = [(serves, seconds - self.before.get(pid, (serves, 0.0))[1]) for pid, (serves, seconds) in self.last.items()]
-        return Used(process_seconds(self.server.pid) - self.own, *(sum(seconds for serves, seconds in spent if serves is which) for which in (True, False)))
+        return Used(self.own() - self.own_before, *(sum(seconds for serves, seconds in spent if serves is which) for which in (True, False)))
 
 
 class Store:
@@ -126,13 +140,13 @@ class Store:
         self.cluster = cluster
         self.servers = {}               # {cached or rendered: Viewtally}
         self.results = {request: [] for request in REQUESTS}
-        self.refreshes = []
+        self.refreshes = {FILE: [], SIMULATED: []}
 
     def median(self, request, what):
         return statistics.median(result[what] for result in self.results[request])
 
-    def refresh_median(self, what):
-        return statistics.median(result[what] for result in self.refreshes)
+    def refresh_median(self, source, what):
+        return statistics.median(result[what] for result in self.refreshes[source])
 
 
 class Bench:
@@ -197,7 +211,7 @@ class Bench:
     def run_wrk(self, store, request, number):
         name, target = request
         server = store.servers[name]
-        hits, meter = self.hits(server), Meter(server, store.cluster)
+        hits, meter = self.hits(server), Meter(lambda: process_seconds(server.pid), store.cluster)
         result = measure.wrk(f"http://{server.address}", {"REQUESTS": str(self.requests[target])}, [server.pid], self.options.seconds,
                              self.options.connections, self.other_cpu)
         used = meter.used()
@@ -212,7 +226,7 @@ class Bench:
     def hits(self, server):
         return metrics.scrape(server).get("viewtally_response_cache_hits_total")
 
-    def compare_refreshes(self):
+    def compare_file_refreshes(self):
         # The minute does not occur during the bench, so that only the files start runs.
         minute = (datetime.datetime.now().minute + 45) % 60
         running = []
@@ -223,42 +237,72 @@ class Bench:
             say(f"bench: refresh {number} of {self.options.rounds}" if number else "bench: refresh to warm up")
             when = data.iso(datetime.datetime.now(datetime.timezone.utc))
             text = "".join(readings(self.options.authors, when, number)).encode()
-            results = [self.refresh(store, spool, server, number, text) for store, spool, server in running]
+            results = [self.refresh_from_file(store, spool, server, number, text) for store, spool, server in running]
             if len({result["events"] for result in results}) != 1:
                 raise SystemExit(f"bench: the stores created different numbers of events: {results}")
             for store, result in zip(self.stores, results):
                 if number:
-                    store.refreshes.append(result)
+                    store.refreshes[FILE].append(result)
 
-    def refresh(self, store, spool, server, number, text):
-        events, position, name = self.events(server), self.log_position(store), f"readings-{number}.ndjson"
-        meter = Meter(server, store.cluster)
-        spool.drop(name, text)
-        wait.until(lambda: meter.sample() or name in spool.done, "the run", seconds=600, pause_most=0.02)
-        seconds, accepted = wait.until(lambda: self.run_result(server, number), "the end of the run")
+    def refresh_from_file(self, store, spool, server, number, text):
+        name = f"readings-{number}.ndjson"
+
+        def run(meter):
+            spool.drop(name, text)
+            wait.until(lambda: meter.sample() or name in spool.done, "the run", seconds=600, pause_most=0.02)
+
+        return self.refresh(store, server, lambda: process_seconds(server.pid), run)
+
+    def compare_simulated_refreshes(self):
+        commands = [self.build.make_installation(f"{store.name}-simulated", {"store": store.settings, "refresh": {"source": "simulated"}})
+                    for store in self.stores]
+        for number in range(self.options.rounds + 1):
+            say(f"bench: simulated refresh {number} of {self.options.rounds}" if number else "bench: simulated refresh to warm up")
+            for store, command in zip(self.stores, commands):
+                result = self.refresh(store, command, seconds_of_children, lambda meter, command=command: self.refresh_by_command(command, meter))
+                if number:
+                    store.refreshes[SIMULATED].append(result)
+
+    def refresh_by_command(self, installation, meter):
+        process = installation.background("refresh")
+        measure.pin(process.pid, self.server_cpu)
+        wait.until(lambda: meter.sample() or process.poll() is not None, "the command", seconds=600, pause_most=0.02)
+        if process.returncode:
+            raise SystemExit(f"bench: viewtally refresh failed: {process.output.read_text()}")
+
+    def refresh(self, store, installation, own, run):
+        """Measures run(), which refreshes all videos. own() returns the processor time of viewtally."""
+        runs, events, position = len(self.runs(installation)), self.events(installation), self.log_position(store)
+        meter = Meter(own, store.cluster)
+        run(meter)
+        seconds, accepted = wait.until(lambda: self.run_result(installation, runs), "the end of the run")
         used = meter.used()
         videos = self.options.authors * data.VIDEOS_AN_AUTHOR
         if accepted != videos * len(data.PLATFORMS):
             raise SystemExit(f"bench: {store.name}: {accepted:,} readings were accepted")
-        return {"seconds": seconds, "videos": videos / seconds, "events": self.events(server) - events,
+        return {"seconds": seconds, "videos": videos / seconds, "events": self.events(installation) - events,
                 "log": (self.log_position(store) - position) / videos, **{what: value / videos * 1e6 for what, value in used._asdict().items()}}
 
-    def events(self, server):
-        return server.sql("SELECT count(*) FROM events")[0][0]
+    def events(self, installation):
+        return installation.sql("SELECT count(*) FROM events")[0][0]
 
     def log_position(self, store):
         """Bytes of write-ahead log that PostgreSQL has written so far."""
         return int(store.cluster.sql("SELECT pg_current_wal_insert_lsn() - '0/0'")[0][0]) if store.cluster else 0
 
-    def run_result(self, server, number):
-        """(seconds, accepted readings) of the run with this number, once it has ended; else None"""
-        rows = server.sql("SELECT id, started_at, finished_at, outcome FROM refresh_runs WHERE holder <> 'bench' AND outcome IS NOT NULL ORDER BY id")
-        if len(rows) <= number:
+    def runs(self, installation):
+        """The runs that have ended, in their order: (id, start, end, outcome)."""
+        return installation.sql("SELECT id, started_at, finished_at, outcome FROM refresh_runs WHERE outcome IS NOT NULL ORDER BY id")
+
+    def run_result(self, installation, before):
+        """(seconds, accepted readings) of the newest run, once more than `before` runs have ended; else None"""
+        runs = self.runs(installation)
+        if len(runs) <= before:
             return None
-        ident, started, finished, outcome = rows[number]
+        ident, started, finished, outcome = runs[-1]
         if outcome:
-            raise SystemExit(f"bench: a run ended with outcome {outcome}:\n{server.log}")
-        accepted, = server.sql("SELECT sum(value) FROM refresh_counts WHERE run_id = ? AND name = 'accepted'", ident)[0]
+            raise SystemExit(f"bench: a run ended with outcome {outcome}; see `viewtally status` and the log of the server")
+        accepted, = installation.sql("SELECT sum(value) FROM refresh_counts WHERE run_id = ? AND name = 'accepted'", ident)[0]
         return (finished - started) / 1000, int(accepted or 0)
 
 
@@ -283,10 +327,12 @@ def request_rows(stores):
 
 
 def refresh_rows(stores):
-    for store in stores:
-        numbers = [f"{store.refresh_median(what):.1f}" if store.cluster or what == "own" else "" for what in Used._fields]
-        yield [store.name, *numbers, f"{store.refresh_median('log'):,.0f}" if store.cluster else "", f"{store.refresh_median('events'):,.0f}",
-               f"{store.refresh_median('seconds'):.2f}", f"{store.refresh_median('videos'):,.0f}"]
+    for source in (FILE, SIMULATED):
+        for store in stores:
+            median = functools.partial(store.refresh_median, source)
+            numbers = [f"{median(what):.1f}" if store.cluster or what == "own" else "" for what in Used._fields]
+            yield [source, store.name, *numbers, f"{median('log'):,.0f}" if store.cluster else "", f"{median('events'):,.0f}",
+                   f"{median('seconds'):.2f}", f"{median('videos'):,.0f}"]
 
 
 def goal_rows(stores):
@@ -300,13 +346,13 @@ def goal_rows(stores):
     for what, whose, most in (("own", "viewtally", MOST_OWN_US), ("backends", "PostgreSQL's backends", MOST_BACKEND_US)):
         us = server.median(REQUESTS[2], what)
         yield [f"{REQUESTS[2][1]}, rendered: time of {whose}", f"{us:.1f} µs", report.verdict(us <= most, f"≤ {most} µs")]
-    videos = server.refresh_median("videos")
-    yield ["refresh: videos per second", f"{videos:,.0f}", report.verdict(videos >= FEWEST_VIDEOS, f"≥ {FEWEST_VIDEOS:,}")]
+    videos = server.refresh_median(SIMULATED, "videos")
+    yield ["refresh, simulated: videos per second", f"{videos:,.0f}", report.verdict(videos >= FEWEST_VIDEOS, f"≥ {FEWEST_VIDEOS:,}")]
 
 
 TIMES = ["viewtally µs", "backends µs", "background µs"]
 REQUEST_HEAD = ["<request", "<store", *TIMES, "requests/s", "p99 ms"]
-REFRESH_HEAD = ["<store", *TIMES, "log bytes", "events", "seconds", "videos/s"]
+REFRESH_HEAD = ["<source", "<store", *TIMES, "log bytes", "events", "seconds", "videos/s"]
 GOAL_HEAD = ["<with PostgreSQL", "measured", "<goal"]
 
 
@@ -326,11 +372,12 @@ Requests; processor time per request:
 
 {report.table(REQUEST_HEAD, list(request_rows(stores)))}
 
-A refresh of all videos from a file with {len(data.PLATFORMS)} readings of each; processor time and bytes of write-ahead log per video:
+A refresh of all videos with {len(data.PLATFORMS)} readings of each; processor time and bytes of write-ahead log per video:
 
 {report.table(REFRESH_HEAD, list(refresh_rows(stores)))}
 
-"background" are the processes of PostgreSQL that write to disk. "seconds" is the whole run as recorded: reading the file, sorting, applying.
+"background" are the processes of PostgreSQL that write to disk. "seconds" is the whole run as recorded: for a
+file reading, sorting and applying it; for the simulated platform reading the videos from the store and applying.
 """
 
 
@@ -359,7 +406,8 @@ def main():
         bench = Bench(options, pathlib.Path(directory), measure.two_processors(), stack)
         bench.prepare()
         bench.compare_requests()
-        bench.compare_refreshes()
+        bench.compare_file_refreshes()
+        bench.compare_simulated_refreshes()
         text = text_of(bench, load)
     report.write(options.results, text)
 
