@@ -9,6 +9,8 @@
 #include "cli/output.h"
 #include "import/import.h"
 #include "import/tempfile.h"
+#include "store/move.h"
+#include "store/store_config.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -115,18 +117,24 @@ static void remove_database(const char *path)
     }
 }
 
-/* Copies the database into the empty file `path` and opens the copy. If `creates` is true, a missing database
- * is treated as an empty one, because the real import would create it. */
+/* Copies the database into the empty file `path`, also from a server. If `creates` is true and the database
+ * is a file that is missing, leaves the copy empty, because the real import would create the database. */
+static enum err copy_database(const struct cli *cli, bool creates, const char *path, struct error *error)
+{
+    const struct store_options from = store_options_from_config(&cli->config, STORE_READ);
+    struct stat st;
+    if (!store_config_is_file(&cli->config))
+        return move_back_up(&from, path, NULL, error);
+    const bool is_missing = stat(from.path, &st) != 0 || st.st_size == 0;
+    return creates && is_missing ? OK : store_copy(from.path, path, error);
+}
+
 static enum err open_copy(const struct cli *cli, bool creates, const char *path, struct store **out,
                           struct error *error)
 {
     int applied;
     const struct store_options options = {.path = path, .mode = STORE_WRITE};
-    const char *database = cli->config.store.path;
-    struct stat st;
-    enum err err = OK;
-    if (!creates || (stat(database, &st) == 0 && st.st_size > 0))
-        err = store_copy(database, path, error);
+    enum err err = copy_database(cli, creates, path, error);
     if (!err)
         err = creates ? store_create(path, &applied, error) : store_migrate(path, &applied, error);
     return err ? err : store_open(out, &options, error);
@@ -194,9 +202,6 @@ static enum cli_exit import_files(struct cli *cli, const struct import_request *
 {
     char dir[PATH_MAX];
     temp_dir_of(cli->config.store.path, dir);
-    if (r->dry_run && !cli_require_file(cli, "--dry-run imports into a copy of the file; import into a test "
-                                             "database instead"))
-        return CLI_USAGE;
     if (!r->dry_run && r->creates && !cli_migrate_store(cli, true))
         return CLI_COULD_NOT;
     /* A dry run that would create the database has no file to lock. */
@@ -251,7 +256,9 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 
 static const struct cli_option import_options[] = {
     {.name = "dry-run",
-     .help = "Print what would change, but change nothing. Works on a copy of the database."},
+     .help =
+         "Print what would change, but change nothing. Imports into a copy of the database in a temporary "
+         "file beside the database or, if that is on a server, in the working directory."},
     {.name = "create",
      .help = "Create the database if it does not exist; by default a missing database is an error."},
     {.name = "ignore-unknown",

@@ -129,7 +129,6 @@ def test_several_exports_and_other_lines_in_one_file(source, target):
     assert export(target, "Bob") == export(source, "Bob")
 
 
-@pytest.mark.sqlite_only("import --dry-run imports into a copy of the file")
 def test_dry_run_changes_nothing(source, target):
     target.ensure_database()
     before = rows(target)

@@ -343,6 +343,7 @@ def test_dry_run_prints_a_report_and_changes_nothing(world):
     assert world.bodies() != before
 
 
+@pytest.mark.sqlite_only("begins without a database")
 def test_dry_run_creates_no_database(viewtally):
     assert "does not exist" in viewtally.run("import", "--dry-run", "-", stdin=encode_lines(WORLD), status=3).err
     done = viewtally.run("import", "--dry-run", "--create", "-", stdin=encode_lines(WORLD))

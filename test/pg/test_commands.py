@@ -86,6 +86,25 @@ def test_import_reads_views_and_ends_with_events(cluster, commands, url):
     assert cluster.sql("SELECT count(DISTINCT id) = count(*), count(*) > 0 FROM events", database) == [["t", "t"]]
 
 
+def test_dry_run_reports_what_the_import_then_does(cluster, commands, url, tmp_path):
+    database = re.search(r"/(test_\d+)", url)[1]
+    commands.run("import", "-", stdin=world(1_000))
+    text = world(25_000).replace("Tides", "High tides", 1) + "bad\n"
+    dry = commands.run("import", "--dry-run", "-", stdin=text, status=1)
+    assert cluster.sql("SELECT views, (SELECT count(*) FROM events) FROM videos", database) == [["1000", "1"]]
+    assert dry.startswith("Dry run: nothing was changed.") and not list(tmp_path.iterdir())
+    wet = commands.run("import", "-", stdin=text, status=1)
+    assert re.findall(r"\d+", dry) == re.findall(r"\d+", wet) and "1 changed" in wet
+    assert cluster.sql("SELECT views, (SELECT count(*) > 1 FROM events) FROM videos", database) == [["25000", "t"]]
+
+
+def test_dry_run_does_not_wait_for_a_writer(cluster, commands, url):
+    commands.run("import", "-", stdin=world(1_000))
+    with StoreDriver(url) as writer:
+        writer.ok("open write 5000", "begin")
+        commands.run("import", "--dry-run", "-", stdin=world(2_000))
+
+
 def test_keys_and_audit_log(commands):
     author = commands.json("author", "add", "--name", "Bob")["id"]
     key = commands.json("key", "create", "--author", author, "--name", "laptop")
@@ -105,8 +124,7 @@ def test_refresh_is_recorded(commands):
     assert status["database"]["path"].startswith("postgresql://")
 
 
-@pytest.mark.parametrize("words", [["backup", "prune", "--before-files"], ["restore", "copy.db"],
-                                   ["import", "--dry-run", "-"], ["serve", "--create"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["backup", "prune", "--before-files"], ["restore", "copy.db"], ["serve", "--create"]], ids=" ".join)
 def test_commands_that_need_a_file_name_the_reason(commands, tmp_path, words):
     text = commands.run(*words, status=2)
     assert "[store] url" in text and "database file" in text and text.count("\n") == 1
