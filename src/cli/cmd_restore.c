@@ -13,12 +13,14 @@
 #include "cli/arguments.h"
 #include "cli/database.h"
 #include "cli/output.h"
+#include "cli/restore_draft.h"
 #include "cli/restore_drill.h"
 #include "cli/restore_report.h"
+#include "cli/restore_server.h"
 #include "cli/std_stream.h"
 #include "store/carry.h"
 #include "store/replace.h"
-#include "store/store.h"
+#include "store/store_config.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -89,20 +91,8 @@ static enum err renew_draft(struct restore *r, struct error *error)
 
 static enum err fill_draft(struct restore *r, struct error *error)
 {
-    const char *draft = r->replacement.draft;
-    int applied;
-    enum err err = store_copy(r->file, draft, error);
-    seam_kill_point();
-    if (!err)
-        err = store_verify(draft, error);
-    if (!err)
-        err = store_migrate(draft, &applied, error);
-    if (err) {
-        error_replace(error, strstr(error->text, draft) ? draft : r->file, r->shown);
-        return err;
-    }
-    seam_kill_point();
-    return renew_draft(r, error);
+    const enum err err = restore_draft_fill(r->file, r->shown, r->replacement.draft, error);
+    return err ? err : renew_draft(r, error);
 }
 
 static void print_result(const struct restore *r)
@@ -122,28 +112,17 @@ static void print_result(const struct restore *r)
 static enum cli_exit print_json(const struct restore *r)
 {
     const struct replacement *p = &r->replacement;
-    struct buf b, name;
-    buf_init(&b, 1 << 30);
-    buf_init(&name, PATH_MAX);
-    json_open(&b, '{');
-    JSON_STR(&b, "database", str_from_cstr(r->database));
-    JSON_STR(&b, "restored_from", str_from_cstr(r->shown));
-    JSON_STR(&b, "replaced_database", str_from_cstr(p->moved[0] ? p->before : NULL));
-    JSON_KEY(&b, "replaced_files");
-    json_open(&b, '[');
+    char names[REPLACE_COMPANIONS][sizeof p->before + 8];
+    struct restored restored = {.store = {.path = r->database, .mode = STORE_READ},
+                                .name = r->database,
+                                .from = r->shown,
+                                .replaced = p->moved[0] ? p->before : NULL};
     for (int i = 0; i < REPLACE_COMPANIONS; i++) {
-        buf_reset(&name, PATH_MAX);
-        buf_printf(&name, "%s%s", p->before, replace_companions[i]);
+        (void)snprintf(names[i], sizeof names[i], "%s%s", p->before, replace_companions[i]);
         if (p->moved[1 + i])
-            json_str(&b, buf_str(&name));
+            restored.replaced_files[restored.replaced_file_count++] = names[i];
     }
-    json_close(&b, ']');
-    const enum cli_exit code = restore_report_append_json(&b, r->database, &r->carried);
-    json_close(&b, '}');
-    buf_append_char(&b, '\n');
-    buf_fini(&name);
-    const enum cli_exit printed = cli_print(&b);
-    return code ? code : printed;
+    return restore_report_print_json(&restored, &r->carried);
 }
 
 static enum cli_exit replace(struct restore *r)
@@ -165,7 +144,8 @@ static enum cli_exit replace(struct restore *r)
     if (r->is_json)
         return print_json(r);
     print_result(r);
-    return restore_report(r->database, &r->carried);
+    const struct store_options store = {.path = r->database, .mode = STORE_READ};
+    return restore_report_print(&store, &r->carried);
 }
 
 static bool is_same_file(const char *a, const char *b)
@@ -193,15 +173,18 @@ static enum cli_exit read_input(const struct cli *cli, char input[FILE_PATH_MAX]
  * copying may take long. */
 static enum cli_exit replace_from(struct cli *cli, struct restore *r)
 {
+    const bool is_input = strcmp(r->file, "-") == 0;
     char input[FILE_PATH_MAX];
-    if (strcmp(r->file, "-") != 0)
-        return replace(r);
-    enum cli_exit code = read_input(cli, input);
+    enum cli_exit code = is_input ? read_input(cli, input) : CLI_DONE;
     if (code)
         return code;
-    r->file = input;
-    code = replace(r);
-    (void)unlink(input);
+    if (is_input)
+        r->file = input;
+    code = store_config_is_file(&cli->config)
+               ? replace(r)
+               : restore_to_server(cli, r->file, r->shown, r->is_json, r->force);
+    if (is_input)
+        (void)unlink(input);
     return code;
 }
 
@@ -211,6 +194,8 @@ static enum cli_exit replace_database(struct cli *cli, struct restore *r)
     enum cli_exit code = CLI_DONE;
     if (strcmp(r->file, "-") != 0 && backup_format_check(r->file, r->file, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
+    if (!store_config_is_file(&cli->config))
+        return replace_from(cli, r);
     if (database_lock_acquire_exclusive(&r->lock, r->database, &error))
         code = refuse_or_skip(r, "the database lock", error.text);
     if (code == CLI_DONE)
@@ -259,10 +244,6 @@ static enum cli_exit run_restore(struct cli *cli, const struct cli_arguments *ar
                         .force = cli_flag(arguments, "force"),
                         .is_json = cli_flag(arguments, "json"),
                         .lock.file.fd = -1};
-    if (!cli_flag(arguments, "drill") &&
-        !cli_require_file(cli,
-                          "copy the backup into an empty database with viewtally move, or use pg_restore"))
-        return CLI_USAGE;
     const enum cli_exit code = check_file(&r);
     if (code)
         return code;
@@ -279,7 +260,8 @@ static const struct cli_option restore_options[] = {
     {.name = "force",
      .help =
          "Skip the checks that no process uses the database (its lock file, its SQLite lock, and whether it "
-         "can be read). Stop the server yourself first: a server that is still running would lose data."},
+         "can be read; on a server, its connections and the copy of its data). Stop the server of viewtally "
+         "yourself first: while it is running, it would lose data."},
     {0},
 };
 
@@ -297,7 +279,11 @@ static const struct cli_action actions[] = {
          "are carried over from the old database. If the old database cannot be read completely, the command "
          "lists everything that is valid in the restored database, with ids, so that you can revoke it.\n\n"
          "If a restore is interrupted, the database may be missing, and the server then refuses to start. "
-         "Run the restore again.",
+         "Run the restore again.\n\n"
+         "If the database is on a server ([store] url), its data is replaced in one transaction. Before "
+         "that, "
+         "it is copied to the file viewtally.before-TIME.db in [backup] directory or else in the working "
+         "directory. The role must own the tables.",
      .partial = "with --drill, the backup cannot be restored; or standard input is empty or not a backup",
      .examples = "viewtally restore --drill /var/backups/viewtally.db\n"
                  "viewtally restore /var/backups/viewtally.db\n"

@@ -189,12 +189,11 @@ static void append_advice(struct buf *b, const struct carry_result *carried)
         carried->why);
 }
 
-static enum cli_exit append_list(struct report *r, const char *path)
+static enum cli_exit append_list(struct report *r, const struct store_options *options)
 {
     struct store *store;
     struct error error;
-    const struct store_options options = {.path = path, .mode = STORE_READ};
-    if (store_open(&store, &options, &error))
+    if (store_open(&store, options, &error))
         return cli_fail(CLI_COULD_NOT, "cannot list the contents of the restored database: %s", error.text);
     enum err err = append_live(r, store);
     store_close(store);
@@ -203,17 +202,17 @@ static enum cli_exit append_list(struct report *r, const char *path)
                : CLI_DONE;
 }
 
-static enum cli_exit append_valid(struct buf *out, bool is_json, const char *path)
+static enum cli_exit append_valid(struct buf *out, bool is_json, const struct store_options *store)
 {
     struct report r = {.out = out, .is_json = is_json};
     arena_init(&r.arena, 4096);
-    const enum cli_exit code = append_list(&r, path);
+    const enum cli_exit code = append_list(&r, store);
     VEC_FREE(&r.authors);
     arena_fini(&r.arena);
     return code;
 }
 
-enum cli_exit restore_report(const char *path, const struct carry_result *carried)
+enum cli_exit restore_report_print(const struct store_options *store, const struct carry_result *carried)
 {
     struct buf out;
     enum cli_exit code = CLI_DONE;
@@ -221,13 +220,14 @@ enum cli_exit restore_report(const char *path, const struct carry_result *carrie
     append_carried(&out, carried);
     if (!carried->is_complete) {
         append_advice(&out, carried);
-        code = append_valid(&out, false, path);
+        code = append_valid(&out, false, store);
     }
     enum cli_exit printed = cli_print(&out);
     return code ? code : printed;
 }
 
-enum cli_exit restore_report_append_json(struct buf *b, const char *path, const struct carry_result *carried)
+static enum cli_exit append_revocations_json(struct buf *b, const struct store_options *store,
+                                             const struct carry_result *carried)
 {
     JSON_KEY(b, "revocations");
     json_open(b, '{');
@@ -242,8 +242,28 @@ enum cli_exit restore_report_append_json(struct buf *b, const char *path, const 
     json_close(b, '}');
     JSON_KEY(b, "valid");
     json_open(b, '[');
-    const enum cli_exit code = carried->is_complete ? CLI_DONE : append_valid(b, true, path);
+    const enum cli_exit code = carried->is_complete ? CLI_DONE : append_valid(b, true, store);
     json_close(b, ']');
     json_close(b, '}');
     return code;
+}
+
+enum cli_exit restore_report_print_json(const struct restored *restored, const struct carry_result *carried)
+{
+    struct buf b;
+    buf_init(&b, REPORT_MAX_BYTES);
+    json_open(&b, '{');
+    JSON_STR(&b, "database", str_from_cstr(restored->name));
+    JSON_STR(&b, "restored_from", str_from_cstr(restored->from));
+    JSON_STR(&b, "replaced_database", str_from_cstr(restored->replaced));
+    JSON_KEY(&b, "replaced_files");
+    json_open(&b, '[');
+    for (int i = 0; i < restored->replaced_file_count; i++)
+        json_str(&b, str_from_cstr(restored->replaced_files[i]));
+    json_close(&b, ']');
+    const enum cli_exit code = append_revocations_json(&b, &restored->store, carried);
+    json_close(&b, '}');
+    buf_append_char(&b, '\n');
+    const enum cli_exit printed = cli_print(&b);
+    return code ? code : printed;
 }

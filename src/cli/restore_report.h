@@ -4,16 +4,28 @@
 
 #include "cli/cli.h"
 #include "store/carry.h"
+#include "store/replace.h"
+#include "store/store.h"
 
 /* Prints how many revocations were carried over from the replaced database. If they are incomplete, also
- * lists every live key, active plan, app and platform account of the restored database `path` with its id,
+ * lists every live key, active plan, app and platform account of the restored database `store` with its id,
  * and what to do. Returns CLI_COULD_NOT if the list cannot be read or printed. The restore itself is complete
  * even in that case. */
-MUST_USE enum cli_exit restore_report(const char *path, const struct carry_result *carried);
+MUST_USE enum cli_exit restore_report_print(const struct store_options *store,
+                                            const struct carry_result *carried);
 
-/* Appends the same as a JSON member "revocations" of an open object: {complete, reason, carried_over: {kind:
- * rows}, valid: [{type, …}]}. Returns CLI_COULD_NOT if the list is incomplete. */
-MUST_USE enum cli_exit restore_report_append_json(struct buf *b, const char *path,
-                                                  const struct carry_result *carried);
+struct restored {
+    struct store_options store;                     /* of the restored database, in STORE_READ mode */
+    const char *name, *from;                        /* of the database and of the backup */
+    const char *replaced;                           /* path of the old database; NULL: none */
+    const char *replaced_files[REPLACE_COMPANIONS]; /* paths of the files that SQLite kept beside it */
+    int replaced_file_count;
+};
+
+/* Prints the result as JSON: {database, restored_from, replaced_database, replaced_files, revocations:
+ * {complete, reason, carried_over: {kind: rows}, valid: [{type, …}]}}. Returns CLI_COULD_NOT if the list of
+ * what is valid is incomplete. */
+MUST_USE enum cli_exit restore_report_print_json(const struct restored *restored,
+                                                 const struct carry_result *carried);
 
 #endif

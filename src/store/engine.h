@@ -48,7 +48,14 @@ struct store_engine {
     enum err (*try_import_lock)(struct store *s, bool *acquired);
     void (*release_import_lock)(struct store *s);
 
-    /* NULL if the store is a database file. */
+    /* The next three functions are NULL if the store is a database file. */
+
+    /* Returns ERR_BUSY if another process uses the database. */
+    enum err (*check_unused)(struct store *s, struct error *error);
+    /* Deletes all rows of the moved_tables in the open transaction. Other connections cannot read them until
+     * it ends. Returns ERR_READONLY if the role may not do this, ERR_BUSY if another connection is reading.
+     */
+    enum err (*clear)(struct store *s, struct error *error);
     void (*get_server_status)(const struct store *s, struct store_server_status *out);
 
     /* NULL if the store has no log that this process must checkpoint: store_checkpoint() then does nothing,

@@ -14,14 +14,17 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { BATCH_ROWS = 4000, ARENA_BYTES = 4096, ANCESTOR_MAX = 64, MESSAGE_MAX = 300 };
+enum { UNUSED_PAUSE_MS = 100, UNUSED_CHECKS = 20 };
 #define MOVING STR("moving")
 
 struct move {
     const struct move_options *options;
     struct move_result *result;
     struct store *from, *to;
+    bool is_one_transaction; /* move_replace(): its caller begins and ends the transaction of `to` */
     struct error *error;
 };
 
@@ -122,9 +125,18 @@ static enum err mark(struct move *m)
 
 /* ---- copying ---- */
 
+static enum err begin_transaction(struct move *m)
+{
+    return m->is_one_transaction ? OK : store_begin(m->to);
+}
+
 /* Commits the transaction of `to` if `err` is OK, otherwise rolls it back. */
 static enum err end_transaction(struct move *m, enum err err)
 {
+    if (m->is_one_transaction) {
+        seam_kill_point();
+        return err;
+    }
     if (!err)
         err = store_commit(m->to);
     if (err)
@@ -178,7 +190,7 @@ static enum err copy_rows(struct move *m, struct moved_rows *rows)
     bool is_end = false;
     enum err err = OK;
     while (!err && !is_end) {
-        err = store_begin(m->to);
+        err = begin_transaction(m);
         if (!err)
             err = end_transaction(m, copy_batch(m, rows, &copied, &is_end));
     }
@@ -192,7 +204,7 @@ static enum err prepare_table(struct move *m, const struct moved_table *table, s
         table->key_count == 1 && str_starts_with(str_from_cstr(table->columns), STR("id,"));
     if (!has_row_ids)
         return OK;
-    const enum err err = store_begin(m->to);
+    const enum err err = begin_transaction(m);
     return err ? err : end_transaction(m, reserve_ids(m, table, a));
 }
 
@@ -216,12 +228,18 @@ static enum err copy_table(struct move *m, const struct moved_table *table)
 
 static enum err copy_tables(struct move *m)
 {
-    enum err err = store_begin(m->to);
-    if (!err)
-        err = end_transaction(m, mark(m));
+    enum err err = OK;
     for (int i = 0; i < MOVED_TABLES && !err; i++)
         err = copy_table(m, &moved_tables[i]);
     return err ? fail(m, &m->options->to, err) : OK;
+}
+
+static enum err mark_and_copy_tables(struct move *m)
+{
+    enum err err = store_begin(m->to);
+    if (!err)
+        err = end_transaction(m, mark(m));
+    return err ? fail(m, &m->options->to, err) : copy_tables(m);
 }
 
 /* ---- after the copy ---- */
@@ -262,11 +280,20 @@ static enum err raise_event_id(struct move *m)
     return sql_write(m->to->sql, q);
 }
 
+static enum err copy_store_id(struct move *m)
+{
+    struct sql_statement *q = sql_use(m->to->sql, QUERY_MOVE_STORE_ID);
+    sql_bind_bytes(q, 1, str_make((const char *)store_id(m->from), STORE_ID_LEN));
+    return sql_write(m->to->sql, q);
+}
+
 static enum err complete_in_transaction(struct move *m)
 {
-    enum err err = copy_meta(m);
+    enum err err = sql_write(m->to->sql, sql_use(m->to->sql, QUERY_MOVE_CLEAR_META));
     if (!err)
-        err = record_ancestor(m);
+        err = copy_meta(m);
+    if (!err)
+        err = m->options->keeps_id ? copy_store_id(m) : record_ancestor(m);
     if (!err)
         err = raise_event_id(m);
     return err ? err : sql_write(m->to->sql, sql_use(m->to->sql, QUERY_MOVE_END));
@@ -368,12 +395,20 @@ static enum err begin_from(struct move *m)
     return m->options->from_snapshot ? m->from->engine->begin_snapshot(m->from) : store_begin(m->from);
 }
 
+static enum err fail_same(struct move *m)
+{
+    return error_set(m->error, ERR_INVALID, "%s and %s are the same database or copies of each other",
+                     name_of(&m->options->from), name_of(&m->options->to));
+}
+
 static enum err copy(struct move *m)
 {
+    if (memcmp(store_id(m->from), store_id(m->to), STORE_ID_LEN) == 0)
+        return fail_same(m);
     enum err err = begin_from(m);
     if (err)
         return fail(m, &m->options->from, err);
-    err = copy_tables(m);
+    err = mark_and_copy_tables(m);
     if (!err)
         err = compare(m->from, m);
     if (!err)
@@ -382,17 +417,17 @@ static enum err copy(struct move *m)
     return err;
 }
 
+/* A backup has the id of its database, so only the names show that a database is compared with itself. */
 static enum err verify(struct move *m)
 {
+    if (strcmp(name_of(&m->options->from), name_of(&m->options->to)) == 0)
+        return fail_same(m);
     const enum err err = store_run_in_snapshot(m->from, compare, m);
     return err ? fail(m, &m->options->from, err) : OK;
 }
 
 static enum err run_opened(struct move *m, enum err (*work)(struct move *m))
 {
-    if (memcmp(store_id(m->from), store_id(m->to), STORE_ID_LEN) == 0)
-        return error_set(m->error, ERR_INVALID, "%s and %s are the same database or copies of each other",
-                         name_of(&m->options->from), name_of(&m->options->to));
     enum err err = sql_prepare_rare(m->from->sql);
     if (err)
         return fail(m, &m->options->from, err);
@@ -444,6 +479,7 @@ enum err move_back_up(const struct store_options *from, const char *to, const st
     const struct move_options options = {.from = *from,
                                          .to = {.path = to, .mode = STORE_WRITE},
                                          .from_snapshot = true,
+                                         .keeps_id = true,
                                          .observer = progress ? step_progress : NULL,
                                          .ctx = &copy};
     struct move_result result;
@@ -457,4 +493,77 @@ enum err move_back_up(const struct store_options *from, const char *to, const st
     if (err || file_sync(to))
         return err;
     return error_set(error, ERR_IO, "%s cannot be written: %s", to, strerror(errno));
+}
+
+/* ---- replacing ---- */
+
+static enum err replace_opened(struct move *m)
+{
+    enum err err = sql_prepare_rare(m->from->sql);
+    if (!err)
+        err = begin_from(m);
+    if (err)
+        return fail(m, &m->options->from, err);
+    err = sql_prepare_rare(m->to->sql);
+    if (!err)
+        err = m->to->engine->clear(m->to, m->error);
+    if (!err)
+        err = copy_tables(m);
+    if (!err)
+        err = compare_snapshots(m->to, m);
+    if (!err)
+        err = complete_in_transaction(m);
+    store_rollback(m->from);
+    return err ? fail(m, &m->options->to, err) : OK;
+}
+
+static enum err replace_in_transaction(struct move *m, const struct move_replacement *r)
+{
+    enum err err = r->fill(r->ctx, m->error);
+    if (!err)
+        err = store_open(&m->from, &m->options->from, m->error);
+    if (err)
+        return err;
+    err = replace_opened(m);
+    store_close(m->from);
+    return err;
+}
+
+enum err move_replace(const struct move_replacement *r, struct move_result *result, struct error *error)
+{
+    struct move_options options = {
+        .from = {.path = r->from, .mode = STORE_READ}, .to = r->to, .from_snapshot = true, .keeps_id = true};
+    struct move m = {.options = &options, .result = result, .is_one_transaction = true, .error = error};
+    options.to.opens_incomplete = true;
+    *result = (struct move_result){.copied = 0};
+    *error = (struct error){.code = OK};
+    enum err err = store_open(&m.to, &options.to, error);
+    if (err)
+        return err;
+    err = store_begin(m.to);
+    if (!err) {
+        err = replace_in_transaction(&m, r);
+        m.is_one_transaction = false;
+        err = end_transaction(&m, err);
+    }
+    store_close(m.to);
+    return err ? fail(&m, &options.to, err) : OK;
+}
+
+enum err move_check_unused(const struct store_options *to, struct error *error)
+{
+    const struct timespec pause = {.tv_nsec = UNUSED_PAUSE_MS * 1000000L};
+    struct store_options options = *to;
+    struct store *s;
+    options.opens_incomplete = true;
+    enum err err = store_open(&s, &options, error);
+    if (err)
+        return err;
+    err = s->engine->check_unused(s, error);
+    for (int i = 0; i < UNUSED_CHECKS && err == ERR_BUSY; i++) {
+        (void)nanosleep(&pause, NULL);
+        err = s->engine->check_unused(s, error);
+    }
+    store_close(s);
+    return err;
 }

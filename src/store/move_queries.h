@@ -121,12 +121,17 @@
     "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE ?1 IN ('platform_credentials', "            \
     "'webhook_endpoints') AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)"
 
+/* The rows of `meta` that belong to the data. */
+#define SQL_MOVED_META                                                                                       \
+    "key IN ('expiry_floor', 'expiry_ahead_wall', 'expiry_ahead_for', 'last_erased_author', "                \
+    "'last_erased_key') OR (key >= 'ancestor:' AND key < 'ancestor;')"
+
 #define STORE_MOVE_QUERIES(X)                                                                                \
     X(MOVE_LAST_ID, SQL_MOVE_LAST_ID)                                                                        \
     X(MOVE_RESERVE_IDS, SQL_MOVE_RESERVE_IDS)                                                                \
-    X(MOVE_META, "SELECT key, value FROM meta WHERE key IN ('expiry_floor', 'expiry_ahead_wall', "           \
-                 "'expiry_ahead_for', 'last_erased_author', 'last_erased_key') "                             \
-                 "OR (key >= 'ancestor:' AND key < 'ancestor;')")                                            \
+    X(MOVE_META, "SELECT key, value FROM meta WHERE " SQL_MOVED_META)                                        \
+    X(MOVE_CLEAR_META, "DELETE FROM meta WHERE " SQL_MOVED_META)                                             \
+    X(MOVE_STORE_ID, "UPDATE meta SET value = ?1 WHERE key = 'store_id'")                                    \
     X(MOVE_END, "DELETE FROM meta WHERE key = 'moving'")                                                     \
     STORE_MOVED_TABLES(MOVE_QUERIES_OF, X)
 

@@ -124,7 +124,7 @@ def test_refresh_is_recorded(commands):
     assert status["database"]["path"].startswith("postgresql://")
 
 
-@pytest.mark.parametrize("words", [["backup", "prune", "--before-files"], ["restore", "copy.db"], ["serve", "--create"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["backup", "prune", "--before-files"], ["serve", "--create"]], ids=" ".join)
 def test_commands_that_need_a_file_name_the_reason(commands, tmp_path, words):
     text = commands.run(*words, status=2)
     assert "[store] url" in text and "database file" in text and text.count("\n") == 1

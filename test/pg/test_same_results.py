@@ -24,7 +24,8 @@ VIDEOS = [(author << 24) + n for author in (1, 2, 3) for n in range(1, 7)]
 # Values of columns that a CHECK restricts.
 CHECKED = {"plan_active": (0, 1), "is_personal": (0, 1), "suffix": ("abcd", "äöüß"), "baseline_pending": (0, 1)}
 # Statements with random values or texts of their own.
-SKIPPED = {"STORE_ID": "random", "NEW_STORE_ID": "random", "MOVE_LAST_ID": "the numbers of sequences", "MOVE_RESERVE_IDS": "the same"}
+SKIPPED = {"STORE_ID": "random", "NEW_STORE_ID": "random", "MOVE_STORE_ID": "another table", "MOVE_LAST_ID": "the numbers of sequences",
+           "MOVE_RESERVE_IDS": "the same"}
 # Tables whose ids PostgreSQL takes from a sequence.
 IDENTITY = ("apps", "api_keys", "authors", "books", "platform_credentials", "refresh_runs", "spool_files", "webhook_endpoints")
 # On PostgreSQL they have more columns, of the book (src/store/book_lookup.h).

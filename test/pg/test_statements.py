@@ -26,6 +26,7 @@ SORTED = {"CREDENTIAL_ERRORS": "`platform status`, an operator's command", "APP_
 # Statements that may read a whole table or index, with the reason.
 SCANNED = {
     "STORE_ID": "one row", "NEW_STORE_ID": "one row", "MOVE_META": "a few rows",
+    "MOVE_CLEAR_META": "a few rows", "MOVE_STORE_ID": "one row",
     "AUTHORS": "the command that lists all authors", "APPS": "the command that lists all apps",
     "PENDING": "all of a partial index", "RUNS_ABANDON": "all of a partial index",
     "ERASE_PLATFORM_LINKS": "a purged table, in `author erase`", "ERASE_OAUTH_CODES": "a purged table, in `author erase`",

@@ -2,6 +2,7 @@
 #include "store/pg/pg_store.h"
 
 #include "base/check.h"
+#include "store/pg/pg_replace.h"
 #include "store/pg/pg_schema.h"
 
 static enum err open_links(struct pg_store *p, const struct store_options *o, struct error *error)
@@ -110,6 +111,16 @@ static enum next find_changes(struct store_read *read, struct list *waiting, str
     return pg_heads_find_changes(((struct pg_store *)read->store)->heads, read, waiting, changed);
 }
 
+static enum err check_unused(struct store *s, struct error *error)
+{
+    return pg_replace_check_unused(pg_sql_of_store(s), error);
+}
+
+static enum err clear(struct store *s, struct error *error)
+{
+    return pg_replace_clear(pg_sql_of_store(s), error);
+}
+
 /* The status of the link that is not up, if there is one, and the sums of both. */
 static void get_server_status(const struct store *s, struct store_server_status *out)
 {
@@ -164,6 +175,8 @@ const struct store_engine store_pg_engine = {
     .resolve_key = resolve_key,
     .find_changes = find_changes,
     .prepare_erasure = prepare_erasure,
+    .check_unused = check_unused,
+    .clear = clear,
     .get_server_status = get_server_status,
     .share_import_lock = share_import_lock,
     .try_import_lock = try_import_lock,

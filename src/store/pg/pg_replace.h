@@ -1,0 +1,10 @@
+/* What move_replace() needs on PostgreSQL: the functions of struct store_engine with the same names. */
+#ifndef VT_STORE_PG_PG_REPLACE_H
+#define VT_STORE_PG_PG_REPLACE_H
+
+#include "store/pg/pg_sql.h"
+
+MUST_USE enum err pg_replace_check_unused(struct pg_sql *db, struct error *error);
+MUST_USE enum err pg_replace_clear(struct pg_sql *db, struct error *error);
+
+#endif

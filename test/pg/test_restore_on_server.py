@@ -1,0 +1,165 @@
+"""`viewtally restore FILE` into a database on a server: what comes back, what is carried over, and what a failure leaves."""
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from lib import lines, postgres, wait
+from lib.viewtally import Viewtally
+from test_commands import Commands, history, world
+
+READ_LATER = "2026-07-03T00:00:00Z"
+
+
+@pytest.fixture
+def url(cluster):
+    return cluster.url(cluster.database("template0"))
+
+
+@pytest.fixture
+def sql(cluster, url):
+    """Runs SQL in the database of the test."""
+    database = re.search(r"/(test_\d+)", url)[1]
+    return lambda text: cluster.sql(text, database)
+
+
+@pytest.fixture
+def commands(tmp_path, url):
+    """An installation with one video, and its backup b.db from the time when the video had 25,000 views."""
+    made = Commands(tmp_path, url, REFRESH_SOURCE="simulated")
+    made.run("migrate")
+    made.run("import", "-", stdin=world(25_000))
+    made.run("backup", "b.db")
+    return made
+
+
+def add_views(commands, views):
+    commands.run("import", "-", stdin=json.dumps(lines.reading("Wave", READ_LATER, views)) + "\n")
+
+
+def replaced_file(text):
+    return re.search(r"The old data was copied to (\S+)\n", text)[1]
+
+
+def test_data_of_the_backup_replace_those_of_the_server(commands, tmp_path, sql, url):
+    add_views(commands, 99_000)
+    commands.run("author", "add", "--name", "Bob")
+    newest, = sql("SELECT max(id) FROM events")[0]
+    identity = sql("SELECT id FROM store")
+    text = commands.run("restore", "b.db")
+    assert "restored from b.db" in text and "valid now" not in text
+    assert sql("SELECT views, (SELECT count(*) FROM authors) FROM videos") == [["25000", "1"]]
+    assert sql("SELECT id FROM store") != identity
+    add_views(commands, 99_000)
+    assert int(sql("SELECT max(id) FROM events")[0][0]) > int(newest)
+    kept = replaced_file(text)
+    assert {path.name for path in tmp_path.iterdir()} == {"b.db", os.path.basename(kept)} and os.stat(kept).st_mode & 0o777 == 0o600
+    old = Commands(tmp_path, "", STORE_PATH=kept)
+    assert {author["name"] for author in old.json("author", "list")} == {"Ann", "Bob"}
+    assert "every page is intact" in commands.run("restore", "--drill", kept)
+    assert url.split("?")[0] in text
+
+
+def test_revocations_are_carried_over(commands):
+    ann = lines.uid("Ann")
+    bob = commands.json("author", "add", "--name", "Bob")["id"]
+    early = commands.json("key", "create", "--author", ann, "--name", "early")["id"]
+    app = commands.json("app", "add", "--name", "Charts", "--redirect-uri", "https://charts.example/back", "--home-url", "https://charts.example")
+    commands.run("author", "invite", ann, "--login", "ann")
+    commands.run("backup", "b.db")
+    commands.run("key", "revoke", early)
+    commands.run("app", "remove", app["client_id"])
+    commands.run("author", "set-plan", ann, "inactive")
+    commands.run("author", "erase", bob)
+    restored = commands.json("restore", "b.db")
+    carried = restored["revocations"]
+    assert carried["complete"] and carried["valid"] == [] and restored["replaced_database"].endswith(".db")
+    found = {name: count for name, count in carried["carried_over"].items() if count}
+    assert {name: found[name] for name in ("keys_revoked", "apps_removed", "plans_ended", "authors_erased")} == dict.fromkeys(
+        ("keys_revoked", "apps_removed", "plans_ended", "authors_erased"), 1)
+    [author] = commands.json("author", "list")
+    assert (author["name"], author["plan_active"]) == ("Ann", False)
+    assert [key["revoked_at"] is None for key in commands.json("key", "list", "--author", ann)] == [False]
+
+
+def test_restore_refuses_while_a_server_runs(commands, tmp_path, sql, url):
+    add_views(commands, 99_000)
+    with Viewtally(tmp_path / "server", {"store": {"url": url}}) as server:
+        with server.admin() as client:
+            wait.until(lambda: client.get("/readyz").status == 200, "the server to be ready")
+        text = commands.run("restore", "b.db", status=3)
+        assert "other viewtally processes use this database" in text and "Nothing was changed. --force skips this check" in text
+        assert sql("SELECT views FROM videos") == [["99000"]]
+        assert "--force: skipped" in commands.run("restore", "--force", "b.db")
+    assert sql("SELECT views FROM videos") == [["25000"]]
+
+
+def test_backup_of_standard_input_is_restored(commands, tmp_path, sql):
+    add_views(commands, 99_000)
+    with open(tmp_path / "b.db", "rb") as file:
+        subprocess.run([os.environ["VIEWTALLY_SEAMS_BIN"], "restore", "-"], cwd=tmp_path, env=commands.env, stdin=file, check=True, capture_output=True)
+    assert sql("SELECT views FROM videos") == [["25000"]]
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", None], ids=["empty", "other", "damaged"])
+def test_unusable_backup_changes_nothing(commands, tmp_path, sql, content):
+    add_views(commands, 99_000)
+    whole = (tmp_path / "b.db").read_bytes()
+    (tmp_path / "b.db").write_bytes(whole[:20_000] + bytes(len(whole) - 20_000) if content is None else content)
+    commands.run("restore", "b.db", status=3)
+    assert sql("SELECT views FROM videos") == [["99000"]] and [path.name for path in tmp_path.iterdir()] == ["b.db"]
+
+
+def test_role_that_does_not_own_the_tables_is_named(commands, tmp_path, sql, url):
+    add_views(commands, 99_000)
+    sql("""CREATE ROLE restorer LOGIN;
+           GRANT USAGE ON SCHEMA public TO restorer;
+           GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO restorer;
+           GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO restorer""")
+    try:
+        served = Commands(tmp_path, url.replace("tester@", "restorer@"))
+        text = served.run("restore", "b.db", status=3)
+        assert "the role must own the tables, like that of viewtally migrate" in text and "Nothing was changed" in text
+        assert sql("SELECT views FROM videos") == [["99000"]] and [path.name for path in tmp_path.iterdir()] == ["b.db"]
+    finally:
+        sql("DROP OWNED BY restorer; DROP ROLE restorer")
+
+
+def test_kill_leaves_the_old_or_the_new_data(commands, tmp_path, sql):
+    """Also, ids of rows that were added after the backup are not issued again."""
+    entities, readings = history(videos=5, hours=3)
+    commands.run("import", "-", stdin=entities + readings)
+    number = kills = 0
+    while True:
+        number += 1
+        add_views(commands, 50_000 + number)
+        commands.run("author", "add", "--name", f"Bob {number}")
+        before = sql("SELECT (SELECT sum(views) FROM videos), (SELECT count(*) FROM authors), (SELECT max(id) FROM authors)")
+        done = subprocess.run([os.environ["VIEWTALLY_SEAMS_BIN"], "restore", "b.db"], cwd=tmp_path, check=False, capture_output=True, timeout=120,
+                              env={**commands.env, "TMPDIR": str(tmp_path), "VIEWTALLY_TEST_KILL_AT": str(1 + 3 * kills)})
+        after = sql("SELECT (SELECT sum(views) FROM videos), (SELECT count(*) FROM authors), (SELECT max(id) FROM authors)")
+        if done.returncode == 0:
+            break
+        assert done.returncode == -9, done.stderr
+        kills += 1
+        if after != before:
+            break
+    assert kills >= 10 and after[0][:2] == ["25000", "1"]
+    commands.run("author", "add", "--name", "Zoe")
+    assert int(sql("SELECT max(id) FROM authors")[0][0]) > int(before[0][2])
+
+
+def test_restore_waits_only_seconds_for_another_reader(commands, sql, url):
+    add_views(commands, 99_000)
+    reader = subprocess.Popen([postgres.programs() / "psql", url, "-c", "BEGIN; SELECT count(*) FROM authors; SELECT pg_sleep(60)"],
+                              stdout=subprocess.DEVNULL)
+    try:
+        wait.until(lambda: sql("SELECT count(*) FROM pg_locks WHERE relation = 'authors'::regclass AND pid <> pg_backend_pid()") == [["1"]], "psql to read")
+        text = commands.run("restore", "b.db", status=3)
+        assert "another session, such as pg_dump, reads the tables" in text and "Nothing was changed" in text
+    finally:
+        reader.kill()
+        reader.wait()
+    assert sql("SELECT views FROM videos") == [["99000"]]
