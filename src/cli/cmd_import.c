@@ -258,7 +258,7 @@ static const struct cli_option import_options[] = {
     {.name = "dry-run",
      .help =
          "Print what would change, but change nothing. Imports into a copy of the database in a temporary "
-         "file beside the database or, if that is on a server, in the working directory."},
+         "file beside it; if the database is on a server, the file is in the directory of [store] path."},
     {.name = "create",
      .help = "Create the database if it does not exist; by default a missing database is an error."},
     {.name = "ignore-unknown",

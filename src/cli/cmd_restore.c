@@ -220,7 +220,7 @@ static enum cli_exit drill(struct cli *cli, const char *file, bool is_json)
     return code;
 }
 
-static enum cli_exit check_file(const struct restore *r)
+static enum cli_exit check_file(const struct restore *r, bool is_on_server)
 {
     struct stat st;
     if (strcmp(r->file, "-") == 0)
@@ -230,7 +230,7 @@ static enum cli_exit check_file(const struct restore *r)
     if (!S_ISREG(st.st_mode))
         return cli_fail(CLI_USAGE, "%s is not a regular file; to read a pipe, use - with standard input",
                         r->file);
-    if (is_same_file(r->file, r->database))
+    if (!is_on_server && is_same_file(r->file, r->database))
         return cli_fail(CLI_USAGE, "%s is the database itself: choose a backup", r->file);
     return CLI_DONE;
 }
@@ -244,7 +244,7 @@ static enum cli_exit run_restore(struct cli *cli, const struct cli_arguments *ar
                         .force = cli_flag(arguments, "force"),
                         .is_json = cli_flag(arguments, "json"),
                         .lock.file.fd = -1};
-    const enum cli_exit code = check_file(&r);
+    const enum cli_exit code = check_file(&r, !store_config_is_file(&cli->config));
     if (code)
         return code;
     return cli_flag(arguments, "drill") ? drill(cli, r.file, r.is_json) : replace_database(cli, &r);

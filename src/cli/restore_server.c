@@ -73,12 +73,17 @@ static enum err copy_present(struct server_restore *r, struct error *error)
 /* Copies the present data. With --force, a failure only means that no revocations are carried over. */
 static enum err keep_present(struct server_restore *r, struct error *error)
 {
-    const enum err err = copy_present(r, error);
-    if (!err || !r->force)
-        return err;
-    note_skipped(r, "the copy of the present data", error->text);
+    struct error why;
+    const enum err err = copy_present(r, &why);
+    if (!err)
+        return OK;
+    if (!r->force)
+        return error_set(error, err,
+                         "the present data cannot be copied: %s. --force restores without carrying over "
+                         "revocations",
+                         why.text);
+    note_skipped(r, "the copy of the present data", why.text);
     (void)snprintf(r->carried.why, sizeof r->carried.why, "it could not be copied");
-    *error = (struct error){.code = OK};
     return OK;
 }
 
@@ -126,30 +131,41 @@ static void remove_draft(const struct server_restore *r)
     (void)rmdir(r->directory);
 }
 
+static enum cli_exit report_failure(const struct server_restore *r, bool committing, const char *why)
+{
+    if (!committing) {
+        if (*r->before)
+            (void)unlink(r->before);
+        return cli_fail(CLI_COULD_NOT, "%s. Nothing was changed", why);
+    }
+    return cli_fail(CLI_COULD_NOT,
+                    "%s. It is unknown whether the data was replaced; the old data is in %s. Run the command "
+                    "again",
+                    why, *r->before ? r->before : "no file");
+}
+
 static enum cli_exit replace(struct cli *cli, struct server_restore *r, const struct store_options *to)
 {
     struct error error;
-    struct move_result result;
+    bool committing;
     enum cli_exit code = std_stream_create_directory(cli, r->directory);
     if (code)
         return code;
     (void)snprintf(r->draft, sizeof r->draft, "%s/draft.db", r->directory);
-    const struct move_replacement replacement = {.to = *to, .from = r->draft, .fill = fill, .ctx = r};
-    if (move_replace(&replacement, &result, &error)) {
-        code = cli_fail(CLI_COULD_NOT, "%s. Nothing was changed", error.text);
-        if (*r->before)
-            (void)unlink(r->before);
-    }
+    const struct move_replacement replacement = {
+        .to = *to, .from = r->draft, .fill = fill, .ctx = r, .ignores_servers = r->force};
+    if (move_replace(&replacement, &committing, &error))
+        code = report_failure(r, committing, error.text);
     remove_draft(r);
     return code;
 }
 
 /* ---- the command ---- */
 
-static enum cli_exit check_unused(const struct server_restore *r, const struct store_options *to)
+static enum cli_exit check_replaceable(const struct server_restore *r, const struct store_options *to)
 {
     struct error error;
-    const enum err err = move_check_unused(to, &error);
+    const enum err err = move_check_replaceable(to, &error);
     if (err && (err != ERR_BUSY || !r->force))
         return cli_fail(CLI_COULD_NOT, "%s. Nothing was changed%s", error.text,
                         err == ERR_BUSY ? ". --force skips this check" : "");
@@ -178,7 +194,7 @@ enum cli_exit restore_to_server(struct cli *cli, const char *file, const char *s
     struct server_restore r = {
         .config = &cli->config, .file = file, .shown = shown, .is_json = is_json, .force = force};
     const struct store_options to = store_options_from_config(&cli->config, STORE_WRITE);
-    enum cli_exit code = check_unused(&r, &to);
+    enum cli_exit code = check_replaceable(&r, &to);
     if (!code)
         code = replace(cli, &r, &to);
     return code ? code : print_result(&r);

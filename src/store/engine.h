@@ -48,13 +48,13 @@ struct store_engine {
     enum err (*try_import_lock)(struct store *s, bool *acquired);
     void (*release_import_lock)(struct store *s);
 
-    /* The next three functions are NULL if the store is a database file. */
+    /* The next four functions are NULL if the store is a database file. */
 
-    /* Returns ERR_BUSY if another process uses the database. */
-    enum err (*check_unused)(struct store *s, struct error *error);
-    /* Deletes all rows of the moved_tables in the open transaction. Other connections cannot read them until
-     * it ends. Returns ERR_READONLY if the role may not do this, ERR_BUSY if another connection is reading.
-     */
+    /* See move_check_replaceable(). */
+    enum err (*check_replaceable)(struct store *s, struct error *error);
+    /* Returns ERR_BUSY if a server has been using the database since the open transaction began. */
+    enum err (*check_not_served)(struct store *s, struct error *error);
+    /* Deletes all rows of the moved_tables in the open transaction, and lets their row ids begin at 1. */
     enum err (*clear)(struct store *s, struct error *error);
     void (*get_server_status)(const struct store *s, struct store_server_status *out);
 

@@ -17,7 +17,7 @@
 #include <time.h>
 
 enum { BATCH_ROWS = 4000, ARENA_BYTES = 4096, ANCESTOR_MAX = 64, MESSAGE_MAX = 300 };
-enum { UNUSED_PAUSE_MS = 100, UNUSED_CHECKS = 20 };
+enum { CHECK_PAUSE_MS = 100, CHECKS = 60 }; /* a server that has ended is recognized after 5 s */
 #define MOVING STR("moving")
 
 struct move {
@@ -200,9 +200,7 @@ static enum err copy_rows(struct move *m, struct moved_rows *rows)
 
 static enum err prepare_table(struct move *m, const struct moved_table *table, struct arena *a)
 {
-    const bool has_row_ids =
-        table->key_count == 1 && str_starts_with(str_from_cstr(table->columns), STR("id,"));
-    if (!has_row_ids)
+    if (!moved_table_has_row_ids(table))
         return OK;
     const enum err err = begin_transaction(m);
     return err ? err : end_transaction(m, reserve_ids(m, table, a));
@@ -268,15 +266,24 @@ static enum err record_ancestor(struct move *m)
     return put_meta(m->to, str_make(key, len), 1);
 }
 
+static enum err read_last_event_id(struct store *s, int64_t *last)
+{
+    return sql_one_i64(s->sql, sql_use(s->sql, QUERY_LAST_EVENT_ID), last);
+}
+
+/* The data that is replaced may have issued higher ids than `from`. */
 static enum err raise_event_id(struct move *m)
 {
-    int64_t last;
-    const int64_t now = clock_wall_ms();
-    const enum err err = sql_one_i64(m->from->sql, sql_use(m->from->sql, QUERY_LAST_EVENT_ID), &last);
+    int64_t last = clock_wall_ms(), from, to;
+    enum err err = read_last_event_id(m->from, &from);
+    if (!err)
+        err = read_last_event_id(m->to, &to);
     if (err)
         return err;
+    last = from > last ? from : last;
+    last = to > last ? to : last;
     struct sql_statement *q = sql_use(m->to->sql, QUERY_SET_LAST_EVENT_ID);
-    sql_bind_i64(q, 1, last > now ? last : now);
+    sql_bind_i64(q, 1, last);
     return sql_write(m->to->sql, q);
 }
 
@@ -526,43 +533,54 @@ static enum err replace_in_transaction(struct move *m, const struct move_replace
         return err;
     err = replace_opened(m);
     store_close(m->from);
+    return err || r->ignores_servers ? err : m->to->engine->check_not_served(m->to, m->error);
+}
+
+static enum err replace_and_commit(struct move *m, const struct move_replacement *r, bool *committing)
+{
+    enum err err = replace_in_transaction(m, r);
+    seam_kill_point();
+    *committing = !err;
+    if (!err)
+        err = store_commit(m->to);
+    if (err)
+        store_rollback(m->to);
+    seam_kill_point();
     return err;
 }
 
-enum err move_replace(const struct move_replacement *r, struct move_result *result, struct error *error)
+enum err move_replace(const struct move_replacement *r, bool *committing, struct error *error)
 {
+    struct move_result result = {.copied = 0};
     struct move_options options = {
         .from = {.path = r->from, .mode = STORE_READ}, .to = r->to, .from_snapshot = true, .keeps_id = true};
-    struct move m = {.options = &options, .result = result, .is_one_transaction = true, .error = error};
+    struct move m = {.options = &options, .result = &result, .is_one_transaction = true, .error = error};
     options.to.opens_incomplete = true;
-    *result = (struct move_result){.copied = 0};
+    *committing = false;
     *error = (struct error){.code = OK};
     enum err err = store_open(&m.to, &options.to, error);
     if (err)
         return err;
     err = store_begin(m.to);
-    if (!err) {
-        err = replace_in_transaction(&m, r);
-        m.is_one_transaction = false;
-        err = end_transaction(&m, err);
-    }
+    if (!err)
+        err = replace_and_commit(&m, r, committing);
     store_close(m.to);
     return err ? fail(&m, &options.to, err) : OK;
 }
 
-enum err move_check_unused(const struct store_options *to, struct error *error)
+enum err move_check_replaceable(const struct store_options *to, struct error *error)
 {
-    const struct timespec pause = {.tv_nsec = UNUSED_PAUSE_MS * 1000000L};
+    const struct timespec pause = {.tv_nsec = CHECK_PAUSE_MS * 1000000L};
     struct store_options options = *to;
     struct store *s;
     options.opens_incomplete = true;
     enum err err = store_open(&s, &options, error);
     if (err)
         return err;
-    err = s->engine->check_unused(s, error);
-    for (int i = 0; i < UNUSED_CHECKS && err == ERR_BUSY; i++) {
+    err = s->engine->check_replaceable(s, error);
+    for (int i = 0; i < CHECKS && err == ERR_BUSY; i++) {
         (void)nanosleep(&pause, NULL);
-        err = s->engine->check_unused(s, error);
+        err = s->engine->check_replaceable(s, error);
     }
     store_close(s);
     return err;

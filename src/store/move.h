@@ -47,22 +47,24 @@ MUST_USE enum err move_store(const struct move_options *options, struct move_res
 MUST_USE enum err move_back_up(const struct store_options *from, const char *to,
                                const struct store_progress *progress, struct error *error);
 
+/* Checks whether move_replace() is possible and safe. Returns ERR_READONLY if the role does not own the
+ * tables, and ERR_BUSY if another viewtally process uses the database on the server `to`. Waits a few seconds
+ * for a process that has just ended. */
+MUST_USE enum err move_check_replaceable(const struct store_options *to, struct error *error);
+
 struct move_replacement {
     struct store_options to; /* on a server, in STORE_WRITE mode; may be an incomplete copy */
     const char *from;        /* a database file, which fill() may create */
     /* Called before `from` is opened, while other processes can read but not write `to`. */
     enum err (*fill)(void *ctx, struct error *error);
     void *ctx;
+    bool ignores_servers; /* do not fail with ERR_BUSY if a server was started after the check */
 };
 
-/* Returns ERR_BUSY if another viewtally process uses the database on the server `to`. Waits up to two seconds
- * for a connection that is being closed. */
-MUST_USE enum err move_check_unused(const struct store_options *to, struct error *error);
-
 /* Replaces all data of the server `to` by those of `from`, with its store_id(), and compares them. This is
- * one transaction: after a crash at any point, `to` has all of its old or all of its new data. Returns
- * ERR_READONLY if the role does not own the tables and may not truncate them. */
-MUST_USE enum err move_replace(const struct move_replacement *replacement, struct move_result *result,
+ * one transaction: after a crash at any point, `to` has all of its old or all of its new data. Sets
+ * `*committing` if it fails after it has begun to commit: then it is unknown which of both `to` has. */
+MUST_USE enum err move_replace(const struct move_replacement *replacement, bool *committing,
                                struct error *error);
 
 /* Returns ERR_VERSION if the store is a copy that is not complete. `name` names it in the error. */

@@ -23,6 +23,11 @@ enum { VIDEO_ID = 0, VIDEO_VIEWS = 5, VIDEO_BASELINE = 6, VIDEO_DAYS = 19 };
 const struct moved_table moved_tables[MOVED_TABLES] = {STORE_MOVED_TABLES(MOVED_TABLE, )};
 #undef MOVED_TABLE
 
+bool moved_table_has_row_ids(const struct moved_table *table)
+{
+    return table->key_count == 1 && str_starts_with(str_from_cstr(table->columns), STR("id,"));
+}
+
 /* ---- reading ---- */
 
 static void read_columns(struct sql_statement *q, const char *types, int count, struct moved_row *out)

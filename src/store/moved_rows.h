@@ -22,6 +22,9 @@ struct moved_table {
 /* Indexed by enum moved_table_id. */
 extern const struct moved_table moved_tables[MOVED_TABLES];
 
+/* Returns true if the only key column is `id`. On PostgreSQL, most of these ids are those of a sequence. */
+bool moved_table_has_row_ids(const struct moved_table *table);
+
 struct moved_value {
     int64_t i64;      /* the value of an integer */
     struct str bytes; /* the value of a text or a blob */

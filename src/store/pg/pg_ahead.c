@@ -36,7 +36,8 @@ static enum err load(struct pg_ahead *ahead, struct pg_sql *db, const int64_t *v
     pg_ahead_clear(ahead);
     pg_params_init(&params);
     pg_params_add_i64s(&params, video_rows, (int)count);
-    const enum err err = pg_sql_read(db, "VIDEOS_BY_ROWS", PG_VIDEOS_BY_ROWS, &params, &ahead->videos);
+    const enum err err =
+        pg_sql_read(db, "VIDEOS_BY_ROWS", PG_VIDEOS_BY_ROWS, &params, PG_STATEMENT_MS, &ahead->videos);
     if (err)
         return err;
     ahead->taken = xcalloc((size_t)pg_result_rows(ahead->videos) + 1, sizeof ahead->taken[0]);
@@ -108,7 +109,7 @@ enum err pg_ahead_find_posts(struct pg_sql *db, const struct post_key *keys, siz
     struct pg_params params;
     const struct pg_result *result;
     encode_keys(&params, keys, count);
-    enum err err = pg_sql_read(db, "POST_OWNERS", PG_POST_OWNERS, &params, &result);
+    enum err err = pg_sql_read(db, "POST_OWNERS", PG_POST_OWNERS, &params, PG_STATEMENT_MS, &result);
     if (err)
         return err;
     memset(out, 0, count * sizeof *out);

@@ -19,12 +19,6 @@
     " ?2 ORDER BY e.id " order " LIMIT ?3) e ON true LEFT JOIN videos v ON v.id = e.video_id LEFT JOIN "     \
     "books b ON b.id = v.book_id WHERE a.id = ?1 ORDER BY e.id " order
 
-/* Never lowers the sequence: setval() is not undone by a rollback, and the rows whose ids it has issued may
- * still be there then. */
-#define PG_RESERVE_IDS                                                                                       \
-    "SELECT setval(s.seq, greatest(CAST(?2 AS bigint), coalesce(pg_sequence_last_value(s.seq), 1))) FROM "   \
-    "(SELECT CAST(pg_get_serial_sequence(?1, 'id') AS regclass) AS seq) s WHERE CAST(?2 AS bigint) > 0"
-
 /* Other texts, in the form of queries.h. PostgreSQL numbers authors and keys by a sequence, which never
  * issues an id twice, and has no column `recent`. */
 #define PG_OTHER_TEXTS(X)                                                                                    \
@@ -33,7 +27,8 @@
     X(AUTHOR_INSERT, SQL_AUTHOR_INSERT("", ""))                                                              \
     X(KEY_INSERT, SQL_KEY_INSERT("", ""))                                                                    \
     X(MOVE_LAST_ID, "SELECT pg_sequence_last_value(CAST(pg_get_serial_sequence(?1, 'id') AS regclass))")     \
-    X(MOVE_RESERVE_IDS, PG_RESERVE_IDS)                                                                      \
+    X(MOVE_RESERVE_IDS, "SELECT setval(CAST(pg_get_serial_sequence(?1, 'id') AS regclass), "                 \
+                        "CAST(?2 AS bigint)) WHERE CAST(?2 AS bigint) > 0")                                  \
     X(MOVE_STORE_ID, "UPDATE store SET id = ?1")                                                             \
     X(VIDEO_INSERT, SQL_VIDEO_INSERT("", ""))                                                                \
     X(SAVE_COUNTS, SQL_SAVE_COUNTS(""))                                                                      \

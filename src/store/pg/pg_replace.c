@@ -1,70 +1,130 @@
-/* Runs statements of its own, because those of queries.h exist on all engines. */
+/* Runs statements of its own, because those of queries.h exist on all engines.
+ *
+ * A server writes its rows of `barriers` every two seconds, so a row that is older than BARRIER_STALE is that
+ * of a server that has ended. The rows of write transactions (pg_sql.c) say nothing, because other commands
+ * write them, too. */
 #include "store/pg/pg_replace.h"
 
 #include "store/moved_rows.h"
 
-#include <string.h>
+enum { CLEAR_BYTES_MAX = 4096 };
 
-enum { TRUNCATE_BYTES_MAX = 4096 };
-
-/* Each connection of viewtally has the same application_name, unless the URL sets another one. Every role can
- * see this column of all sessions. */
+#define BARRIER_STALE "interval '5 seconds'"
+#define SQL_OWNER                                                                                            \
+    "SELECT current_user::text, coalesce(bool_and(pg_has_role(relowner, 'USAGE')), false) FROM pg_class "    \
+    "WHERE relnamespace = current_schema()::text::regnamespace AND relname = 'authors'"
+/* Every role can see the application_name of all sessions. A URL may set another one, so servers are also
+ * found by their barriers. */
 #define SQL_OTHER_SESSIONS                                                                                   \
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "  \
-    "AND application_name = current_setting('application_name')"
-/* TRUNCATE waits for all readers of the tables, and without a limit nothing would end this wait. */
-#define SQL_LIMIT_LOCK "SELECT set_config('lock_timeout', '5000', true)"
+    "AND application_name IN ('viewtally', current_setting('application_name'))"
+#define SQL_SERVERS                                                                                          \
+    "SELECT count(*) FROM barriers WHERE process NOT LIKE 'writer %' AND at > now() - " BARRIER_STALE
+/* In a transaction, now() is its beginning. */
+#define SQL_SERVERS_SINCE_BEGIN                                                                              \
+    "SELECT count(*) FROM barriers WHERE process NOT LIKE 'writer %' AND at > now()"
 
-#define INSUFFICIENT_PRIVILEGE "42501"
-
-static enum err run(struct pg_sql *db, const char *name, const char *text)
+static enum err fail(const struct pg_sql *db, enum err err, struct error *error)
 {
-    const struct pg_result *result;
+    return error_set(error, err, "PostgreSQL: %s",
+                     pg_session_is_open(&db->session) ? db->session.error.text : db->session.reason);
+}
+
+static enum err run(struct pg_sql *db, const char *name, const char *text, int64_t deadline_ms,
+                    struct pg_row *row, struct error *error)
+{
     struct pg_params none;
     pg_params_init(&none);
-    const enum err err = pg_sql_read(db, name, text, &none, &result);
-    if (!err)
-        pg_result_free(result);
+    *row = (struct pg_row){.result = NULL};
+    const enum err err = pg_sql_read(db, name, text, &none, deadline_ms, &row->result);
+    return err ? fail(db, err, error) : OK;
+}
+
+static enum err read_count(struct pg_sql *db, const char *name, const char *text, int64_t *count,
+                           struct error *error)
+{
+    struct pg_row row;
+    const enum err err = run(db, name, text, PG_STATEMENT_MS, &row, error);
+    if (err)
+        return err;
+    *count = pg_row_i64(&row, 0);
+    pg_result_free(row.result);
+    return OK;
+}
+
+/* The owner of the table `authors` is the role of viewtally migrate, which owns all tables and sequences. */
+static enum err check_owner(struct pg_sql *db, struct error *error)
+{
+    struct pg_row row;
+    enum err err = run(db, "owner", SQL_OWNER, PG_STATEMENT_MS, &row, error);
+    if (err)
+        return err;
+    const struct str role = pg_row_bytes(&row, 0);
+    if (!pg_row_bool(&row, 1))
+        err = error_set(error, ERR_READONLY,
+                        "the role %.*s does not own the tables: use the role of viewtally migrate",
+                        (int)role.len, role.p ? role.p : "");
+    pg_result_free(row.result);
     return err;
 }
 
-enum err pg_replace_check_unused(struct pg_sql *db, struct error *error)
+enum err pg_replace_check_replaceable(struct pg_sql *db, struct error *error)
 {
-    const struct pg_result *result;
-    struct pg_params none;
-    pg_params_init(&none);
-    const enum err err = pg_sql_read(db, "sessions", SQL_OTHER_SESSIONS, &none, &result);
-    if (err)
-        return error_set(error, err, "PostgreSQL: %s", db->session.error.text);
-    struct pg_row row = {.result = result};
-    const int64_t count = pg_row_i64(&row, 0);
-    pg_result_free(result);
-    if (count == 0)
-        return OK;
+    int64_t sessions = 0, servers = 0;
+    enum err err = check_owner(db, error);
+    if (!err)
+        err = read_count(db, "sessions", SQL_OTHER_SESSIONS, &sessions, error);
+    if (!err)
+        err = read_count(db, "servers", SQL_SERVERS, &servers, error);
+    if (err || sessions + servers == 0)
+        return err;
     return error_set(error, ERR_BUSY,
                      "other viewtally processes use this database, with %lld connections: stop them, also "
                      "those on other machines",
-                     (long long)count);
+                     (long long)(sessions ? sessions : servers));
 }
 
+enum err pg_replace_check_not_served(struct pg_sql *db, struct error *error)
+{
+    int64_t servers = 0;
+    const enum err err = read_count(db, "servers since begin", SQL_SERVERS_SINCE_BEGIN, &servers, error);
+    if (err || servers == 0)
+        return err;
+    return error_set(error, ERR_BUSY, "a viewtally server was started in the meantime: stop it");
+}
+
+static void append_names(struct buf *text, bool only_numbered)
+{
+    const char *separator = "";
+    buf_append(text, STR("ARRAY["));
+    /* Tables that refer to others come last in moved_tables. */
+    for (int i = MOVED_TABLES - 1; i >= 0; i--) {
+        if (only_numbered && !moved_table_has_row_ids(&moved_tables[i]))
+            continue;
+        buf_printf(text, "%s'%s'", separator, moved_tables[i].name);
+        separator = ", ";
+    }
+    buf_append(text, STR("]"));
+}
+
+/* DELETE and not TRUNCATE, after which a snapshot that is older than the commit would see empty tables: a
+ * backup or pg_dump that runs at the same time would be empty. ALTER SEQUENCE and not setval(), which a
+ * rollback does not undo. */
 enum err pg_replace_clear(struct pg_sql *db, struct error *error)
 {
     struct buf text;
-    buf_init(&text, TRUNCATE_BYTES_MAX);
-    for (int i = 0; i < MOVED_TABLES; i++)
-        buf_printf(&text, "%s%s", i ? ", " : "TRUNCATE ", moved_tables[i].name);
+    buf_init(&text, CLEAR_BYTES_MAX);
+    buf_append(&text, STR("DO $viewtally$ DECLARE t text; s text; BEGIN FOREACH t IN ARRAY "));
+    append_names(&text, false);
+    buf_append(&text, STR(" LOOP EXECUTE 'DELETE FROM ' || t; END LOOP; FOREACH t IN ARRAY "));
+    append_names(&text, true);
+    buf_append(&text, STR(" LOOP s := pg_get_serial_sequence(t, 'id'); IF s IS NOT NULL THEN "
+                          "EXECUTE 'ALTER SEQUENCE ' || s || ' RESTART'; END IF; END LOOP; "
+                          "END $viewtally$"));
     buf_append_char(&text, '\0');
-    enum err err = run(db, "lock timeout", SQL_LIMIT_LOCK);
-    if (!err)
-        err = run(db, "truncate", text.p);
+    struct pg_row row;
+    const enum err err = run(db, "clear", text.p, 0, &row, error);
     buf_fini(&text);
-    if (err && strcmp(db->session.error.sqlstate, INSUFFICIENT_PRIVILEGE) == 0)
-        return error_set(error, ERR_READONLY,
-                         "the role must own the tables, like that of viewtally migrate (PostgreSQL: %s)",
-                         db->session.error.text);
-    if (err == ERR_BUSY)
-        return error_set(error, err,
-                         "another session, such as pg_dump, reads the tables: repeat the command "
-                         "when it has ended");
-    return err ? error_set(error, err, "PostgreSQL: %s", db->session.error.text) : OK;
+    pg_result_free(row.result);
+    return err;
 }

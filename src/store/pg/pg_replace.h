@@ -4,7 +4,8 @@
 
 #include "store/pg/pg_sql.h"
 
-MUST_USE enum err pg_replace_check_unused(struct pg_sql *db, struct error *error);
+MUST_USE enum err pg_replace_check_replaceable(struct pg_sql *db, struct error *error);
+MUST_USE enum err pg_replace_check_not_served(struct pg_sql *db, struct error *error);
 MUST_USE enum err pg_replace_clear(struct pg_sql *db, struct error *error);
 
 #endif

@@ -17,8 +17,7 @@
 #include <time.h>
 
 enum {
-    STATEMENT_MS = 60000, /* deadline of a statement */
-    RESOLVE_MS = 25000,   /* how long to ask for the outcome of a commit: a failover takes 20 s */
+    RESOLVE_MS = 25000, /* how long to ask for the outcome of a commit: a failover takes 20 s */
     RESOLVE_PAUSE_MS = 100,
 };
 
@@ -179,7 +178,7 @@ static enum err send_cursor(struct pg_sql *db, void *ctx)
     pg_cursor_encode(c, t->param_count, &params);
     pg_session_add(&db->session, sql_queries[query].name, prepares ? t->text : NULL, &params);
     pg_params_fini(&params);
-    enum err err = run_batch(db, STATEMENT_MS);
+    enum err err = run_batch(db, PG_STATEMENT_MS);
     slow_query_report(t->text, (clock_work_us() - start_us) / 1000);
     /* A prepared statement outlives a failed transaction. */
     db->was_prepared[query] = !prepares || !err || (db->session.has_error && db->session.failed_at > index);
@@ -242,14 +241,14 @@ static bool row(struct sql *sql, struct sql_statement *q, enum err *err)
 static enum err send_later(struct pg_sql *db)
 {
     pg_later_append_bulk(&db->later, &db->session);
-    const enum err err = run_batch(db, STATEMENT_MS);
+    const enum err err = run_batch(db, PG_STATEMENT_MS);
     return err ? fail(db, err, "batch") : OK;
 }
 
 static enum err prepare_bulk(struct pg_sql *db)
 {
     pg_session_prepare(&db->session, pg_bulk_name, pg_bulk_text);
-    const enum err err = run_batch(db, STATEMENT_MS);
+    const enum err err = run_batch(db, PG_STATEMENT_MS);
     db->has_prepared_bulk = !err;
     return err ? fail(db, err, pg_bulk_name) : OK;
 }
@@ -321,6 +320,7 @@ static const struct sql_engine pg_engine = {.use = use,
 struct read {
     const char *text;
     const struct pg_params *params;
+    int64_t deadline_ms;
 };
 
 static enum err send_read(struct pg_sql *db, void *ctx)
@@ -329,15 +329,15 @@ static enum err send_read(struct pg_sql *db, void *ctx)
     const int64_t start_us = clock_work_us();
     pg_later_append_bulk(&db->later, &db->session);
     pg_session_add(&db->session, "", read->text, read->params);
-    const enum err err = run_batch(db, STATEMENT_MS);
+    const enum err err = run_batch(db, read->deadline_ms);
     slow_query_report(read->text, (clock_work_us() - start_us) / 1000);
     return err;
 }
 
 enum err pg_sql_read(struct pg_sql *db, const char *name, const char *text, struct pg_params *params,
-                     const struct pg_result **out)
+                     int64_t deadline_ms, const struct pg_result **out)
 {
-    struct read read = {.text = text, .params = params};
+    struct read read = {.text = text, .params = params, .deadline_ms = deadline_ms};
     const enum err err = run_statement(db, name, send_read, &read);
     pg_params_fini(params);
     if (!err)
@@ -418,7 +418,7 @@ static enum err run_own(struct pg_sql *db, enum own which)
 {
     pg_later_append_bulk(&db->later, &db->session);
     add_own_plain(db, which);
-    return run_batch(db, STATEMENT_MS);
+    return run_batch(db, PG_STATEMENT_MS);
 }
 
 void pg_sql_rollback(struct pg_sql *db)
@@ -426,7 +426,7 @@ void pg_sql_rollback(struct pg_sql *db)
     pg_bulk_clear(&db->later.bulk);
     /* If a statement fails, the rest of its batch is skipped, so ROLLBACK is sent in the next one. */
     if (pg_session_is_open(&db->session) && db->later.count)
-        (void)run_batch(db, STATEMENT_MS);
+        (void)run_batch(db, PG_STATEMENT_MS);
     /* If ROLLBACK fails, the connection may still be in a transaction, and must not be used again. */
     if (pg_session_is_open(&db->session) && run_own(db, ROLLBACK))
         pg_session_close(&db->session);
@@ -534,7 +534,7 @@ enum err pg_sql_share_import_lock(struct pg_sql *db)
 enum err pg_sql_try_import_lock(struct pg_sql *db, bool *acquired)
 {
     *acquired = false;
-    enum err err = run_lock(db, TRY_IMPORT_LOCK, STATEMENT_MS);
+    enum err err = run_lock(db, TRY_IMPORT_LOCK, PG_STATEMENT_MS);
     if (err)
         return err;
     struct pg_row row = {.result = db->session.result};
@@ -547,7 +547,7 @@ void pg_sql_release_import_lock(struct pg_sql *db)
 {
     /* The server releases the locks of a lost connection. */
     if (pg_session_is_open(&db->session))
-        (void)run_lock(db, RELEASE_LOCKS, STATEMENT_MS);
+        (void)run_lock(db, RELEASE_LOCKS, PG_STATEMENT_MS);
     db->has_import_lock = false;
 }
 

@@ -20,7 +20,7 @@ enum pg_transaction_state {
     PG_TRANSACTION_FAILED, /* it must be rolled back */
 };
 
-enum { PG_WRITER_MAX = 48 };
+enum { PG_WRITER_MAX = 48, PG_STATEMENT_MS = 60000 /* deadline of a statement */ };
 
 struct pg_sql {
     struct sql sql; /* first */
@@ -63,11 +63,11 @@ MUST_USE enum err pg_sql_commit(struct pg_sql *db);
 /* Precondition: a transaction is open. */
 void pg_sql_rollback(struct pg_sql *db);
 
-/* Runs a statement that only reads and is not in queries.h. It is not prepared, so that the planner sees the
- * values of the parameters. Frees the parameters. The caller frees `*out`, which is set only on OK, with
- * pg_result_free(). `name` is for the log. */
+/* Runs a statement that is not in queries.h, waiting at most `deadline_ms` (0: without a limit). It is not
+ * prepared, so that the planner sees the values of the parameters. Frees the parameters. The caller frees
+ * `*out`, which is set only on OK, with pg_result_free(). `name` is for the log. */
 MUST_USE enum err pg_sql_read(struct pg_sql *db, const char *name, const char *text, struct pg_params *params,
-                              const struct pg_result **out);
+                              int64_t deadline_ms, const struct pg_result **out);
 
 /* Returns true if any process may have committed since the previous call with the same `*seen`, see
  * store_has_changed(). */

@@ -111,9 +111,14 @@ static enum next find_changes(struct store_read *read, struct list *waiting, str
     return pg_heads_find_changes(((struct pg_store *)read->store)->heads, read, waiting, changed);
 }
 
-static enum err check_unused(struct store *s, struct error *error)
+static enum err check_replaceable(struct store *s, struct error *error)
 {
-    return pg_replace_check_unused(pg_sql_of_store(s), error);
+    return pg_replace_check_replaceable(pg_sql_of_store(s), error);
+}
+
+static enum err check_not_served(struct store *s, struct error *error)
+{
+    return pg_replace_check_not_served(pg_sql_of_store(s), error);
 }
 
 static enum err clear(struct store *s, struct error *error)
@@ -175,7 +180,8 @@ const struct store_engine store_pg_engine = {
     .resolve_key = resolve_key,
     .find_changes = find_changes,
     .prepare_erasure = prepare_erasure,
-    .check_unused = check_unused,
+    .check_replaceable = check_replaceable,
+    .check_not_served = check_not_served,
     .clear = clear,
     .get_server_status = get_server_status,
     .share_import_lock = share_import_lock,
