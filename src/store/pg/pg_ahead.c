@@ -1,4 +1,5 @@
-/* The statements have array parameters, which the SQL interface does not know. */
+/* The statements have array parameters, which the SQL interface (sql.h) does not support, so they are sent by
+ * pg_sql_read(). */
 #include "store/pg/pg_ahead.h"
 
 #include "base/check.h"
@@ -15,7 +16,7 @@ static int64_t row_at(struct pg_ahead *ahead, int index)
     return pg_cursor_i64(&ahead->cursor.statement, 0);
 }
 
-/* Returns the index of a video that can be taken, or -1. */
+/* Returns the index of the row of the video, or -1 if the video is not loaded or was taken. */
 static int find(struct pg_ahead *ahead, int64_t video_row)
 {
     const int count = ahead->videos ? pg_result_rows(ahead->videos) : 0;

@@ -6,10 +6,10 @@
 #include "store/pg/pg_sql.h"
 #include "store/write.h"
 
-/* Videos that were read ahead. Zeroed: none. */
+/* The videos that one statement has read ahead. A zeroed struct contains none. */
 struct pg_ahead {
-    const struct pg_result *videos; /* by ascending id; NULL: none */
-    bool *taken;                    /* one for each row */
+    const struct pg_result *videos; /* rows by ascending id; NULL: no videos are loaded */
+    bool *taken;                    /* for each row: pg_ahead_take_video() has returned it */
     struct pg_cursor cursor;        /* on `videos` */
 };
 
@@ -18,10 +18,11 @@ MUST_USE enum err pg_ahead_load_videos(struct pg_ahead *ahead, struct pg_sql *db
                                        size_t needed, size_t count);
 
 /* Returns a statement that is positioned on the row of the video, valid until the next call. Returns NULL if
- * the video was not loaded, or if it was taken before: then it may have been changed. */
+ * the video was not loaded, or if an earlier call has returned it, because the caller may have changed the
+ * video since. */
 struct sql_statement *pg_ahead_take_video(struct pg_ahead *ahead, int64_t video_row);
 
-/* Forgets the videos. */
+/* Frees the loaded videos. */
 void pg_ahead_clear(struct pg_ahead *ahead);
 
 /* See store_find_posts(). */

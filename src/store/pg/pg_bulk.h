@@ -1,5 +1,5 @@
-/* Saves the counts of many videos with one statement: the rows of QUERY_SAVE_COUNTS that sql_write_later()
- * has collected. PostgreSQL needs half of the time for such a statement. */
+/* Saves the counts of many videos with one statement, which replaces the statements QUERY_SAVE_COUNTS that
+ * sql_write_later() was called for. PostgreSQL needs half of their time for it. */
 #ifndef VT_STORE_PG_PG_BULK_H
 #define VT_STORE_PG_PG_BULK_H
 
@@ -9,7 +9,7 @@ enum { PG_BULK_MAX = 200, PG_BULK_COLUMNS = 10 };
 
 extern const char pg_bulk_name[], pg_bulk_text[];
 
-/* Zeroed: empty. */
+/* The rows that the next statement will save. */
 struct pg_bulk {
     int count;
     int64_t video_rows[PG_BULK_MAX];
@@ -19,8 +19,8 @@ struct pg_bulk {
 void pg_bulk_init(struct pg_bulk *bulk);
 void pg_bulk_fini(struct pg_bulk *bulk);
 
-/* Copies the values of the cursor, which is one of QUERY_SAVE_COUNTS. Returns false if the statement already
- * contains the video, which a statement changes only once, or if it is full. */
+/* Copies the values that are bound to `c`, a cursor of QUERY_SAVE_COUNTS. Returns false if `bulk` is full, or
+ * if it already contains the video, because an UPDATE changes a row only once. */
 MUST_USE bool pg_bulk_add(struct pg_bulk *bulk, const struct pg_cursor *c);
 
 /* Initializes `params` with the parameters of the statement, and empties `bulk`. */

@@ -78,7 +78,7 @@ int64_t pg_cursor_i64_or(struct sql_statement *q, int i, int64_t null_value)
     struct pg_row row = row_of(pg_cursor_of(q));
     if (pg_row_is_null(&row, i))
         return null_value;
-    /* The sizes of the two types differ. */
+    /* A boolean has one byte, a bigint has eight. */
     return pg_row_bytes(&row, i).len == 1 ? pg_row_bool(&row, i) : pg_row_i64(&row, i);
 }
 

@@ -1,5 +1,5 @@
 /* One statement of the SQL interface (sql.h) on PostgreSQL: the values that are bound to its parameters, and
- * the received result with the position in it. How the statement is sent does not matter here. */
+ * the received result with its current row. The users of a cursor send the statement. */
 #ifndef VT_STORE_PG_PG_CURSOR_H
 #define VT_STORE_PG_PG_CURSOR_H
 
@@ -12,7 +12,7 @@ enum pg_value_kind { PG_VALUE_NULL, PG_VALUE_I64, PG_VALUE_TEXT, PG_VALUE_BYTES 
 struct pg_value {
     enum pg_value_kind kind;
     int64_t i64;
-    struct str bytes; /* not copied */
+    struct str bytes; /* a text or a blob; not copied */
 };
 
 /* The values stay bound when the statement is reset, as with SQLite. */
@@ -41,8 +41,8 @@ int64_t pg_cursor_i64(struct sql_statement *q, int i); /* bigint, or a boolean a
 int64_t pg_cursor_i64_or(struct sql_statement *q, int i, int64_t null_value);
 struct str pg_cursor_text(struct sql_statement *q, int i);
 
-/* Initializes `params` and appends `count` values. Values that were not bound are NULL. CHECKs that no value
- * with a larger index is bound. */
+/* Initializes `params` and appends the values 1 to `count`. Values that were not bound are NULL. CHECKs that
+ * no value with a larger index is bound. */
 void pg_cursor_encode(const struct pg_cursor *c, int count, struct pg_params *params);
 
 /* Advances to the next row. Returns false after the last row. Precondition: the cursor has a result. */

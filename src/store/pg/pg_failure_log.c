@@ -1,4 +1,5 @@
-/* A server can be away for hours, and some jobs ask every second. */
+/* The rate is limited because a server can be unavailable for hours, while some jobs try to use it every
+ * second. */
 #include "store/pg/pg_failure_log.h"
 
 #include "base/clock.h"

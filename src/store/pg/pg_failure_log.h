@@ -7,19 +7,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed: nothing was logged. */
+/* A zeroed struct has logged nothing. */
 struct pg_failure_log {
     char state[6];        /* SQLSTATE of the failure that was logged last; "": connection lost */
-    int64_t logged_at_ms; /* 0: none */
-    int unlogged;         /* failures since then that were not logged */
+    int64_t logged_at_ms; /* 0: no failure was logged, or the connection is open again */
+    int unlogged;         /* number of failures since logged_at_ms that were not logged */
 };
 
-/* Logs that `what` has failed. The same SQLSTATE is logged once a second, a lost connection (`state` is "")
- * once a minute. */
+/* Logs that `what` has failed. A repeated SQLSTATE is logged at most once a second, and a lost connection
+ * (`state` is "") at most once a minute. */
 void pg_failure_log_add(struct pg_failure_log *log, enum err err, const char *what, const char *state,
                         const char *text);
 
-/* Call when the connection is open. Logs this if a lost connection was logged last. */
+/* Call when the connection is open. Logs that the connection is open again, if the last failure in the log is
+ * a lost connection. */
 void pg_failure_log_connected(struct pg_failure_log *log);
 
 #endif

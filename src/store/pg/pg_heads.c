@@ -1,5 +1,6 @@
-/* A batch is the keys of one loop iteration. libuv calls the prepare handles in reverse order of their start,
- * so the batch is added to the link's queue just before the link sends its queue. */
+/* A batch consists of the keys that are resolved in one loop iteration. libuv calls the prepare handles in
+ * reverse order of their start, so the batch is added to the link's queue just before the link sends its
+ * queue. */
 #include "store/pg/pg_heads.h"
 
 #include "base/check.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANGES_EVERY_US = 250000, NUMBER_COLUMN = 10 }; /* NUMBER_COLUMN: of PG_KEY_OWNERS */
+enum { CHANGES_EVERY_US = 250000, NUMBER_COLUMN = 10 }; /* NUMBER_COLUMN: h.n in PG_KEY_OWNERS */
 
 struct head_batch;
 
@@ -25,7 +26,7 @@ struct head_read {
     struct store_read *read;
     struct key_owner *owner;
     uint8_t hash[KEY_HASH_LEN];
-    int number; /* in the batch, from 1 */
+    int number; /* position in the batch, from 1 */
     enum err err;
 };
 
@@ -35,10 +36,10 @@ struct head_batch {
     struct waiter wait;
     struct pg_reply reply;
     int count;
-    struct head_read *by_number[]; /* NULL: canceled */
+    struct head_read *by_number[]; /* index: number - 1; NULL: canceled */
 };
 
-/* The revisions of an author, for store_find_changes(). */
+/* The version of an author (version_of()), for store_find_changes(). */
 struct author_version {
     int64_t author_row;
     uint64_t version;
@@ -107,7 +108,7 @@ static void complete_read(struct head_read *h, const struct head_batch *batch)
     waiter_complete(read->wait);
 }
 
-/* A completed request may cancel other requests of the batch. */
+/* Starts at the first read each time, because a completed request may cancel other requests of the batch. */
 static void end_batch(struct head_batch *batch)
 {
     while (!list_is_empty(&batch->reads))
@@ -179,7 +180,7 @@ enum next pg_heads_resolve(struct pg_heads *heads, struct store_read *read, cons
                            struct key_owner *owner)
 {
     store_read_begin(read);
-    /* The link counts a batch as one query. */
+    /* The limit of the link does not suffice, because the link counts a batch as one query. */
     if (heads->count >= heads->held_max && pg_link_get_status(heads->link).state != PG_UP)
         return store_read_end(read, ERR_BUSY);
     struct head_read *h = xcalloc(1, sizeof *h);
@@ -222,7 +223,8 @@ static bool decode_heads(void *ctx, const struct pg_result *result)
     return true;
 }
 
-/* Moves the requests whose author has changed, and those that began to wait after the read was sent. */
+/* Moves the requests whose author has changed, or is not in the result of the read: for example, because the
+ * request began to wait after the read was sent. */
 static void move_changed(const struct changes_read *c)
 {
     for (struct list *link = c->waiting->next, *next; link != c->waiting; link = next) {

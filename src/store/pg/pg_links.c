@@ -1,5 +1,5 @@
-/* Each link prepares its statements once for each connection: the link of the pages all SELECT statements of
- * queries.h that are prepared early, which takes some milliseconds. */
+/* Each link prepares its statements once for each connection. The link of the pages prepares all SELECT
+ * statements before QUERY_FIRST_RARE, which takes some milliseconds. */
 #include "store/pg/pg_links.h"
 
 #include "base/check.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <uv.h>
 
-/* What a link of each use prepares. */
+/* The statements that a link of one use prepares. */
 struct pg_link_table {
     struct pg_statement statements[PG_READS];
     int count;
@@ -21,7 +21,7 @@ struct pg_link_table {
 static struct {
     uv_once_t once;
     struct pg_link_table of[PG_LINK_USES];
-    int index[PG_READS]; /* from a read to its statement in the table of its link; -1: none */
+    int index[PG_READS]; /* by read: the index of its statement in the table of its link; -1: none */
 } tables = {.once = UV_ONCE_INIT};
 
 static void add(enum pg_link_use use, int read, const char *name, const char *text)
@@ -31,7 +31,8 @@ static void add(enum pg_link_use use, int read, const char *name, const char *te
     table->statements[table->count++] = (struct pg_statement){.name = name, .sql = text, .is_read = true};
 }
 
-/* Processes of the same machine share the rows in `barriers`, which is harmless. */
+/* Processes of the same machine have the same names, so they share the rows in `barriers`, which is
+ * harmless. */
 static void name_links(void)
 {
     static const char *const names[PG_LINK_USES] = {[PG_LINK_HEADS] = "heads", [PG_LINK_PAGES] = "pages"};

@@ -7,17 +7,19 @@
 
 struct store_options;
 
-/* The statements of all links, which are the reads of queries.h and those of pg_queries.h. */
+/* The reads that links can send: the numbers below QUERY_COUNT are statements of queries.h, and these two are
+ * statements of pg_queries.h. */
 enum { PG_READ_KEY_OWNERS = QUERY_COUNT, PG_READ_HEADS, PG_READS };
 
-/* A pipeline replies in order, so heads have a link on which no long page precedes them. */
+/* A connection replies in the order of the requests, so heads (pg_heads.h) have a link on which no long page
+ * precedes them. */
 enum pg_link_use { PG_LINK_HEADS, PG_LINK_PAGES, PG_LINK_USES };
 
-/* Opens a link on options->loop to options->url, which connects in the background. */
+/* Opens a link on options->loop to options->url. The link connects in the background. */
 MUST_USE enum err pg_links_open(struct pg_link **out, const struct store_options *options,
                                 enum pg_link_use use, struct error *error);
 
-/* Returns how many reads may wait for one link. A request waits for one link at a time. */
+/* Returns how many reads each link may hold while it is down: an equal share of options->held_max. */
 int pg_links_held_max(const struct store_options *options);
 
 /* Starts a statement on a link, see pg_link_query(). `read` is a query of queries.h for PG_LINK_PAGES, and
@@ -25,7 +27,7 @@ int pg_links_held_max(const struct store_options *options);
 enum next pg_links_query(struct pg_link *link, int read, struct pg_params *params, struct waiter *w,
                          struct pg_reply *reply);
 
-/* Returns the number by which struct key_owner identifies the incarnation; never 0. */
+/* Returns the number of the incarnation for key_owner.incarnation; never 0. */
 uint64_t pg_links_incarnation(const struct pg_incarnation *incarnation);
 
 #endif

@@ -5,8 +5,9 @@
 
 #include "store/queries.h"
 
-/* A list beside its author. PostgreSQL would read and sort the whole list, because it does not see that there
- * is only one author, so the limited list is a subselect. Lists with book_lookup.h also join the books. */
+/* One page of an author's list, with columns of the author in each row. The page is a subselect with the
+ * LIMIT: otherwise PostgreSQL would read and sort the whole list, because it does not see that there is only
+ * one author. If the list shows books, the statement joins them (book_lookup.h). */
 #define PG_STATS_SCAN(where)                                                                                 \
     "SELECT " SQL_STATS ", a.rev, v.book_id, " SQL_BOOK_REF " FROM authors a LEFT JOIN (SELECT " SQL_STATS   \
     ", v.book_id FROM videos v WHERE " where                                                                 \
@@ -19,8 +20,8 @@
     " ?2 ORDER BY e.id " order " LIMIT ?3) e ON true LEFT JOIN videos v ON v.id = e.video_id LEFT JOIN "     \
     "books b ON b.id = v.book_id WHERE a.id = ?1 ORDER BY e.id " order
 
-/* Other texts, in the form of queries.h. PostgreSQL numbers authors and keys by a sequence, which never
- * issues an id twice, and has no column `recent`. */
+/* The texts that replace those of queries.h, also with parameters ?1. On PostgreSQL, the ids of authors and
+ * keys come from sequences, which never issue an id twice, and videos have no column `recent`. */
 #define PG_OTHER_TEXTS(X)                                                                                    \
     X(STORE_ID, "SELECT id FROM store")                                                                      \
     X(NEW_STORE_ID, "UPDATE store SET id = uuid_send(gen_random_uuid())")                                    \
@@ -51,7 +52,7 @@
     X(EVENTS_ASCENDING, PG_EVENTS_PAGE(">", "ASC"))                                                          \
     X(EVENTS_DESCENDING, PG_EVENTS_PAGE("<", "DESC"))
 
-/* The reads of pg_heads.h. The number of the key in the array follows its owner. */
+/* The reads of pg_heads.h. The last column of PG_KEY_OWNERS is the position of the key in the array. */
 #define PG_KEY_OWNERS                                                                                        \
     "SELECT " SQL_KEY_OWNER ", h.n FROM unnest($1::bytea[]) WITH ORDINALITY h (hash, n) "                    \
     "JOIN api_keys k ON k.hash = h.hash JOIN authors a ON a.id = k.author_id"
@@ -66,7 +67,7 @@
     "JOIN videos v ON v.id = p.video_id"
 
 /* The statements that PostgreSQL never runs: its engine has its own statements for transactions, and the
- * table `daily` exists only for the previous release (engine.h: has_daily). */
+ * table `daily` exists only on SQLite, for the previous release (engine.h: has_daily). */
 #define PG_NEVER_USED(X)                                                                                     \
     X(BEGIN_READ)                                                                                            \
     X(BEGIN_WRITE)                                                                                           \

@@ -1,5 +1,5 @@
-/* A read is a record on the heap with its parameters, a copy of the reader's context, and a waiter of its
- * own, which completes the caller's waiter after the result has been set. */
+/* A read is a struct on the heap with the parameters, a copy of the reader's context, and a waiter. When the
+ * link completes this waiter, the read sets its result and completes the waiter of the caller. */
 #include "store/pg/pg_reads.h"
 
 #include "base/check.h"
@@ -13,7 +13,7 @@
 
 struct pg_read {
     struct pg_cursor cursor; /* first */
-    struct waiter wait;      /* of the link */
+    struct waiter wait;      /* completed by the link */
     struct pg_reply reply;
     struct store_read *read;
     enum query query;
@@ -62,7 +62,7 @@ static struct sql_statement *use(struct store_read *read, enum query query)
     pg_cursor_init(&p->cursor, &received_engine);
     p->read = read;
     p->query = query;
-    p->err = ERR_CORRUPT; /* a reply without a result, which a SELECT does not have */
+    p->err = ERR_CORRUPT; /* remains if the reply has no result, which is impossible for a SELECT */
     return &p->cursor.statement;
 }
 

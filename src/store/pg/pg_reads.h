@@ -10,17 +10,17 @@ struct pg_reads {
     struct pg_link *link;
 };
 
-/* Opens the link, which connects in the background. Reads are held until it is up. */
+/* Opens the link, which connects in the background. Reads are held until the link is up. */
 MUST_USE enum err pg_reads_open(struct pg_reads *reads, const struct store_options *options,
                                 struct error *error);
 
-/* Closes the link. Does nothing if it is not open. Precondition: no read is waiting. */
+/* Closes the link. Does nothing if the link is not open. Precondition: no read is waiting. */
 void pg_reads_close(struct pg_reads *reads);
 
 /* ---- received results ---- */
 
-/* Initializes a cursor on a result, for the functions of sql.h that read rows. The connection for sql_row()
- * is pg_received. Resetting the cursor does not free the result. */
+/* Initializes a cursor on a result, for the functions of sql.h that read rows. Pass &pg_received to
+ * sql_row(). Resetting the cursor does not free the result. */
 struct pg_cursor;
 void pg_received_begin(struct pg_cursor *c, const struct pg_result *result);
 extern struct sql pg_received;

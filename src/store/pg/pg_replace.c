@@ -1,8 +1,8 @@
-/* Runs statements of its own, because those of queries.h exist on all engines.
+/* The statements are here because those of queries.h are for all engines.
  *
- * A server writes its rows of `barriers` every two seconds, so a row that is older than BARRIER_STALE is that
- * of a server that has ended. The rows of write transactions (pg_sql.c) say nothing, because other commands
- * write them, too. */
+ * A viewtally server updates its rows of `barriers` every two seconds, so a row that is older than
+ * BARRIER_STALE belongs to a server that has ended. The rows of write transactions (pg_sql.c) do not count,
+ * because commands write them, too. */
 #include "store/pg/pg_replace.h"
 
 #include "store/moved_rows.h"
@@ -13,14 +13,14 @@ enum { CLEAR_BYTES_MAX = 4096 };
 #define SQL_OWNER                                                                                            \
     "SELECT current_user::text, coalesce(bool_and(pg_has_role(relowner, 'USAGE')), false) FROM pg_class "    \
     "WHERE relnamespace = current_schema()::text::regnamespace AND relname = 'authors'"
-/* Every role can see the application_name of all sessions. A URL may set another one, so servers are also
- * found by their barriers. */
+/* Every role can see the application_name of all sessions. A URL may set another application_name, so servers
+ * are also found by their barriers. */
 #define SQL_OTHER_SESSIONS                                                                                   \
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "  \
     "AND application_name IN ('viewtally', current_setting('application_name'))"
 #define SQL_SERVERS                                                                                          \
     "SELECT count(*) FROM barriers WHERE process NOT LIKE 'writer %' AND at > now() - " BARRIER_STALE
-/* In a transaction, now() is its beginning. */
+/* In a transaction, now() is the time at which the transaction began. */
 #define SQL_SERVERS_SINCE_BEGIN                                                                              \
     "SELECT count(*) FROM barriers WHERE process NOT LIKE 'writer %' AND at > now()"
 
@@ -97,7 +97,7 @@ static void append_names(struct buf *text, bool only_numbered)
 {
     const char *separator = "";
     buf_append(text, STR("ARRAY["));
-    /* Tables that refer to others come last in moved_tables. */
+    /* In moved_tables, a table follows the tables that it refers to, so the loop runs backwards. */
     for (int i = MOVED_TABLES - 1; i >= 0; i--) {
         if (only_numbered && !moved_table_has_row_ids(&moved_tables[i]))
             continue;
@@ -107,9 +107,9 @@ static void append_names(struct buf *text, bool only_numbered)
     buf_append(text, STR("]"));
 }
 
-/* DELETE and not TRUNCATE, after which a snapshot that is older than the commit would see empty tables: a
- * backup or pg_dump that runs at the same time would be empty. ALTER SEQUENCE and not setval(), which a
- * rollback does not undo. */
+/* Uses DELETE, because after a TRUNCATE, a snapshot that is older than the commit sees empty tables: a backup
+ * or pg_dump that runs at the same time would be empty. Uses ALTER SEQUENCE, because a rollback does not undo
+ * setval(). */
 enum err pg_replace_clear(struct pg_sql *db, struct error *error)
 {
     struct buf text;

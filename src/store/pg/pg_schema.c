@@ -8,7 +8,7 @@
 
 enum { SERVER_VERSION_MIN = 140000 };
 
-/* Without an existing schema in the search_path, current_schema() is NULL. */
+/* If no schema of the search_path exists, current_schema() is NULL. */
 #define SQL_CATALOG                                                                                          \
     "SELECT current_database()::text, coalesce(current_schema()::text, ''), current_user::text, "            \
     "(SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "                        \
@@ -24,7 +24,8 @@ enum { SERVER_VERSION_MIN = 140000 };
     "coalesce(max(value) FILTER (WHERE key = 'compatible_since'), 0), "                                      \
     "(SELECT count(id) FROM store) FROM meta"
 
-/* Reads one row. Sets the error of a lost connection. */
+/* Runs a statement that returns one row. If it fails, sets `error` only if the connection is lost; otherwise
+ * the caller interprets session->error. */
 static enum err read_row(struct pg_session *session, const char *sql, struct error *error)
 {
     struct pg_params none;

@@ -1,6 +1,6 @@
 /* Recognizes a viewtally database in PostgreSQL. Its tables are in the first existing schema of the
  * search_path. The row "schema" of the table meta is the number of the last applied migration. The row
- * "compatible_since" is the oldest version whose programs can use the database; without it, that is the
+ * "compatible_since" is the oldest version whose programs can use the database; without this row, it is the
  * version itself. */
 #ifndef VT_STORE_PG_PG_SCHEMA_H
 #define VT_STORE_PG_PG_SCHEMA_H
@@ -11,12 +11,12 @@ enum { PG_NAME_MAX = 64 };
 
 struct pg_schema {
     char database[PG_NAME_MAX], schema[PG_NAME_MAX], role[PG_NAME_MAX];
-    int64_t tables; /* in this schema, without those of extensions */
-    bool may_create;
+    int64_t tables;  /* number of tables and views in `schema`, without those of extensions */
+    bool may_create; /* the role may create tables */
     bool is_utf8;
     bool is_synchronous;               /* a commit waits until it is on disk */
     int64_t server_version;            /* for example 150004 */
-    int64_t version, compatible_since; /* 0: no tables */
+    int64_t version, compatible_since; /* see above; 0: the row is missing */
 };
 
 /* Reads `*out` and checks that viewtally can work in this database. Returns ERR_VERSION (PostgreSQL is too

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A list of all authors is one result: 1 GiB is enough for five million. */
+/* A list of all authors is one result: 1 GiB is enough for five million authors. */
 enum { ADDRESS_MAX = 64, RESULT_BYTES_MAX = 1 << 30 };
 
 /* ---- callbacks ---- */
@@ -101,7 +101,7 @@ void pg_session_close(struct pg_session *s)
     s->connection = NULL;
     pg_result_free(s->result);
     s->result = NULL;
-    /* Frees the handles of the connection. */
+    /* Runs the close callbacks, which free the handles of the connection. */
     (void)uv_run(&s->loop, UV_RUN_NOWAIT);
 }
 
@@ -130,7 +130,7 @@ static void run_until(struct pg_session *s, const bool *done, int64_t deadline_m
     (void)uv_timer_stop(&s->timer);
 }
 
-/* Closes the connection after the loop has run. */
+/* Closes a connection that is lost, late or out of memory, and sets the reason. */
 static enum err drop(struct pg_session *s)
 {
     const struct pg_host *host = &s->where.hosts[s->host];
@@ -147,7 +147,8 @@ static enum err drop(struct pg_session *s)
     return s->is_out_of_memory ? ERR_NOMEM : ERR_IO;
 }
 
-/* A large batch is sent while it is appended, so the connection may be lost then. */
+/* Records why appending has failed: out of memory, or a lost connection, because a large batch is already
+ * sent while commands are appended. */
 static void fail_append(struct pg_session *s)
 {
     if (pg_connection_is_broken(s->connection))

@@ -1,5 +1,5 @@
-/* A blocking connection to PostgreSQL: drives pg_connection on an event loop of its own until the reply is
- * there. One thread uses a session at a time.
+/* A blocking connection to PostgreSQL: runs a private event loop with a pg_connection until the reply has
+ * arrived. One thread uses a session at a time.
  *
  * A batch is a list of commands that are sent together and end with a synchronization point. If one command
  * fails, PostgreSQL skips the rest of the batch. A reply that does not arrive in time closes the connection;
@@ -10,8 +10,8 @@
 
 #include "pg/pg_connection.h"
 
-/* Waits for the lock that every write transaction holds. Advisory locks belong to a database; the number has
- * no meaning. */
+/* The key of an advisory lock for this schema; the number only distinguishes the locks. PG_SQL_LOCK waits for
+ * the lock that every write transaction holds until it ends. */
 #define PG_SQL_LOCK_KEY(number) number ", hashtext(current_schema())"
 #define PG_SQL_LOCK             "SELECT pg_advisory_xact_lock(" PG_SQL_LOCK_KEY("7239") ")"
 
@@ -24,10 +24,10 @@ struct pg_session {
     int host;                         /* index of the host of the connection, or of the first one to try */
     struct pg_connection *connection; /* NULL: not connected */
     bool is_ready, is_synced, is_lost, is_late, is_out_of_memory;
-    uint64_t started_ms, late_at_ms; /* of the running wait, in ms of uv_hrtime() */
+    uint64_t started_ms, late_at_ms; /* begin and deadline of the current wait, in ms of uv_hrtime() */
 
-    const struct pg_result *result; /* of the last command of the batch that has one */
-    int ended; /* commands of the batch that are complete; a preparation is a command, too */
+    const struct pg_result *result; /* of the last command of the batch that returned a result */
+    int ended; /* number of completed commands of the batch; a preparation is a command, too */
     bool has_error;
     struct pg_error error;                  /* of the command that failed … */
     int failed_at;                          /* … and its index in the batch */
@@ -48,7 +48,7 @@ void pg_session_fini(struct pg_session *s);
  * Precondition: not connected. */
 MUST_USE enum err pg_session_open(struct pg_session *s);
 
-/* Returns true if calls must not wait for the server any more, see store_limit_waits(). */
+/* Returns true if calls may wait only briefly for the server, see store_limit_waits(). */
 bool pg_session_is_limited(void);
 
 /* Closes the connection, if there is one. The session can be opened again. */
@@ -59,19 +59,19 @@ static inline bool pg_session_is_open(const struct pg_session *s)
     return s->connection != NULL;
 }
 
-/* Each of these functions appends a command to the batch. They report a failure at pg_session_run().
+/* Each of these functions appends a command to the batch. If this fails, pg_session_run() returns the error.
  * pg_session_add() prepares `sql` first, unless it is NULL. A statement whose name is empty is replaced by
  * the next such statement. */
 void pg_session_prepare(struct pg_session *s, const char *name, const char *sql);
 void pg_session_add(struct pg_session *s, const char *name, const char *sql, const struct pg_params *params);
 
-/* Sends the batch and waits at most `deadline_ms`; 0 waits without a limit. Frees `result` of the batch
- * before. Returns ERR_IO if the connection was lost or is now closed because the reply is late, ERR_NOMEM if
- * out of memory (the connection is then closed, too), or the error of the first command that failed; `error`
- * is its text. */
+/* Sends the batch and waits at most `deadline_ms`; 0 waits without a limit. Frees the result of the previous
+ * batch. Returns ERR_IO if the connection was lost or is now closed because the reply is late, ERR_NOMEM if
+ * out of memory (the connection is then closed, too), or the error of the first command that failed, which
+ * `error` describes. */
 MUST_USE enum err pg_session_run(struct pg_session *s, int64_t deadline_ms);
 
-/* Returns the result and leaves it to the caller, who frees it with pg_result_free(). */
+/* Returns `result`. The caller owns it and frees it with pg_result_free(). */
 const struct pg_result *pg_session_take_result(struct pg_session *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* The PostgreSQL driver. Statements are prepared when they are used first, in the same batch. A result is
- * received completely before its first row is read, so other statements can run while rows are read. */
+/* The PostgreSQL driver. A statement is prepared in the batch that uses it first. A result is received
+ * completely before its first row is read, so other statements can run while rows are read. */
 #include "store/pg/pg_sql.h"
 
 #include "base/check.h"
@@ -40,7 +40,7 @@ enum own {
     OWN
 };
 
-/* Canceling a statement is not safe (pg_session.h), so the server must not do it either. */
+/* The server must not cancel a statement, because that is not safe (pg_session.h). */
 static const struct pg_statement own[OWN] = {
     [SETTINGS] = {"vt_settings",
                   "SELECT set_config('statement_timeout', '0', false), "
@@ -54,7 +54,7 @@ static const struct pg_statement own[OWN] = {
     [BEGIN_SNAPSHOT] = {"vt_begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", true},
     [LOCK_TIMEOUT] = {"vt_lock_timeout", "SELECT set_config('lock_timeout', ($1::bigint)::text, true)", true},
     [LOCK] = {"vt_lock", PG_SQL_LOCK, true},
-    /* Without a name, because the table may not exist when the connection is opened. */
+    /* Has no name, so it is not prepared when the connection is opened: the table may not exist yet. */
     [TRANSACTION_NUMBER] = {"",
                             "INSERT INTO barriers (process, n, at) VALUES ($1::text, $2::bigint, now()) "
                             "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() "
@@ -164,7 +164,7 @@ static struct sql_statement *use(struct sql *sql, enum query query)
     return &c->statement;
 }
 
-/* Sends the statement of a cursor, which is `ctx`, once. */
+/* Sends the statement of the cursor `ctx` once. */
 static enum err send_cursor(struct pg_sql *db, void *ctx)
 {
     struct pg_cursor *c = ctx;
@@ -174,13 +174,13 @@ static enum err send_cursor(struct pg_sql *db, void *ctx)
     const int64_t start_us = clock_work_us();
     const bool prepares = !db->was_prepared[query];
     pg_later_append_bulk(&db->later, &db->session);
-    const int index = db->later.count; /* of the preparation */
+    const int index = db->later.count; /* of the preparation in the batch */
     pg_cursor_encode(c, t->param_count, &params);
     pg_session_add(&db->session, sql_queries[query].name, prepares ? t->text : NULL, &params);
     pg_params_fini(&params);
     enum err err = run_batch(db, PG_STATEMENT_MS);
     slow_query_report(t->text, (clock_work_us() - start_us) / 1000);
-    /* A prepared statement outlives a failed transaction. */
+    /* If a later command has failed, the statement is prepared, and outlives the failed transaction. */
     db->was_prepared[query] = !prepares || !err || (db->session.has_error && db->session.failed_at > index);
     return err;
 }
@@ -197,7 +197,7 @@ static enum err run_statement(struct pg_sql *db, const char *name, send_fn *send
     if (err)
         return err;
     err = send(db, ctx);
-    /* The server may have restarted since the last statement. */
+    /* The server may have restarted since the last statement, so try once more on a new connection. */
     if (is_connected && !pg_session_is_open(&db->session) && db->transaction == PG_TRANSACTION_NONE) {
         err = ensure_connected(db, name);
         if (err)
@@ -237,7 +237,7 @@ static bool row(struct sql *sql, struct sql_statement *q, enum err *err)
     return false;
 }
 
-/* Sends what was collected until now. */
+/* Sends the delayed statements. */
 static enum err send_later(struct pg_sql *db)
 {
     pg_later_append_bulk(&db->later, &db->session);
@@ -347,7 +347,7 @@ enum err pg_sql_read(struct pg_sql *db, const char *name, const char *text, stru
 
 /* ---- transactions ---- */
 
-/* Adds `step` to the number of transactions of this writer. The result is the number. */
+/* Adds `step` to the transaction number of this writer. The statement returns the sum. */
 static void add_number(struct pg_sql *db, int64_t step)
 {
     struct pg_params params;
@@ -363,7 +363,7 @@ static void add_begin_write(struct pg_sql *db, int lock_timeout_ms, int64_t step
     add_own_plain(db, BEGIN_WRITE);
     add_own_i64(db, LOCK_TIMEOUT, false, lock_timeout_ms);
     add_own_plain(db, LOCK);
-    add_own_i64(db, LOCK_TIMEOUT, false, 0); /* only for the lock of the writers */
+    add_own_i64(db, LOCK_TIMEOUT, false, 0); /* the timeout is only for LOCK */
     if (!db->has_forgotten_writers)
         add_own_plain(db, FORGET_WRITERS);
     db->has_forgotten_writers = true;
@@ -400,7 +400,7 @@ static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
 
 enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms)
 {
-    /* For PostgreSQL 0 means no limit. */
+    /* In PostgreSQL, a lock_timeout of 0 means no limit. */
     enum err err = begin(db, true, lock_timeout_ms > 0 ? lock_timeout_ms : 1);
     if (err)
         return err;
@@ -433,10 +433,10 @@ void pg_sql_rollback(struct pg_sql *db)
     db->transaction = PG_TRANSACTION_NONE;
 }
 
-/* Compares the committed number of transactions with the number of the transaction, in a write transaction of
- * its own: its lock waits for the end of the former one, and its commit proves that the server is the primary
- * and that what it has read is durable. (The transaction id would prove nothing: after a crash, PostgreSQL
- * may give it to another transaction.) Returns false if the outcome is still unknown. */
+/* Compares the committed transaction number with that of the transaction whose outcome is unknown, in a new
+ * write transaction: its lock waits until the other one has ended, and its commit proves that the server is
+ * the primary and that the number is durable. (PostgreSQL's own transaction id would prove nothing: after a
+ * crash, PostgreSQL may give it to another transaction.) Returns false if the outcome is still unknown. */
 static bool find_outcome(struct pg_sql *db, enum err *outcome)
 {
     if (!pg_session_is_open(&db->session) && connect_again(db))
@@ -468,7 +468,7 @@ static enum err resolve_commit(struct pg_sql *db)
     else
         log_error("store: the connection was lost during a commit; it is unknown whether the transaction "
                   "was committed");
-    /* The lock was lost with the connection, so nothing more may be written. */
+    /* The import lock was lost with the connection, so nothing more may be written. */
     if (db->has_import_lock)
         pg_session_close(&db->session);
     return is_known ? outcome : ERR_IO;
@@ -508,7 +508,7 @@ bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen)
 
 /* ---- the import lock ---- */
 
-/* Runs a statement as part of the connection, inside or outside of a transaction. */
+/* Runs a statement of the import lock, inside or outside of a transaction. */
 static enum err run_lock(struct pg_sql *db, enum own which, int64_t deadline_ms)
 {
     if (db->transaction == PG_TRANSACTION_FAILED)

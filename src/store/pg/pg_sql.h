@@ -4,8 +4,8 @@
  * back. The next transaction, or the next statement outside of a transaction, connects again. A statement
  * outside of a transaction must only read, because it is sent again if the connection turns out to be lost.
  *
- * After an error PostgreSQL ignores the rest of a transaction, also after ERR_EXISTS: the only thing to do is
- * to roll it back. Statements after the error return it again, as ERR_INTERNAL if it was ERR_EXISTS. */
+ * After any error, even ERR_EXISTS, PostgreSQL rejects the rest of the transaction, so the caller must roll
+ * it back. Until then, all statements return the same error, or ERR_INTERNAL if it was ERR_EXISTS. */
 #ifndef VT_STORE_PG_PG_SQL_H
 #define VT_STORE_PG_PG_SQL_H
 
@@ -28,16 +28,16 @@ struct pg_sql {
     bool is_read_only;
     bool has_import_lock;           /* a lost connection is not replaced, because the lock was lost with it */
     bool was_prepared[QUERY_COUNT]; /* on this connection */
-    struct pg_cursor *cursors;      /* QUERY_COUNT */
+    struct pg_cursor *cursors;      /* QUERY_COUNT elements */
 
     enum pg_transaction_state transaction;
     enum err transaction_error; /* of a failed transaction */
     /* Every write transaction increments the number in the row of `barriers` that `writer` names. If the
      * connection is lost during a commit, the row shows whether the transaction was committed. */
     char writer[PG_WRITER_MAX];
-    bool has_forgotten_writers; /* rows of writers that have ended long ago were deleted */
+    bool has_forgotten_writers; /* the rows of `barriers` that are older than a day were deleted */
     int64_t transaction_number;
-    int64_t changes; /* of the last statement */
+    int64_t changes; /* number of rows that the last statement changed */
 
     struct pg_later later;
     bool has_prepared_bulk; /* on this connection */
@@ -52,10 +52,10 @@ MUST_USE enum err pg_sql_open(struct pg_sql *db, const char *url, const char *pa
 void pg_sql_close(struct pg_sql *db);
 
 /* Begins a write transaction. Write transactions of all processes run one after the other, so that each sees
- * what the one before has committed. Waits at most `lock_timeout_ms` for another one, then returns
+ * what the one before has committed. If other write transactions do not end within `lock_timeout_ms`, returns
  * ERR_BUSY. */
 MUST_USE enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms);
-/* Begins a transaction that reads one snapshot. */
+/* Begins a read-only transaction, which reads one snapshot. */
 MUST_USE enum err pg_sql_begin_snapshot(struct pg_sql *db);
 /* If the connection is lost, connects again, finds out whether the transaction was committed, and logs the
  * outcome. Returns ERR_IO if it was not committed or if that is still unknown after 25 s. */
@@ -63,9 +63,9 @@ MUST_USE enum err pg_sql_commit(struct pg_sql *db);
 /* Precondition: a transaction is open. */
 void pg_sql_rollback(struct pg_sql *db);
 
-/* Runs a statement that is not in queries.h, waiting at most `deadline_ms` (0: without a limit). It is not
- * prepared, so that the planner sees the values of the parameters. Frees the parameters. The caller frees
- * `*out`, which is set only on OK, with pg_result_free(). `name` is for the log. */
+/* Runs a statement that is not in queries.h, waiting at most `deadline_ms` (0: without a limit). The
+ * statement is not prepared, so that the planner sees the values of the parameters. Frees the parameters. The
+ * caller frees `*out`, which is set only on OK, with pg_result_free(). `name` is for the log. */
 MUST_USE enum err pg_sql_read(struct pg_sql *db, const char *name, const char *text, struct pg_params *params,
                               int64_t deadline_ms, const struct pg_result **out);
 

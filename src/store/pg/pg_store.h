@@ -11,7 +11,7 @@
 struct pg_store {
     struct store store; /* first, so that a pointer to it can be cast */
     struct pg_sql db;
-    bool is_open;
+    bool is_open; /* `db` is open */
     int busy_timeout_ms;
     struct pg_ahead ahead;  /* of the open transaction */
     struct pg_reads reads;  /* open if the store serves an event loop */

@@ -33,7 +33,7 @@ static size_t count_name_chars(struct str s)
     return n;
 }
 
-/* Returns true if `s` is a table, with or without an alias, and its join condition. */
+/* Returns true if `s` begins with a table, with or without an alias, and its join condition. */
 static bool is_joined_table(struct str s)
 {
     for (int names = 0; names <= 2; names++) {

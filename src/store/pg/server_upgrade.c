@@ -9,8 +9,9 @@
 
 enum { LOCK_WAIT_MS = 600000, MIGRATION_MS = 0 /* no limit */, MIGRATION_BYTES_MAX = 1 << 20 };
 
-/* The planner must not use statistics that are old or missing: every statement reads few rows through an
- * index. A setting of the role needs no round trip in each session, unlike SET. */
+/* Every statement reads few rows through an index. These settings make the planner choose such a plan even if
+ * statistics are old or missing. They belong to the role, because SET would cost a round trip in each
+ * session. */
 #define MISSING_ROLE_SETTINGS                                                                                \
     "SELECT format('ALTER ROLE %I IN DATABASE %I SET %s = %s;', current_user, current_database(), name, "    \
     "value) AS statement FROM (VALUES ('plan_cache_mode', 'force_generic_plan'), "                           \
@@ -90,7 +91,8 @@ static enum err set_version(struct pg_session *s, int version, struct error *err
     return error_set(error, err, "PostgreSQL: %s", pg_session_is_open(s) ? s->error.text : s->reason);
 }
 
-/* A migration consists of several statements, but the protocol prepares one at a time. */
+/* Runs the migration as one DO block, because it consists of several statements and the protocol prepares one
+ * at a time. */
 static enum err apply(struct pg_session *s, const struct pg_migration *m, struct error *error)
 {
     struct buf block;
@@ -137,7 +139,7 @@ static enum err upgrade_session(struct pg_session *s, bool only_checks, struct s
     enum err err = pg_session_open(s);
     if (err)
         return error_set(error, err, "PostgreSQL: %s%s", s->reason, pg_failure_fix(s->failure));
-    /* A deadline that the server sets would undo a long migration. */
+    /* A statement_timeout of the server would cancel a long migration. */
     err = run_sql(s, "SELECT set_config('statement_timeout', '0', false)", PG_ANSWER_MS, error);
     if (err)
         return err;
