@@ -25,8 +25,20 @@ def store_server():
     if not runs_on_postgresql():
         yield None
         return
-    with postgres.Postgres(schema="") as server:
-        Viewtally.create_database = lambda: server.url(server.database("template0"))
+    with postgres.Postgres(schema="") as server, tempfile.TemporaryDirectory() as directory:
+        migrated = server.database("template0")
+        Viewtally(directory, {"store": {"url": server.url(migrated)}}).run("migrate")
+        # The settings of a role in a database are not copied with the database.
+        server.sql(f"DO $$ DECLARE setting text; BEGIN FOREACH setting IN ARRAY (SELECT setconfig FROM pg_db_role_setting) LOOP "
+                   f"EXECUTE format('ALTER ROLE {postgres.SUPERUSER} SET %s = %L', split_part(setting, '=', 1), split_part(setting, '=', 2)); "
+                   "END LOOP; END $$", migrated)
+
+        def create():
+            name = server.database(migrated)
+            server.sql("UPDATE store SET id = uuid_send(gen_random_uuid())", name)
+            return server.url(name)
+
+        Viewtally.create_database = create
         yield server
         Viewtally.create_database = None
 

@@ -31,6 +31,13 @@ bool clock_use_test_file(void)
     test_clock = p;
     return true;
 }
+
+static bool tests_connections;
+
+void clock_test_connections(void)
+{
+    tests_connections = true;
+}
 #endif
 
 static int64_t read_clock(clockid_t id, int64_t per_second)
@@ -54,6 +61,15 @@ int64_t clock_mono_ms(void)
 #ifdef VT_TEST_SEAMS
     if (test_clock && test_clock[1])
         return test_clock[1];
+#endif
+    return read_clock(CLOCK_MONOTONIC, 1000);
+}
+
+int64_t clock_connection_ms(void)
+{
+#ifdef VT_TEST_SEAMS
+    if (tests_connections)
+        return clock_mono_ms();
 #endif
     return read_clock(CLOCK_MONOTONIC, 1000);
 }

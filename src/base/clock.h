@@ -21,6 +21,11 @@ int64_t clock_wall_ms(void);
 /* Returns the monotonic clock, for deadlines and rate-limit windows. */
 int64_t clock_mono_ms(void);
 
+/* Returns the monotonic clock, for the deadlines of connections to PostgreSQL. A separate function, because a
+ * test clock that jumps would let a working connection time out, and one that stands still would prevent the
+ * next attempt. So a test clock affects it only after clock_test_connections(). */
+int64_t clock_connection_ms(void);
+
 /* Returns the monotonic clock in microseconds, for measuring how long work takes. A test clock does not
  * affect it. */
 int64_t clock_work_us(void);
@@ -30,6 +35,9 @@ int64_t clock_work_us(void);
  * little-endian int64: the wall clock and the monotonic clock in milliseconds. A value of 0 means the real
  * clock. A test moves a clock by writing to the file. Returns false if the file cannot be mapped. */
 bool clock_use_test_file(void);
+
+/* From this call on, clock_connection_ms() reads the test clock, too. For tests of the connections. */
+void clock_test_connections(void);
 #endif
 
 int32_t date_of(int64_t t_ms);       /* returns the UTC date of a time, also before 1970 */

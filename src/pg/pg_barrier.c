@@ -35,7 +35,7 @@ void pg_barrier_send(struct pg_barrier *b, const char *process, struct pg_params
 {
     pg_params_init(params);
     pg_params_add_bytes(params, str_from_cstr(process));
-    b->sent_ms = clock_mono_ms();
+    b->sent_ms = clock_connection_ms();
     b->in_flight = true;
 }
 
@@ -93,10 +93,10 @@ void pg_barrier_acknowledge(struct pg_barrier *b)
 
 bool pg_barrier_is_valid(const struct pg_barrier *b)
 {
-    return b->acknowledged_ms >= 0 && clock_mono_ms() - b->acknowledged_ms < PG_STALE_MS;
+    return b->acknowledged_ms >= 0 && clock_connection_ms() - b->acknowledged_ms < PG_STALE_MS;
 }
 
 bool pg_barrier_is_due(const struct pg_barrier *b)
 {
-    return !b->in_flight && clock_mono_ms() - b->sent_ms >= PG_BARRIER_MS;
+    return !b->in_flight && clock_connection_ms() - b->sent_ms >= PG_BARRIER_MS;
 }

@@ -99,7 +99,7 @@ static void go_down(struct pg_link *l, enum pg_failure failure, const char *reas
     l->failure = failure;
     l->queue.counts.losses += l->state != PG_OPENING;
     pg_link_enter(l, PG_DOWN);
-    l->retry_at_ms = clock_mono_ms() + backoff_next(&l->backoff);
+    l->retry_at_ms = clock_connection_ms() + backoff_next(&l->backoff);
     report_failure(l);
     drop_connection(l);
 }
@@ -160,7 +160,7 @@ static void try_host(struct pg_link *l)
 {
     struct name_lookup *lookup = l->lookups[l->host].lookup;
     const char *address = lookup ? name_lookup_next_address(lookup) : NULL;
-    l->since_ms = clock_mono_ms();
+    l->since_ms = clock_connection_ms();
     (void)snprintf(l->host_text, sizeof l->host_text, "%s:%s", l->where.hosts[l->host].name,
                    l->where.hosts[l->host].port);
     if (lookup && !address)
@@ -239,7 +239,7 @@ static void on_ready(void *ctx)
 {
     struct pg_link *l = ctx;
     l->is_opened = true;
-    l->since_ms = clock_mono_ms();
+    l->since_ms = clock_connection_ms();
     pg_barrier_reset(&l->barrier);
     if (send_opening(l))
         pg_connection_flush(l->connection);
@@ -357,7 +357,7 @@ static void tick_open(struct pg_link *l, int64_t now_ms)
 static void on_tick(uv_timer_t *timer)
 {
     struct pg_link *l = timer->data;
-    const int64_t now_ms = clock_mono_ms();
+    const int64_t now_ms = clock_connection_ms();
     pg_queue_expire(&l->queue, l->options.hold_ms);
     switch (l->state) {
     case PG_DOWN:
@@ -480,7 +480,8 @@ struct pg_status pg_link_get_status(const struct pg_link *l)
         .reason = l->reason,
         .held = l->queue.held_count,
         .in_flight = l->queue.in_flight_count,
-        .barrier_age_ms = l->barrier.acknowledged_ms < 0 ? -1 : clock_mono_ms() - l->barrier.acknowledged_ms,
+        .barrier_age_ms =
+            l->barrier.acknowledged_ms < 0 ? -1 : clock_connection_ms() - l->barrier.acknowledged_ms,
     };
 }
 

@@ -95,7 +95,7 @@ static void cancel(struct waiter *w)
 void pg_queue_expire(struct pg_queue *q, int hold_ms)
 {
     struct list *lists[] = {&q->alone, &q->held};
-    const int64_t now_ms = clock_mono_ms();
+    const int64_t now_ms = clock_connection_ms();
     for (int i = 0; i < 2; i++) {
         struct pg_query *query;
         while ((query = first(lists[i])) && now_ms - query->started_ms >= hold_ms) {
@@ -161,7 +161,7 @@ enum next pg_queue_add(struct pg_queue *q, int max, int statement, struct pg_par
     query->waiter = w;
     query->reply = reply;
     query->params = *params;
-    query->started_ms = clock_mono_ms();
+    query->started_ms = clock_connection_ms();
     list_add_last(&q->held, &query->link);
     q->held_count++;
     w->cancel = cancel;
@@ -175,7 +175,7 @@ static bool send_one(struct pg_queue *q, struct pg_connection *connection, struc
 {
     if (!pg_connection_query(connection, q->statements[query->statement].name, &query->params))
         return false;
-    query->sent_ms = clock_mono_ms();
+    query->sent_ms = clock_connection_ms();
     query->sent_ns = uv_hrtime();
     query->is_alone = is_alone;
     query->was_skipped = query->was_decoded = query->was_discarded = false;
@@ -240,7 +240,7 @@ bool pg_queue_add_internal(struct pg_queue *q, bool is_read, int id, pg_internal
     item->statement = id;
     item->done = done;
     item->ctx = ctx;
-    item->sent_ms = clock_mono_ms();
+    item->sent_ms = clock_connection_ms();
     list_add_last(&q->in_flight, &item->link);
     return true;
 }
@@ -419,7 +419,7 @@ void pg_queue_lost(struct pg_queue *q)
 int64_t pg_queue_oldest_ms(const struct pg_queue *q)
 {
     const struct pg_query *item = q->unsynced ? q->unsynced : first(&q->in_flight);
-    return item && item->kind == ITEM_QUERY ? clock_mono_ms() - item->sent_ms : 0;
+    return item && item->kind == ITEM_QUERY ? clock_connection_ms() - item->sent_ms : 0;
 }
 
 enum err pg_error_of(const char *sqlstate)

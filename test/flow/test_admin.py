@@ -114,6 +114,7 @@ def test_only_the_three_admin_pages_exist(served):
     assert served.client(served.key).request("GET", "/metrics").status == 404, "the API must not serve the metrics"
 
 
+@pytest.mark.sqlite_only("reads the size of the database file")
 def test_metrics_include_build_info_and_process_figures(served):
     # The server writes once at its start. Wait for that, because it changes the sizes below.
     wait.until(lambda: rows(served, "SELECT 1 FROM meta WHERE key = 'expiry_floor'"), "the first observation of the clock")
@@ -135,6 +136,7 @@ def test_metrics_include_build_info_and_process_figures(served):
     assert metrics.get("viewtally_store_wal_bytes") == (served.directory / "viewtally.db-wal").stat().st_size
 
 
+@pytest.mark.sqlite_only("creates the database with serve --create")
 def test_address_in_use_is_an_error_that_names_the_key(served, make_viewtally, clock):
     second = make_viewtally({"admin": {"listen": served.admin_addresses[0]}}, clock)
     refused = second.run("serve", "--create", status=3)
@@ -167,6 +169,7 @@ def test_listener_can_be_disabled_or_bound_to_several_addresses(make_viewtally, 
     assert not path.exists()
 
 
+@pytest.mark.sqlite_only("the metrics of a server are others: test/pg/test_serve.py")
 def test_docs_list_every_metric(make_viewtally, redis, tmp_path, documented):
     """Compares names, types and labels, with every subsystem configured that has metrics."""
     instance = make_viewtally({"redis": {"url": redis.url}, "refresh": {"source": "spool", "spool_dir": tmp_path}})
@@ -223,6 +226,7 @@ def test_overdue_refresh_is_reported_as_degraded(viewtally, clock, tmp_path):
         lock.close()
 
 
+@pytest.mark.sqlite_only("locks the database file")
 def test_server_is_degraded_after_a_failed_write_until_a_write_succeeds(served):
     """The write that fails here records the last use of a key."""
     served.stop()
@@ -302,6 +306,7 @@ def touch(path):
     database.close()
 
 
+@pytest.mark.sqlite_only("changes the database file")
 def test_server_with_an_unreadable_database_is_not_ready(served):
     path = served.directory / "viewtally.db"
     assert served.client(served.key).get("/account").status == 200

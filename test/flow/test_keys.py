@@ -274,6 +274,7 @@ def test_last_use_is_per_key_and_listed_by_the_command_line(world):
     assert listed == {world.key_id: None, other["id"]: "2026-07-10T12:00:00.000Z"}
 
 
+@pytest.mark.sqlite_only("inserts into the database file")
 def test_last_uses_of_many_keys_are_written_in_batches(world):
     """One long job would compete with the loop for the processor. On shutdown the server writes all that is left."""
     world.instance.stop()
@@ -355,6 +356,7 @@ def test_key_that_was_printed_survives_kill_9(make_viewtally, clock, serving):
         assert [client.get("/account", key=key).status for key in keys] == [200] * 5
 
 
+@pytest.mark.sqlite_only("reads the database files")
 def test_keys_appear_in_no_log_and_no_file(make_viewtally, clock):
     instance = make_viewtally({"log": {"level": "debug"}}, clock)
     world = World(instance)

@@ -1,4 +1,7 @@
 """One-click connect from the consent page to the key: consent, exchange, use, revocation."""
+import os
+import uuid
+
 import pytest
 
 from lib import oauth
@@ -83,7 +86,7 @@ def test_old_codes_are_deleted(world, clock):
     grants = [oauth.Grant(world, world.app, world.author, at_ms=clock.wall_ms - age) for age in ages]
     for grant in grants[2:]:
         key, = oauth.rows(world, "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at) "
-                          "SELECT randomblob(16), id, randomblob(32), 'x', 'abcd', 0 FROM authors LIMIT 1 RETURNING id")[0]
+                          "SELECT ?, id, ?, 'x', 'abcd', 0 FROM authors LIMIT 1 RETURNING id", uuid.uuid4(), os.urandom(32))[0]
         oauth.rows(world, "UPDATE oauth_codes SET used_at = 0, key_id = ? WHERE hash = ?", key, oauth.hash_of(grant.code))
     assert connect(world).status == 200
     left = {code for (code,) in oauth.rows(world, "SELECT hash FROM oauth_codes")}

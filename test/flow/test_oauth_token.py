@@ -304,6 +304,7 @@ def test_app_revokes_only_its_own_keys(world, client):
 
 # -- locked database, disconnects, kill -9 ----------------------------------------------------------------------------------
 
+@pytest.mark.sqlite_only("locks the database file")
 def test_code_remains_valid_if_the_database_is_locked(world, client):
     grant, before = grant_of(world), keys(world)
     key = grant_of(world, world.confidential).exchange(client).json()["access_token"]
@@ -319,6 +320,7 @@ def test_code_remains_valid_if_the_database_is_locked(world, client):
     assert post(client, "revoke", {"token": key, **named}).status == 200 and not works(world, key)
 
 
+@pytest.mark.sqlite_only("locks the database file")
 def test_disconnect_during_an_exchange_is_harmless(world, client):
     """The exchange is completed or not started; no response is written to a closed connection."""
     for wait_for_lock in (True, False):
@@ -431,6 +433,7 @@ def written(world, last_id):
     return text if last_id in text else None
 
 
+@pytest.mark.sqlite_only("reads the database files")
 def test_secrets_are_in_no_database_and_no_log(world, client):
     app = world.confidential
     grant = grant_of(world, app)

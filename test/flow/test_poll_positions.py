@@ -214,6 +214,7 @@ def test_key_list_shows_last_poll_and_lag(world, redis):
     assert "    0  live" in world.list_output()
 
 
+@pytest.mark.sqlite_only("inserts into the database file")
 def test_lag_above_1000_is_shown_as_more_than_1000(world, redis):
     videos = [f"v{n}" for n in range(40)]
     world.instance.import_lines([line for name in videos for line in (
@@ -282,6 +283,7 @@ def test_metrics_count_lag(make_viewtally, clock, redis):
 # --- a poll at the newest event reads no events ---
 
 
+@pytest.mark.sqlite_only("counts the pages that are read from the database file")
 def test_poll_at_or_after_the_newest_event_reads_no_events(viewtally):
     viewtally.import_lines([author("Ada"), video("a", "Ada", POSTED), reading("a", "2026-07-09T00:00:00Z", 999),
                             reading("a", "2026-07-09T01:00:00Z", 300_000)])

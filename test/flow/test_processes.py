@@ -20,7 +20,7 @@ def test_processes_share_an_address_and_see_each_others_changes(make_viewtally):
     key = first.create_key(author)
     first.start()
     second = make_viewtally({"server": {"reuse_port": "on", "listen": first.address},
-                             "store": {"path": str(first.directory / "viewtally.db")}})
+                             "store": first.settings["store"]})
     second.start()
     assert second.address == first.address
     served = {first.pid: 0, second.pid: 0}
@@ -43,6 +43,7 @@ def test_processes_share_an_address_and_see_each_others_changes(make_viewtally):
         client.close()
 
 
+@pytest.mark.sqlite_only("creates the database with serve --create")
 def test_address_in_use_is_rejected_without_reuse_port(make_viewtally):
     first = make_viewtally()
     first.start()

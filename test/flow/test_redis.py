@@ -21,8 +21,7 @@ class World:
         self.author = self.first.add_author()
         created = self.first.run("key", "create", "--author", self.author, "--name", "test", "--json").json()
         self.key, self.key_id = created["key"], created["id"]
-        store = {"path": str(self.first.directory / "viewtally.db")}
-        self.second = make_viewtally({"limits": {"requests_per_minute": LIMIT}, "redis": redis, "store": store}, clock)
+        self.second = make_viewtally({"limits": {"requests_per_minute": LIMIT}, "redis": redis, "store": self.first.settings["store"]}, clock)
         self.other_key = self.first.create_key(self.author)
         self.first.start()
         self.second.start()

@@ -200,6 +200,7 @@ def test_reconnects_over_tls_after_redis_was_paused_or_killed(make_viewtally, tm
 # --- configuration ---
 
 
+@pytest.mark.sqlite_only("creates the database with serve --create")
 def test_unusable_tls_files_are_rejected_at_start(make_viewtally, tmp_path, authority, server_files):
     certificate, key = authority.issue("mine", "DNS:x")
     for options, words in [

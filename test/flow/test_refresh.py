@@ -115,6 +115,7 @@ def test_simulated_source_runs_at_its_interval(make, time):
 
 # --- lease ---
 
+@pytest.mark.sqlite_only("copies a large database file")
 def test_another_server_takes_over_within_a_minute_of_a_kill(make, time, large_world):
     dead, alive = make(large_world), make()
     runs = Refreshing(dead)
@@ -135,6 +136,7 @@ def test_another_server_takes_over_within_a_minute_of_a_kill(make, time, large_w
             stays(lambda: len(runs.runs) == 2, "no further run")
 
 
+@pytest.mark.sqlite_only("copies a large database file")
 def test_suspended_server_writes_nothing_after_it_resumes(make, time, large_world):
     asleep, awake = make(large_world), make()
     runs = Refreshing(asleep)
@@ -163,6 +165,7 @@ def test_systemd_unit_waits_for_a_token_refresh(viewtally):
     assert int(re.search(r"^TimeoutStopSec=(\d+)$", unit, re.M).group(1)) * 1000 >= max(request_ms + 3 * commit_ms, drain_ms) + 10_000
 
 
+@pytest.mark.sqlite_only("copies a large database file")
 def test_refresh_command_waits_for_another_run_or_names_its_process(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
@@ -181,6 +184,7 @@ def test_refresh_command_waits_for_another_run_or_names_its_process(make, time, 
         assert [(cause, outcome) for cause, outcome, _ in runs.runs] == [(0, SUCCEEDED), (1, SUCCEEDED)]
 
 
+@pytest.mark.sqlite_only("copies a large database file")
 def test_stopped_server_ends_its_run_and_the_next_continues(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
@@ -197,6 +201,7 @@ def test_stopped_server_ends_its_run_and_the_next_continues(make, time, large_wo
     assert runs.outcomes == [STOPPED, SUCCEEDED]
 
 
+@pytest.mark.sqlite_only("copies a large database file")
 def test_restored_backup_from_during_a_run_does_not_block_the_refresh(make, make_viewtally, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
@@ -214,6 +219,7 @@ def test_restored_backup_from_during_a_run_does_not_block_the_refresh(make, make
         assert Refreshing(restored).outcomes == [ABANDONED, SUCCEEDED]
 
 
+@pytest.mark.sqlite_only("copies a large database file")
 def test_file_that_arrives_during_a_run_is_applied_after_it(make, time, large_world, tmp_path):
     spool = Spool(tmp_path / "spool")
     server = make(large_world, source="spool,simulated", spool_dir=spool.path)
@@ -230,6 +236,7 @@ def test_file_that_arrives_during_a_run_is_applied_after_it(make, time, large_wo
 
 # --- status ---
 
+@pytest.mark.sqlite_only("copies a large database file")
 def test_status_reports_runs_and_overdue_refresh(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
@@ -264,6 +271,7 @@ def test_status_reports_runs_and_overdue_refresh(make, time, large_world):
     assert late["refresh"]["overdue"] and late["videos"]["stale"] == AUTHORS * VIDEOS
 
 
+@pytest.mark.sqlite_only("begins without a database")
 def test_refresh_requires_a_source_and_status_requires_a_database(viewtally):
     assert "nothing to refresh: [refresh] source is" in viewtally.run("refresh", status=2).err
     assert "does not exist" in viewtally.run("status", status=3).err

@@ -1,6 +1,5 @@
 """The key file: creation, check, rotation while a server runs, and errors."""
 import os
-import sqlite3
 import stat
 
 import pytest
@@ -38,6 +37,7 @@ def test_commands_of_root_preserve_the_owner_of_the_key_file(viewtally):
     assert (path.stat().st_uid, path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) == (12345, 23456, 0o600)
 
 
+@pytest.mark.sqlite_only("checks the owner of the database file")
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files to other users")
 def test_key_file_that_root_creates_belongs_to_the_owner_of_the_database(viewtally, tmp_path):
     """The service runs as that user and must be able to read the file in a directory of root."""
@@ -162,9 +162,7 @@ def test_rotate_stops_at_a_damaged_row_and_loses_nothing(viewtally):
     secrets.connect(viewtally, author, account="a")
     bad = secrets.connect(viewtally, author, account="b")
     before = path.read_text()
-    with sqlite3.connect(viewtally.directory / "viewtally.db") as db:
-        db.execute("UPDATE platform_credentials SET refresh_sealed = access_sealed WHERE id = ?", [bad])
-    db.close()
+    viewtally.sql("UPDATE platform_credentials SET refresh_sealed = access_sealed WHERE id = ?", bad)
     assert "cannot decrypt the tokens of account b" in viewtally.run("secrets", "rotate", status=1).err
     ids = secrets.key_ids(path)
     assert len(ids) == 2 and ids[1] in before       # the old key remains while a row uses it
@@ -175,6 +173,7 @@ def test_rotate_stops_at_a_damaged_row_and_loses_nothing(viewtally):
     assert "1 account," in viewtally.run("secrets", "check").out
 
 
+@pytest.mark.sqlite_only("serves a backup")
 def test_tokens_in_a_backup_cannot_be_decrypted_without_the_key(viewtally, tmp_path):
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())

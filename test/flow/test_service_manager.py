@@ -166,7 +166,7 @@ def test_passed_sockets_replace_listen(make_viewtally, short_path):
                                                              f"admin listening on {address_of(admin)}\n"]
     for sock in (public, local):
         assert Client(address_of(sock)).get("/account").status == 401
-    assert Client(address_of(admin), base="").get("/readyz").body == b"ready\n"
+    wait.until(lambda: Client(address_of(admin), base="").get("/readyz").body == b"ready\n", "the server to be ready")
     stop(process)
     assert pathlib.Path(f"{short_path}/s").is_socket()      # the service manager still listens on it
 
@@ -290,6 +290,7 @@ def test_socket_group_is_set(make_viewtally, short_path):
         assert status.st_gid == pwd.getpwnam("www-data").pw_gid and stat.S_IMODE(status.st_mode) == 0o660
 
 
+@pytest.mark.sqlite_only("creates the database with serve --create")
 def test_wrong_socket_mode_or_group_is_rejected(viewtally):
     for value in ("0999", "1777", "66", "rw-rw----", "", "06600"):
         viewtally.configure({"server": {"socket_mode": value}})

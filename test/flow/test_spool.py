@@ -7,7 +7,6 @@ import random
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 
 import pytest
@@ -334,15 +333,10 @@ def test_wrong_clock_deletes_no_applied_files(service, spool, ada, clock):
     clock.set_wall(int((spool.path / "done" / "one.ndjson").stat().st_ctime * 1000))
     with service:
         first_run(service)      # a server stores the floor
-        wait.until(lambda: sqlite3_value(service, "SELECT count(*) FROM meta WHERE key LIKE 'expiry_%'"), "the floor")
+        wait.until(lambda: service.sql("SELECT count(*) FROM meta WHERE key LIKE 'expiry_%'")[0][0], "the floor")
     clock.advance(3652 * DAY)
     refresh(service)
     assert spool.done == ["one.ndjson"]
-
-
-def sqlite3_value(instance, statement):
-    with contextlib.closing(sqlite3.connect(instance.database)) as database:
-        return database.execute(statement).fetchone()[0]
 
 
 def test_status_reports_waiting_files(service, spool, ada):

@@ -19,7 +19,7 @@ import time
 import uuid
 import warnings
 
-from . import wait
+from . import metrics, wait
 from .client import Client, exchange
 from .clock import FakeClock
 
@@ -101,7 +101,7 @@ class Finished:
 class Viewtally:
     """One installation in `directory`. `config` is {section: {key: value}}, merged into the settings that every test needs."""
 
-    # A function that creates an empty database on a server and returns its URL; None if installations use a database file.
+    # A function that creates a migrated database on a server and returns its URL; None if installations use a database file.
     create_database = None
 
     def __init__(self, directory, config=None, clock=None, seams=None):
@@ -118,9 +118,9 @@ class Viewtally:
         self._numbers = itertools.count(1)
         self.addresses = []
         self.admin_addresses = []
-        if Viewtally.create_database and not {"url", "path"} & (config or {}).get("store", {}).keys():
+        self._waits_for_store = bool(Viewtally.create_database) and not {"url", "path"} & (config or {}).get("store", {}).keys()
+        if self._waits_for_store:
             self.configure({"store": {"url": Viewtally.create_database()}})
-            self.run("migrate")
 
     # -- configuration ---------------------------------------------------------------------------------------------
 
@@ -256,7 +256,8 @@ class Viewtally:
         return self._log_path.read_text(encoding="utf-8", errors="replace")
 
     def start(self, env=None):
-        """Starts the server and returns when it has printed `listening on …` for every listener. Creates the database if missing."""
+        """Starts the server and returns when it has printed `listening on …` for every listener and, if its database is one of
+        create_database(), is connected to it. Creates a missing database file."""
         assert not self.running, "already running"
         self._starts += 1
         self._log_path = self.directory / f"server-{self._starts}.log"
@@ -273,6 +274,8 @@ class Viewtally:
             self._process.kill()
             status = self._process.wait()
             raise AssertionError(f"the server listens on {self.addresses} after {START_SECONDS} s (exit status {status}):\n{self.log}")
+        if self._waits_for_store and self.admin_addresses:
+            wait.until(lambda: metrics.scrape(self).get("viewtally_store_server_up") == 1, "the server to connect to PostgreSQL")
         return self
 
     def stop(self):

@@ -303,6 +303,7 @@ int main(int argc, char **argv)
     struct driver *d = &driver;
     if (argc != 3 || !clock_use_test_file())
         return 2;
+    clock_test_connections();
     log_set(LOG_INFO, LOG_TEXT);
     CHECK(uv_loop_init(&d->loop) == 0);
     int status = start_link(d, argv);

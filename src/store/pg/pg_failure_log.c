@@ -13,7 +13,7 @@ enum { LOG_AGAIN_MS = 1000, LOG_LOST_AGAIN_MS = 60000 };
 void pg_failure_log_add(struct pg_failure_log *log, enum err err, const char *what, const char *state,
                         const char *text)
 {
-    const int64_t now = clock_mono_ms(), again_ms = *state ? LOG_AGAIN_MS : LOG_LOST_AGAIN_MS;
+    const int64_t now = clock_connection_ms(), again_ms = *state ? LOG_AGAIN_MS : LOG_LOST_AGAIN_MS;
     if (log->logged_at_ms && strcmp(state, log->state) == 0 && now - log->logged_at_ms < again_ms) {
         log->unlogged++;
         return;

@@ -455,10 +455,10 @@ static bool find_outcome(struct pg_sql *db, enum err *outcome)
 static enum err resolve_commit(struct pg_sql *db)
 {
     const struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
-    const int64_t end_ms = clock_mono_ms() + RESOLVE_MS;
+    const int64_t end_ms = clock_connection_ms() + RESOLVE_MS;
     enum err outcome = ERR_IO;
     bool is_known = find_outcome(db, &outcome);
-    while (!is_known && clock_mono_ms() < end_ms && !pg_session_is_limited()) {
+    while (!is_known && clock_connection_ms() < end_ms && !pg_session_is_limited()) {
         (void)nanosleep(&pause, NULL);
         is_known = find_outcome(db, &outcome);
     }
