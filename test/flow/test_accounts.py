@@ -274,7 +274,9 @@ def test_secrets_are_stored_as_hashes(world):
     link = invite(world, world.author)
     secrets = [key, key[13:], PASSWORD, link.rsplit("/", 1)[1], *world.browser.cookies.values()]
     world.stop()
-    stored = b"".join(path.read_bytes() for path in world.directory.glob("viewtally.db*")) + world.log.encode()
+    contents = "".join(repr(world.sql(f"SELECT * FROM {table}")) for table in sorted(world.tables()))
+    assert "Ann Author" in contents
+    stored = b"".join(path.read_bytes() for path in world.directory.glob("viewtally.db*")) + (contents + world.log).encode()
     for secret in secrets:
         assert secret.encode() not in stored
 
@@ -407,6 +409,7 @@ def test_lag_of_an_app_is_shown(make_viewtally, clock, redis):
 
 # ---- the database cannot be written -----------------------------------------------------------------------------
 
+@pytest.mark.sqlite_only("locks the database file")
 def test_locked_database_is_reported_on_the_page(make_viewtally, tmp_path):
     viewtally = make_viewtally({"store": {"busy_timeout_ms": "50"}}, clock=FakeClock(tmp_path / "c", "2026-07-10"))
     author = viewtally.add_author()
@@ -434,6 +437,7 @@ def test_locked_database_is_reported_on_the_page(make_viewtally, tmp_path):
     assert rows(viewtally, "SELECT count(*) FROM api_keys") == [(1,)]
 
 
+@pytest.mark.sqlite_only("locks the database file")
 def test_request_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
     clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
     viewtally = make_viewtally(clock=clock)
@@ -460,6 +464,7 @@ def test_request_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
     assert "frame-ancestors 'none'" in responses[0].headers["Content-Security-Policy"]
 
 
+@pytest.mark.sqlite_only("locks the database file")
 def test_form_completes_after_its_client_disconnects(world):
     """During the verification of a password and during a write: the work completes, and its result is dropped."""
     def send(browser, page, action, values):

@@ -1,7 +1,8 @@
 """Limits per author: forms a minute, live API keys, and keys created per UTC day; through pages, apps and commands."""
 import concurrent.futures
+import os
 import re
-import sqlite3
+import uuid
 
 import pytest
 
@@ -37,16 +38,15 @@ def signed_in(viewtally, author):
 
 def insert_keys(viewtally, count, created, revoked):
     """Inserts keys of Ann into the database, as if they had been created earlier."""
-    database = sqlite3.connect(viewtally.settings["store"]["path"], timeout=30)
     at = to_ms(created)
-    with database:
-        database.executemany(
-            "INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, revoked_at) "
-            "VALUES (randomblob(16), (SELECT min(id) FROM authors), randomblob(32), 'old', 'abcd', ?, ?)", [(at, at if revoked else None)] * count)
-    database.close()
+    row = f"(?, (SELECT min(id) FROM authors), ?, 'old', 'abcd', {at}, {at if revoked else 'NULL'})"
+    for begin in range(0, count, 1000):         # SQLite allows at most 32,766 values per statement
+        rows = min(1000, count - begin)
+        viewtally.sql("INSERT INTO api_keys (uuid, author_id, hash, name, suffix, created_at, revoked_at) VALUES " + ", ".join([row] * rows),
+                      *[value for _ in range(rows) for value in (uuid.uuid4(), os.urandom(32))])
 
 
-def count_keys(viewtally, where="1"):
+def count_keys(viewtally, where="true"):
     return oauth.rows(viewtally, f"SELECT count(*) FROM api_keys WHERE {where}")[0][0]
 
 

@@ -303,6 +303,7 @@ def test_half_closed_client_gets_its_response_at_once(world):
 
 def test_connections_of_reset_clients_are_released(make_viewtally, clock):
     world = World(make_viewtally, clock, {"server": {"max_connections": 4}})
+    assert world.get("/account").status == 200      # waits for the connection to PostgreSQL, for which only one request may wait here
     for _ in range(5):
         polls = [world.poll("wait=55") for _ in range(4)]
         for poll in polls:
