@@ -16,13 +16,13 @@ struct pg_barrier {
     int64_t sent_ms;         /* when the latest barrier was sent; monotonic */
     int64_t acknowledged_ms; /* when the latest acknowledged barrier was sent; -1: none on this connection */
     bool in_flight;
-    unsigned acknowledged_count; /* on this connection */
+    unsigned acknowledged_count; /* number of acknowledged barriers on this connection */
     int64_t backend_pid;         /* 0: unknown */
     struct pg_incarnation incarnation;
     bool is_synchronous;
 };
 
-/* Call for each new connection. Keeps `incarnation` and `is_synchronous`. */
+/* Call for each new connection. Resets all members but `incarnation` and `is_synchronous`. */
 void pg_barrier_reset(struct pg_barrier *b);
 
 /* Initializes `params`, adds the parameters of pg_barrier_statement, and records that a barrier is in flight.
@@ -34,9 +34,9 @@ void pg_barrier_send(struct pg_barrier *b, const char *process, struct pg_params
 MUST_USE bool pg_barrier_read_identity(struct pg_barrier *b, const struct pg_result *result,
                                        enum pg_failure *failure, const char **reason);
 
-/* Reads the row of pg_barrier_statement; the result is as for pg_barrier_read_identity(). If the backend is
- * not that of pg_identity_statement, there is a connection pooler in transaction mode, which would hide a
- * restart of the server. */
+/* Reads the row of pg_barrier_statement; the result is as for pg_barrier_read_identity(). If another backend
+ * than that of pg_identity_statement has replied, a connection pooler in transaction mode is in between,
+ * which would hide a restart of the server. */
 MUST_USE bool pg_barrier_read(struct pg_barrier *b, const struct pg_result *result, enum pg_failure *failure,
                               const char **reason);
 

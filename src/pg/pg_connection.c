@@ -23,7 +23,7 @@ enum { KEYWORDS_MAX = PG_SETTINGS_MAX + 15, REASON_MAX = 300 };
 /* A watcher outlives its connection until the loop has closed it. */
 struct pg_watcher {
     uv_poll_t poll;
-    struct pg_connection *connection; /* NULL if detached */
+    struct pg_connection *connection; /* NULL: unwatch() was called */
 };
 
 struct pg_connection {
@@ -35,10 +35,10 @@ struct pg_connection {
     const struct pg_host *host;
     int syncs;               /* synchronization points in flight; each command is followed by one */
     size_t unfinished_bytes; /* received since the last complete result */
-    size_t unread_bytes;     /* left in the socket by the previous read */
+    size_t unread_bytes;     /* left in the receive buffer of the socket by the previous read */
     bool is_open, has_failed, is_closed;
-    bool keeps_result; /* the result of the running callback belongs to its receiver */
-    bool is_busy;      /* a libuv callback is on the stack: pg_connection_close() leaves the release to it */
+    bool keeps_result; /* the running callback has called pg_connection_keep_result() */
+    bool is_busy;      /* a libuv callback is running; it calls release() after pg_connection_close() */
 };
 
 /* ---- watching the socket ---- */
@@ -266,8 +266,8 @@ static size_t count_unread(const struct pg_connection *c)
     return ioctl(PQsocket(c->conn), FIONREAD, &available) == 0 ? (size_t)available : 0;
 }
 
-/* libpq stores a whole result in memory, so a server that never ends one must be stopped. Counts the bytes
- * that have arrived since the previous read, which may have left some. */
+/* libpq stores a whole result in memory, so the connection must fail if a server sends a result without end.
+ * Counts the bytes that have arrived since the previous read, without those that this read has left. */
 static bool is_too_large(struct pg_connection *c)
 {
     const size_t max = c->events.result_bytes_max, available = count_unread(c);
@@ -425,8 +425,8 @@ static void on_broken(uv_idle_t *starter)
     leave(c);
 }
 
-/* If PQflush() finds that the server has closed the connection, it closes the socket. libuv must not watch
- * it any more: it calls abort() for a descriptor that is closed. */
+/* If PQflush() finds that the server has closed the connection, it closes the socket. libuv must stop
+ * watching the socket, because libuv calls abort() for a closed descriptor. */
 static void fail_later(struct pg_connection *c)
 {
     unwatch(c);
@@ -437,7 +437,7 @@ void pg_connection_flush(struct pg_connection *c)
 {
     if (c->has_failed || c->is_closed || !c->watcher)
         return;
-    /* The caller does not expect a call of `lost` here. */
+    /* Calls `lost` later, because callers do not expect it during this call. */
     const int left = PQflush(c->conn);
     if (left < 0 || (left && !watch_events(c, UV_READABLE | UV_WRITABLE)))
         fail_later(c);
@@ -537,7 +537,7 @@ bool pg_conninfo_parse(const char *url, void (*each)(void *ctx, const char *keyw
 {
     char *message = NULL;
     PQconninfoOption *options = PQconninfoParse(url, &message);
-    PQfreemem(message); /* it may quote a part of the URL */
+    PQfreemem(message); /* the message is not used, because it may quote a part of the URL */
     for (const PQconninfoOption *o = options; o && o->keyword; o++)
         if (o->val)
             each(ctx, o->keyword, o->val);

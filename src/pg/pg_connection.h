@@ -15,9 +15,9 @@
 
 struct pg_connection;
 
-/* Why a connection failed. PG_FAILED_AUTH, _TLS, _SCHEMA and _POOLER mean that the configuration is wrong. In
- * ascending order of importance: if several hosts have failed, pg_link.c reports the last of their failures
- * in this order. */
+/* Why a connection failed. PG_FAILED_AUTH, _TLS, _SCHEMA and _POOLER mean that the configuration is wrong.
+ * The order is that of importance: if several hosts have failed, pg_link.c reports the greatest of their
+ * failures. */
 enum pg_failure {
     PG_FAILED_CONNECTION,
     PG_FAILED_AUTH,
@@ -40,9 +40,9 @@ struct pg_error {
     char text[200];
 };
 
-/* Called on the loop. `lost` is called at most once; call pg_connection_close() afterwards or in it. `error`
- * is NULL unless `got` is PG_GOT_ERROR, and `result` is NULL unless it is PG_GOT_RESULT. Every callback may
- * call pg_connection_close(). */
+/* Called on the loop. `lost` is called at most once; call pg_connection_close() in `lost` or after it.
+ * `error` is NULL unless `got` is PG_GOT_ERROR, and `result` is NULL unless it is PG_GOT_RESULT. Every
+ * callback may call pg_connection_close(). */
 struct pg_connection_events {
     void (*ready)(void *ctx);
     void (*got)(void *ctx, enum pg_got got, const struct pg_result *result, const struct pg_error *error);
@@ -57,8 +57,8 @@ enum { PG_RESULT_BYTES_MAX = 64 << 20 };
 void pg_connection_keep_result(struct pg_connection *c);
 
 /* Starts to connect to options->hosts[host]. `address` is a numeric address, or NULL for a Unix socket. There
- * is no timeout: call pg_connection_close() if it takes too long. `options` must stay valid until then.
- * Returns NULL if out of memory. Never calls `lost` before it returns. */
+ * is no timeout: call pg_connection_close() if connecting takes too long. `options` must stay valid until
+ * then. Returns NULL if out of memory. Never calls `lost` before it returns. */
 struct pg_connection *pg_connection_open(uv_loop_t *loop, const struct pg_options *options, int host,
                                          const char *address, const struct pg_connection_events *events);
 

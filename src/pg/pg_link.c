@@ -76,7 +76,7 @@ static void report_failure(struct pg_link *l)
     l->has_reported_failure = true;
     l->reported = l->failure;
     const bool is_connection = l->failure == PG_FAILED_CONNECTION;
-    /* Host and port are right if the connection was open. */
+    /* If the connection was open, host and port are right, so the advice to check them is left out. */
     log_at(is_connection ? LOG_WARN : LOG_ERROR, "postgresql: unavailable (%s)%s", l->reason,
            is_connection && l->is_opened ? "" : pg_failure_fix(l->failure));
 }
@@ -89,7 +89,7 @@ static void drop_connection(struct pg_link *l)
     pg_queue_lost(&l->queue);
 }
 
-/* Enters DOWN before it drops the connection, because that completes waiters, which may start queries. */
+/* Enters DOWN before it drops the connection, because dropping completes waiters, which may start queries. */
 static void go_down(struct pg_link *l, enum pg_failure failure, const char *reason)
 {
     if (l->state == PG_CLOSED || l->state == PG_DOWN)
@@ -259,8 +259,8 @@ static void become_up(struct pg_link *l)
 static void barrier_committed(struct pg_link *l)
 {
     pg_barrier_acknowledge(&l->barrier);
-    /* An acknowledgment that arrives after the end of its validity proves nothing. Then the next barrier
-     * decides. */
+    /* If the acknowledgment arrives so late that the proof has already expired, the link waits for the next
+     * barrier. */
     if (l->state != PG_UP && pg_barrier_is_valid(&l->barrier))
         become_up(l);
     if (l->barrier.acknowledged_count > 1)
@@ -268,8 +268,8 @@ static void barrier_committed(struct pg_link *l)
 }
 
 /* Classifies the error of an internal statement. Behind a pooler in transaction mode, the barrier can run on
- * a backend that has not prepared it (26000), or the opening batch on one on which another link has prepared
- * the statements (42P05). */
+ * a backend that has not prepared it (26000), or the opening batch on a backend on which another link has
+ * prepared the statements (42P05). */
 static enum pg_failure failure_of(const char *sqlstate)
 {
     if (strcmp(sqlstate, "26000") == 0 || strcmp(sqlstate, "42P05") == 0)

@@ -32,7 +32,7 @@ enum {
     PG_QUEUE_MAX = 1024,      /* queries held and in flight */
     PG_BARRIER_MS = 2000,     /* interval of the barriers */
     PG_STALE_MS = 5000,       /* without an acknowledged barrier the link becomes STALE */
-    PG_STALE_LOST_MS = 10000, /* … and after this time DOWN */
+    PG_STALE_LOST_MS = 10000, /* without an acknowledged barrier the link becomes DOWN */
     PG_ANSWER_MS = 5000,      /* if a query or the opening batch takes longer, the connection is dropped */
     PG_STATEMENTS_MAX = 256,
 };
@@ -42,7 +42,8 @@ struct pg_link;
 /* A statement, which is prepared on each connection. The strings are static. */
 struct pg_statement {
     const char *name, *sql;
-    bool is_read; /* it writes nothing: it may be sent again, and shares a batch with other reads */
+    bool
+        is_read; /* the statement writes nothing: it may be sent again, and shares a batch with other reads */
 };
 
 /* Identifies a run of a server. A restart or a promotion changes it. Data that was cached under another
@@ -74,11 +75,11 @@ struct pg_link_options {
     int statement_count;
     const char *process; /* identifies this link in `barriers`; must outlive the link */
     int hold_ms;         /* how long a query may wait for the link to be up */
-    int held_max;        /* how many queries may be waiting when another one is started while it is not up */
+    int held_max;        /* maximum of queries held and in flight while the link is not up */
 };
 
-/* Creates a link, which connects and reconnects until pg_link_close(). Takes ownership of `where`, even if it
- * fails. Returns NULL if out of memory. */
+/* Creates a link, which connects and reconnects until pg_link_close(). Takes ownership of `where`, even on
+ * failure. Returns NULL if out of memory. */
 struct pg_link *pg_link_new(uv_loop_t *loop, struct pg_options *where, const struct pg_link_options *options);
 
 /* Closes the connection, then frees the link and calls `closed`, which may be NULL, on the loop.
@@ -93,7 +94,7 @@ enum next pg_link_query(struct pg_link *l, int statement, struct pg_params *para
 
 struct pg_status {
     enum pg_link_state state;
-    struct pg_incarnation incarnation; /* of the last server that was up; zero before */
+    struct pg_incarnation incarnation; /* of the last server that replied; zero before the first reply */
     bool is_synchronous;               /* the server has a synchronous standby configured */
     const char *host;                  /* "HOST:PORT"; "" while the link is DOWN */
     enum pg_failure failure;           /* only valid if `reason` is not empty */

@@ -80,7 +80,7 @@ static enum err check_parameter(struct str name, struct error *error)
     return error_set(error, ERR_INVALID, "unknown parameter after the question mark");
 }
 
-/* Checks what libpq checks, too, because its messages quote the URL. */
+/* Repeats some checks of libpq, because libpq's messages quote the URL. */
 static enum err check_url(struct str url, struct error *error)
 {
     struct str scheme, rest = str_cut(url, ':', &scheme), path, parameter;
@@ -148,7 +148,8 @@ static enum err set_form(struct error *error, const char *what)
     return error_set(error, ERR_INVALID, "%sexpected postgresql://user@host[:port][,host…]/database", what);
 }
 
-/* Otherwise libpq would use the name of the operating system's user. */
+/* Requires a user and a database in the URL: otherwise libpq would use the name of the operating system's
+ * user. */
 static enum err check_names(const struct pg_options *o, struct error *error)
 {
     bool has_user = false, has_database = false;

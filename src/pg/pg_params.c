@@ -107,7 +107,7 @@ void pg_params_add_i64s(struct pg_params *p, const int64_t *v, int count)
     end(p);
 }
 
-/* A part of the parameter that could not be encoded makes the parameters unusable. */
+/* Marks the parameters as failed if `part` of a parameter could not be encoded. */
 static void add_failure(struct pg_params *p, const struct buf *part)
 {
     if (!part->failed)
@@ -190,6 +190,6 @@ void pg_params_add_array(struct pg_params *p, const struct pg_array *a)
 
 const char *pg_params_value(const struct pg_params *p, int i)
 {
-    /* For libpq a NULL pointer means NULL, so an empty value needs another address. */
+    /* For libpq, a NULL pointer means the value NULL, so an empty value needs an address. */
     return p->at[i].len < 0 ? NULL : p->bytes.p ? p->bytes.p + p->at[i].offset : "";
 }

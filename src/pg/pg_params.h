@@ -24,8 +24,8 @@ void pg_params_add_null(struct pg_params *p);
 void pg_params_add_bool(struct pg_params *p, bool v);
 void pg_params_add_i64(struct pg_params *p, int64_t v);      /* bigint */
 void pg_params_add_bytes(struct pg_params *p, struct str s); /* bytea, uuid */
-/* text, text[]. PostgreSQL rejects a statement with a text that contains NUL or is not UTF-8, which a client
- * can cause with a name to look up. So U+FFFD replaces each such byte. */
+/* text, text[]. PostgreSQL rejects a statement with a text that contains NUL or is not UTF-8, and clients may
+ * send such texts. So U+FFFD replaces each invalid byte. */
 void pg_params_add_text(struct pg_params *p, struct str s);
 void pg_params_add_texts(struct pg_params *p, const struct str *v, int count);
 void pg_params_add_i64s(struct pg_params *p, const int64_t *v, int count);           /* bigint[] */
@@ -47,7 +47,7 @@ void pg_array_add_i64(struct pg_array *a, int64_t v);
 void pg_array_add_bytes(struct pg_array *a, struct str s);
 void pg_params_add_array(struct pg_params *p, const struct pg_array *a); /* bigint[] or bytea[] */
 
-/* Returns the address of a parameter, or NULL if it is NULL. Valid until the next append. */
+/* Returns the address of a parameter, or NULL if the parameter is NULL. Valid until the next append. */
 const char *pg_params_value(const struct pg_params *p, int i);
 
 #endif

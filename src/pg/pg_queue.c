@@ -1,5 +1,5 @@
-/* Each query is a record on the heap that points to its waiter. Canceling a query in flight only clears that
- * pointer; the record is freed when the result arrives. */
+/* Each query is a struct on the heap that points to its waiter. Canceling a query in flight only clears this
+ * pointer; the struct is freed when the result arrives. */
 #include "pg/pg_queue.h"
 
 #include "base/check.h"
@@ -21,8 +21,8 @@ struct pg_query {
     bool is_alone;      /* sent again in a batch of its own */
     bool was_skipped;   /* the server has not executed it (PG_GOT_ABORTED) */
     bool was_decoded;   /* the caller has the result: do not send the query again */
-    bool was_discarded; /* its result was not trusted */
-    int statement;      /* index of the statement; of an internal command its id */
+    bool was_discarded; /* the result was not trusted */
+    int statement;      /* index of the statement, or id of an internal command */
     struct pg_queue *queue;
     struct waiter *waiter; /* NULL if canceled */
     struct pg_reply *reply;
@@ -79,7 +79,7 @@ static void complete(struct pg_query *query, enum err err)
         waiter_complete(w);
 }
 
-/* Frees the query now if it is not in flight. */
+/* Frees the query now, unless it is in flight. */
 static void cancel(struct waiter *w)
 {
     struct pg_query *query = w->call;
@@ -169,7 +169,7 @@ enum next pg_queue_add(struct pg_queue *q, int max, int statement, struct pg_par
     return NEXT_WAIT;
 }
 
-/* Resets what a first attempt of the query has left. */
+/* Sends a query, perhaps for the second time, so it resets the state of the first attempt. */
 static bool send_one(struct pg_queue *q, struct pg_connection *connection, struct pg_query *query,
                      bool is_alone)
 {
@@ -352,7 +352,7 @@ static void end_sync(struct pg_queue *q, struct pg_query *sync)
 
 static void got_error(struct pg_queue *q, struct pg_query *item, const struct pg_error *error)
 {
-    /* An error at a synchronization point is that of the commit. */
+    /* An error at a synchronization point means that the commit of the write has failed. */
     struct pg_query *failed = item->kind == ITEM_SYNC ? q->unsynced : item;
     if (!failed)
         return;

@@ -16,20 +16,20 @@ struct pg_query;
 
 struct pg_queue {
     struct list held, alone, in_flight; /* in_flight also contains the synchronization points */
-    struct pg_query *unsynced; /* the write that has its result, but is not committed yet; in no list */
+    struct pg_query *unsynced; /* the write whose result has arrived, but not its commit; in no list */
     const struct pg_statement *statements;
     int held_count, in_flight_count; /* queries, without synchronization points and internal commands */
     struct pg_counts counts;
 };
 
-/* Called for an internal command, which is one of the link itself, with its result or its error. For a write,
- * called once more with neither of them after the commit. Not called if PostgreSQL has skipped the
- * command. */
+/* Called with the result or the error of an internal command, which is a command of the link itself. If the
+ * command is a write, called again after the commit, with neither result nor error. Not called if PostgreSQL
+ * has skipped the command. */
 typedef void pg_internal_fn(void *ctx, int id, const struct pg_result *result, const struct pg_error *error);
 
 void pg_queue_init(struct pg_queue *q, const struct pg_statement *statements);
 
-/* Frees the records of canceled queries. Precondition: no waiter is armed. */
+/* Frees the canceled queries. Precondition: no waiter is armed. */
 void pg_queue_fini(struct pg_queue *q);
 
 /* Adds a query, see pg_link_query(), unless `max` queries are held or in flight. */
@@ -40,9 +40,9 @@ enum next pg_queue_add(struct pg_queue *q, int max, int statement, struct pg_par
  * memory; the connection is then unusable. */
 MUST_USE int pg_queue_send(struct pg_queue *q, struct pg_connection *connection);
 
-/* Add a command of the link itself or a synchronization point to the queries in flight. Call after it has
- * been appended to the output buffer. `done` is called with `id`. Each function returns false if out of
- * memory. */
+/* Add a command of the link itself or a synchronization point to the queries in flight. Call after the
+ * command has been appended to the output buffer. `done` is called with `id`. Each function returns false if
+ * out of memory. */
 MUST_USE bool pg_queue_add_internal(struct pg_queue *q, bool is_read, int id, pg_internal_fn *done,
                                     void *ctx);
 MUST_USE bool pg_queue_add_sync(struct pg_queue *q);

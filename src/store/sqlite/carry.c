@@ -71,7 +71,7 @@ struct carry_rule {
     bool by_absence;      /* the rule treats a row that the replaced database lacks as revoked; it
                              applies only if that database could be read completely and descends from the backup
                              (carry.h) */
-    enum carry_kind kind; /* the count that includes the rows that the rule changes; CARRY_KINDS: none */
+    enum carry_kind kind; /* the count to which the rule adds the rows that it changes; CARRY_KINDS: none */
     const char *sql;
 };
 
@@ -81,8 +81,8 @@ struct carry_rule {
     "WHERE e.id <= (SELECT seq FROM temp.r_last_webhook) AND NOT EXISTS (SELECT 1 FROM temp.r_webhooks AS "  \
     "r WHERE r.uuid = e.uuid))"
 
-/* Two rules replace logins: the first deletes, the second inserts, because two authors may have swapped
- * names. */
+/* Two rules replace changed logins: the first deletes all of them, the second inserts them, because two
+ * authors may have swapped names. */
 static const struct carry_rule rules[] = {
     {1, false, CARRY_KEYS,
      "UPDATE main.api_keys AS k SET revoked_at = r.revoked_at FROM temp.r_api_keys AS r "
@@ -140,7 +140,7 @@ static const struct carry_rule rules[] = {
      "AND (r.url, r.secret, r.old_secret) IS NOT (p.webhook_url, p.webhook_secret, p.webhook_old_secret)"},
     {14, true, CARRY_KINDS, "DELETE FROM main.webhook_attempts WHERE endpoint_id IN " DELETED_WEBHOOKS},
     {14, true, CARRY_WEBHOOKS, "DELETE FROM main.webhook_endpoints WHERE id IN " DELETED_WEBHOOKS},
-    /* Sealed secrets can only be decrypted in a row with the same author id, as can tokens. */
+    /* Like tokens, sealed secrets can only be decrypted in a row with the same author id. */
     {14, false, CARRY_WEBHOOK_STATES,
      "UPDATE main.webhook_endpoints AS e SET secret = r.secret, old_secret = r.old_secret, "
      "old_secret_until = r.old_secret_until, state = r.state, state_at = r.state_at, position = r.position, "
@@ -149,7 +149,7 @@ static const struct carry_rule rules[] = {
      "WHERE a.id = e.author_id AND ra.id = a.id AND r.author_id = ra.id "
      "AND r.uuid = e.uuid AND (r.secret, r.old_secret, r.state, r.position, r.attempts) IS NOT "
      "(e.secret, e.old_secret, e.state, e.position, e.attempts)"},
-    /* store_renew() erases these authors after all rules. */
+    /* store_renew() erases these authors after all rules have been applied. */
     {16, false, CARRY_KINDS,
      "INSERT OR IGNORE INTO main.erased_authors (hash, erased_at) SELECT r.hash, r.erased_at FROM "
      "temp.r_erased AS r"},
@@ -255,8 +255,8 @@ static enum err copy_all(struct db *db, struct carry_result *result)
 enum err carry_read_replaced(struct db *db, const char *path, struct carry_result *result)
 {
     *result = (struct carry_result){.is_complete = true};
-    /* Closing the connection must not delete a log that SQLite could not read. store_renew() empties the log
-     * of the copy. */
+    /* Closing the connection must not delete the log of the replaced database, which SQLite may be unable to
+     * read. store_renew() empties the log of the draft. */
     db_keep_log(db);
     enum err err = db_attach(db, path, "replaced");
     if (err) {

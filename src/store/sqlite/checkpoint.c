@@ -1,14 +1,12 @@
 /* The checkpointer: one timer, at most one job.
  *
- *   IDLE    --on_look(): the log is long-->                     RUNNING
- *   RUNNING --on_finished()-->                                  IDLE
- *   any     --checkpointer_close()-->                           CLOSING
- *   CLOSING --the job has ended, the timer is closed-->         freed
+ * IDLE --on_look(): the log is long--> RUNNING RUNNING --on_finished()--> IDLE any --checkpointer_close()-->
+ * CLOSING CLOSING --the job has ended, the timer is closed--> freed
  *
  * SQLite restarts the log only when a writer finds that all of it is checkpointed. That never happens while
  * one transaction follows another. So a job has two parts. First it copies most pages while writers continue.
  * Then it holds the write lock and copies the few pages written since. A reader with an old snapshot blocks
- * both parts; if this happens, all that the job can do is log it. */
+ * both parts; if this happens, the job can only log it. */
 #include "store/checkpoint.h"
 
 #include "base/check.h"
@@ -23,13 +21,12 @@ enum {
     BUSY_TIMEOUT_MS = 250,
     PAUSE_MS = 1000, /* pause after a job that did not shorten the log; doubled each time */
     PAUSE_MAX_MS = 60 * 1000,
-    ROUNDS = 3, /* rounds of the first part; fewer pages are written during each round than during the one
-                   before */
+    ROUNDS = 3, /* rounds of the first part: in each, writers add fewer pages than in the previous one */
     PAGE_KIB = 4,
 };
 
-/* Numbers of pages in the log. START_PAGES: a job starts. REST_PAGES: so few pages may be left to the second
- * part of the job. ALARM_PAGES: the log is reported as too long. */
+/* Numbers of pages in the log. START_PAGES: a job starts. REST_PAGES: the first part ends when at most this
+ * many pages are left to copy. ALARM_PAGES: the log is reported as too long. */
 #ifdef VT_TEST_SEAMS
 enum { START_PAGES = 500, REST_PAGES = 500, ALARM_PAGES = 4000 };
 #else
@@ -45,7 +42,7 @@ struct checkpointer {
     enum err result;         /* of the running job */
     int64_t took_us;         /* of the running job */
     int64_t not_before_mono; /* earliest start of the next job, ms */
-    int64_t pause_ms;        /* last pause; 0 if the last job shortened the log */
+    int64_t pause_ms;        /* pause after the last job; 0 if this job shortened the log */
     struct checkpoint_counts counts;
     void (*closed)(void *ctx); /* the callback; not NULL while the checkpointer is closing */
     void *closed_ctx;
@@ -53,7 +50,8 @@ struct checkpointer {
 
 /* ---- the job, on a pool thread ---- */
 
-/* Sets `*all` to true if no reader prevented copying all pages that were in the log at the start. */
+/* The first part of the job. Sets `*all` to false if a reader prevented a round from copying all pages that
+ * were in the log when the round began. */
 static enum err copy_bulk(struct store *store, bool *all)
 {
     struct store_log log = store_get_log_state(store);

@@ -1,4 +1,4 @@
-/* Compares the column `days` of all videos with the table `daily`. */
+/* Compares videos.days with the table `daily`, in one snapshot. */
 #include "store/sqlite/days_check.h"
 
 #include "store/day_pack.h"

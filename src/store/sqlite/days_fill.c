@@ -1,5 +1,5 @@
-/* Fills the column `days`. meta.days_filled_to is the row id of the last video that has been examined, or
- * FILLED_ALL. */
+/* Fills the column videos.days. meta.days_filled_to is the row id of the last video that has been examined,
+ * or FILLED_ALL. */
 #include "store/sqlite/days_fill.h"
 
 #include "base/log.h"

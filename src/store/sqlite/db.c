@@ -101,7 +101,8 @@ static void log_failure(struct db *db, int code, const char *what, const char *w
         db->unlogged++;
         return;
     }
-    /* The caller reports a violated constraint, and has interrupted the statement itself. */
+    /* These two are expected: the caller handles a violated constraint, and has itself interrupted the
+     * statement. */
     enum log_level level = (code & 0xff) == SQLITE_CONSTRAINT  ? LOG_DEBUG
                            : (code & 0xff) == SQLITE_INTERRUPT ? LOG_DEBUG
                            : (code & 0xff) == SQLITE_BUSY      ? LOG_WARN
@@ -126,8 +127,8 @@ static enum err fail(struct db *db, const char *what)
     return err ? err : ERR_INTERNAL;
 }
 
-/* Called by SQLite when a statement has ended. The time is that from the first step to the reset, in steps of
- * a millisecond. */
+/* Called by SQLite when a statement has ended. SQLite measures the time from the first step to the reset,
+ * with a resolution of a millisecond. */
 static int on_statement_end(unsigned event, void *ctx, void *statement, void *nanoseconds)
 {
     (void)event;
@@ -184,7 +185,7 @@ static bool row(struct sql *sql, struct sql_statement *q, enum err *err)
 
 static void reset(struct sql_statement *q)
 {
-    /* The result is the error of the last step, which has been handled. */
+    /* sqlite3_reset() returns the error of the last step, which row() has handled. */
     (void)sqlite3_reset(q->handle);
 }
 
@@ -202,7 +203,8 @@ static struct str text(struct sql_statement *q, int i)
 {
     if (sqlite3_column_type(q->handle, i) == SQLITE_NULL)
         return str_make(NULL, 0);
-    /* As a blob: the bytes without conversion. The pointer of an empty value is NULL. */
+    /* Reads the value as a blob, so that SQLite does not convert it. For an empty value, SQLite returns
+     * NULL. */
     const char *p = sqlite3_column_blob(q->handle, i);
     return str_make(p ? p : "", p ? (size_t)sqlite3_column_bytes(q->handle, i) : 0);
 }
@@ -280,7 +282,8 @@ enum err db_open(struct db *db, const char *path)
      * maintain the same columns themselves. Actions of foreign keys are not triggers. */
     CHECK(sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL) == SQLITE_OK);
     (void)sqlite3_trace_v2(db->handle, SQLITE_TRACE_PROFILE, on_statement_end, NULL);
-    /* Without this, binding a value recompiles a statement that uses a partial index. */
+    /* Without this setting, SQLite recompiles a statement that uses a partial index whenever a value is
+     * bound. */
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_QPSG, 1, NULL);
     return OK;
 }
@@ -484,7 +487,7 @@ enum err db_copy(struct db *from, struct db *to, const struct store_progress *pr
     if (!copy)
         return fail(to, "copy");
     const bool canceled = !copy_pages(copy, progress);
-    /* Returns the error of the last step, if any, and sets it on `to`. */
+    /* sqlite3_backup_finish() returns the error of the last step, and sets it on `to`. */
     err = sqlite3_backup_finish(copy) == SQLITE_OK ? OK : fail(to, "copy");
     const enum err end = db_in_transaction(from) ? db_exec(from, SQL_ROLLBACK) : OK;
     return err ? err : canceled ? ERR_CANCELED : end;

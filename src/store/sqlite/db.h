@@ -29,7 +29,7 @@ struct db {
     int busy_timeout_ms;
     int64_t busy_since_us; /* start of the current wait for a lock */
 
-    /* db_get_version() */
+    /* for db_get_version() */
     const volatile uint64_t *wal_index; /* header of the WAL index; NULL: not available */
     uint64_t wal_head[DB_WAL_HEAD_WORDS];
     uint64_t version;
@@ -65,8 +65,8 @@ bool db_in_transaction(const struct db *db);
 /* Maps the WAL index for db_get_version() and db_get_log_state(). Call once, after a first read. */
 void db_map_wal_index(struct db *db);
 
-/* Returns a number, never 0, that changes with every commit of any process. It is read from shared memory. If
- * shared memory is not available, every call returns a different number. */
+/* Returns a number, never 0, that changes with every commit of any process. Detects commits in shared memory.
+ * If shared memory is not available, every call returns a different number. */
 uint64_t db_get_version(struct db *db);
 
 /* Number of pages in the write-ahead log, and how many of them are not checkpointed yet. Both are 0 if shared
@@ -86,7 +86,8 @@ struct store_progress;
 MUST_USE enum err db_copy(struct db *from, struct db *to, const struct store_progress *progress);
 
 /* Calls `progress` during the statements that follow, and makes them fail with ERR_CANCELED if it returns
- * false. It must outlive the connection, unless a call with NULL ends this. */
+ * false. `progress` must stay valid until the next call, which may pass NULL, or until the connection is
+ * closed. */
 void db_set_progress(struct db *db, const struct store_progress *progress);
 
 /* --- constant SQL that is not prepared --- */

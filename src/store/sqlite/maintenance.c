@@ -53,7 +53,7 @@ static const struct {
 } sums[] = {STORE_SUMS(AS_SUM)};
 #undef AS_SUM
 
-/* `bad` is the number of rows that break the rule `failed`; in the check of the packed gains, of videos. */
+/* `bad` is the number of rows (in the check of the packed gains, of videos) that break the rule `failed`. */
 struct sum_result {
     const char *failed;
     int64_t bad;
@@ -87,7 +87,8 @@ enum err store_check_sums(const char *path, struct error *error)
     return OK;
 }
 
-/* Keeps the log, because a diagnosis must not change anything. `ctx` points to the statement. */
+/* Keeps the write-ahead log, because a diagnosis must not change anything. `ctx` points to the text of the
+ * PRAGMA to run. */
 static enum err diagnose(struct db *db, void *ctx)
 {
     const char *const *sql = ctx;
@@ -116,7 +117,7 @@ static enum err raise_last_event_id(struct store *s, int64_t event_floor)
     return sql_write(s->sql, q);
 }
 
-/* An older backup contains authors that were erased since. */
+/* The backup may contain authors that were erased after it was made. */
 static enum err erase_again(struct store *s, struct carry_result *carried)
 {
     int64_t count;

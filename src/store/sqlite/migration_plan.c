@@ -82,11 +82,11 @@ static void estimate(struct migration_plan *plan)
         ms += m->ms_per_million_videos;
         mb += m->mb_per_million_videos;
     }
-    /* In double, because the count in a damaged database may be any 64-bit number. */
+    /* Computes in double, because the count in a damaged database may be any 64-bit number. */
     const double millions = (double)plan->videos / (double)MILLION;
     plan->migrations_ms = plan->pending * CONSTANT_MS + (int64_t)((double)ms * millions);
     plan->backup_ms = CONSTANT_MS + plan->database_bytes / (100 * MEGABYTE / BACKUP_MS_PER_100_MB);
-    /* What is written goes to the log first, and from there to the database. */
+    /* A migration writes each page twice: to the log, and from there to the database. */
     plan->migrations_bytes = MARGIN_MB * MEGABYTE + (int64_t)((double)(2 * mb * MEGABYTE) * millions);
 }
 
@@ -106,7 +106,8 @@ enum err migration_plan_read(const char *path, bool creates, struct migration_pl
 {
     *out = (struct migration_plan){0};
     enum err err = diagnose_path(path, error);
-    /* A path without a file may also mean an interrupted restore; store_create() checks that. */
+    /* If an interrupted restore is the reason why there is no file, store_create() fails, so this is an error
+     * here, too. */
     const bool is_missing = err == ERR_NOT_FOUND && creates && !database_replace_was_interrupted(path) &&
                             !diagnose_directory(path, error);
     if (err && !is_missing)

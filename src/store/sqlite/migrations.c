@@ -107,8 +107,8 @@ enum err store_check_identity(const char *path, struct error *error)
     return err;
 }
 
-/* If two connections change the mode at the same time, SQLite returns "busy" without calling the busy
- * handler. */
+/* Retries, because SQLite returns "busy" without calling the busy handler if two connections change the mode
+ * at the same time. */
 static enum err enter_wal_mode(struct db *db)
 {
     const struct timespec pause = {.tv_nsec = WAL_RETRY_MS * 1000L * 1000L};
@@ -124,7 +124,7 @@ static enum err enter_wal_mode(struct db *db)
     }
 }
 
-/* Returns the number of the last migration up to `m` that is not additive. */
+/* Returns the version of the last migration that is not additive, up to and including `m`. */
 static int compatible_since(const struct schema_migration *m)
 {
     while (m->is_additive)

@@ -44,7 +44,7 @@ enum next sqlite_resolve_key(struct store_read *read, const uint8_t hash[KEY_HAS
     return row_read_run(read, q, &reader, &r, sizeof r);
 }
 
-/* The version does not tell which author a commit has changed, so every commit wakes all. */
+/* The version does not show which author a commit has changed, so every commit moves all waiting requests. */
 enum next sqlite_find_changes(struct store_read *read, struct list *waiting, struct list *changed)
 {
     const uint64_t version = db_get_version(sqlite_db_of(read->store));

@@ -49,7 +49,7 @@ static enum err failed(const char *what, const char *path, struct error *error)
 /* ---- paths ---- */
 
 /* Returns TIME in ms if `entry` is "<name>.before-TIME", the name of an old database. Returns 0 for any other
- * name, such as that of its log. Earlier releases wrote TIME in seconds since 1970. */
+ * name, such as "<name>.before-TIME-wal". Earlier releases wrote TIME in seconds since 1970. */
 static int64_t time_of_before(const char *entry, const char *name)
 {
     static const char ending[] = ".before-";
@@ -171,8 +171,8 @@ static bool move_companions(struct replacement *r)
 
 /* ---- begin ---- */
 
-/* Creates the file under another name and renames it to the draft's name. An existing draft marks an
- * interrupted restore, so it must be replaced atomically. */
+/* Creates the draft under another name and then renames it. An existing draft marks an interrupted restore,
+ * so it must be replaced atomically. */
 static enum err make_draft(const struct replacement *r, struct error *error)
 {
     char fresh[NAME_MAX_BYTES], companion[NAME_MAX_BYTES];
@@ -234,7 +234,7 @@ static bool move_aside(struct replacement *r)
     return move_companions(r) && file_sync_directory_of(r->path);
 }
 
-/* Renames in reverse order: first the log, so that the database never exists without it. */
+/* Undoes the renames in reverse order: first the log, so that the database never exists without its log. */
 static void move_back(const struct replacement *r)
 {
     char from[NAME_MAX_BYTES], to[NAME_MAX_BYTES];

@@ -1,6 +1,6 @@
 /* The import lock is a lock on the empty file <database>-import, which is created if it does not exist and is
- * never removed. It is a file of its own because closing any descriptor of the database file would release
- * SQLite's locks. */
+ * never removed. The lock is not on the database file, because closing any descriptor of that file would
+ * release SQLite's locks. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"

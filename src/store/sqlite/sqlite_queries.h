@@ -1,4 +1,4 @@
-/* Statements that only SQLite needs. They run on their own connections or once, so they are not prepared. */
+/* Statements that only SQLite needs. They run rarely, so they are not prepared. */
 #ifndef VT_STORE_SQLITE_QUERIES_H
 #define VT_STORE_SQLITE_QUERIES_H
 

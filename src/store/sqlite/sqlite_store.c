@@ -56,7 +56,7 @@ static enum err make_ready(struct store *s, const struct store_options *o)
     enum err err = set_up(sqlite_db_of(s));
     if (err)
         return err;
-    /* Must precede db_prepare(), because it invalidates prepared statements. */
+    /* This PRAGMA must precede db_prepare(), because it invalidates prepared statements. */
     if (o->mode == STORE_READ && (err = db_exec(sqlite_db_of(s), SQL_QUERY_ONLY)) != OK)
         return err;
     err = db_prepare(sqlite_db_of(s));
@@ -114,8 +114,8 @@ static void sqlite_close(struct store *s)
     free(((struct sqlite_store *)s)->path);
 }
 
-/* BEGIN IMMEDIATE, because a transaction that begins with a read fails instead of waiting for another writer.
- */
+/* Uses BEGIN IMMEDIATE, because a transaction that begins with a read does not wait for another writer: its
+ * first write fails. */
 static enum err begin(struct store *s)
 {
     return sql_run(s->sql, sql_use(s->sql, QUERY_BEGIN_WRITE));

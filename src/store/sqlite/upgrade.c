@@ -110,7 +110,8 @@ static enum err fail_backup(const char *path, struct error *error)
                      "cannot write the backup %s: %s", path, strerror(code));
 }
 
-/* The names are fixed, so that a killed process leaves one draft at most, which the next one replaces. */
+/* The name of a draft is fixed, so that a killed process leaves at most one draft, which the next process
+ * replaces. */
 static void remove_draft(const char *draft)
 {
     char name[DRAFT_MAX + 16];
@@ -193,8 +194,8 @@ static enum err carry_out(struct upgrade *u, struct error *error)
 
 /* ---- one process at a time ---- */
 
-/* Runs while this process has its turn and holds the lock shared. Another process may have migrated the
- * database while this one waited. */
+/* Runs while this process has its turn and holds the database lock shared. Reads the plan again, because
+ * another process may have migrated the database while this process waited. */
 static enum err upgrade_in_turn(struct upgrade *u, struct error *error)
 {
     enum err err = migration_plan_read(u->path, false, &u->plan, error);
@@ -228,7 +229,8 @@ static bool wait_for_turn(struct upgrade *u, const struct file_lock *turn)
     return true;
 }
 
-/* A process that waits must not hold the database lock, because the other one may need it exclusively. */
+/* A process that waits for its turn must not hold the database lock, because the process that migrates may
+ * need it exclusively. */
 static enum err take_turn(struct upgrade *u, const struct file_lock *turn, struct error *error)
 {
     if (file_lock_set(turn, FILE_LOCK_EXCLUSIVE, false))
