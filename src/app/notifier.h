@@ -15,7 +15,7 @@ struct notifier {
     int64_t watchdog_ms; /* interval at which the service manager expects WATCHDOG=1; 0: never */
     uv_timer_t watchdog;
     bool watching;
-    struct {
+    struct { /* the thread of notifier_begin_start() */
         uv_thread_t thread;
         uv_mutex_t mutex;
         uv_cond_t cond;
@@ -31,7 +31,7 @@ void notifier_open(struct notifier *n);
  * service manager. Waits at most a second. */
 void notifier_send(const struct notifier *n, const char *text);
 
-/* Sends RELOADING=1 with the time, which must precede the READY=1 that ends a reload. */
+/* Sends RELOADING=1 with the current time. Call when a reload begins; READY=1 ends it. */
 void notifier_send_reloading(const struct notifier *n);
 
 /* Prolongs the start timeout every 10 seconds until notifier_end_start(), on a thread of its own, because the

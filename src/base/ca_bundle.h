@@ -1,17 +1,16 @@
 /* The system's certificate authorities, for binaries that run on other distributions than they were built on.
  *
- * OpenSSL looks for authorities in two places that are fixed when it is built. The static binary also runs
- * where those do not exist: RHEL, SUSE and Alpine each use other files. */
+ * OpenSSL looks for authorities in one file and one directory, whose paths are fixed when it is built. On
+ * RHEL, SUSE and Alpine, where the static binary also runs, the authorities are in other files. */
 #ifndef VT_BASE_CA_BUNDLE_H
 #define VT_BASE_CA_BUNDLE_H
 
-/* Returns the file to load authorities from, or NULL to leave the choice to OpenSSL: if SSL_CERT_FILE or
- * SSL_CERT_DIR is set, if OpenSSL's own places have certificates, or if no known place has any. The string is
- * static. */
+/* Returns the file to load authorities from, a static string. Returns NULL if OpenSSL's default is to be
+ * used: SSL_CERT_FILE or SSL_CERT_DIR is set, OpenSSL's own paths have certificates, or no known file has. */
 const char *ca_bundle_find(void);
 
-/* The search of ca_bundle_find() in the file system below `root`. `own_file` and
- * `own_directory` are OpenSSL's places. */
+/* Like ca_bundle_find(), with `root` in front of every path, and with OpenSSL's own paths as parameters. For
+ * tests. */
 const char *ca_bundle_find_below(const char *root, const char *own_file, const char *own_directory);
 
 #endif

@@ -131,7 +131,10 @@ struct http_server {
     bool drains_slowly;  /* http_server_drain() was called */
     int old_connections; /* while `serves` is true: number of open connections that were accepted before
                             http_server_drain() was called */
-    int64_t drain_until_ms, listen_until_ms, leave_at_ms;
+    /* The times of drain.c, monotonic. Not used before `draining` is set. */
+    int64_t drain_until_ms;  /* when the connections that are still open are closed */
+    int64_t leave_at_ms;     /* when SERVING ends at the latest; not used while `serves` is false */
+    int64_t listen_until_ms; /* when LEAVING closes the listeners, even those with a backlog */
     int64_t warn_again_ms;
     void (*closed)(void *ctx);
     void *closed_ctx;

@@ -1,10 +1,11 @@
 /* Stops a server: closes listeners and connections without losing a request. Two phases:
  *
- *   SERVING   begins with http_server_drain(). The server still accepts connections, and idle ones stay open,
- *             but each response closes its connection. Ends when all connections that were open at the call
- * have closed, or after 3/4 of drain_ms. LEAVING   begins after SERVING, or with http_server_close(). The
- * server closes listeners and idle connections, and completes the requests in flight. Ends when all
- * connections have closed; after drain_ms, closes the rest.
+ *   SERVING   begins with http_server_drain(). The server still accepts connections, and idle ones stay
+ *             open, but each response closes its connection. Ends when all connections that were open
+ *             at the call have closed, or after 3/4 of drain_ms.
+ *   LEAVING   begins after SERVING, or with http_server_close(). The server closes listeners and idle
+ *             connections, and completes the requests in flight. Ends when all connections have
+ *             closed; after drain_ms, the server closes the rest.
  *
  * A client such as nginx may send a request on an idle connection at the moment when the server closes it.
  * The request then fails, and a client must not repeat a POST that failed. So in SERVING the server announces
@@ -14,8 +15,7 @@
 
 enum {
     LISTEN_DRAIN_MS = 100,
-    UNUSED_MS =
-        2000, /* after this time, a client that has connected is not expected to send a request soon */
+    UNUSED_MS = 2000, /* a client that sends no request for this long after connecting may not send any */
 };
 
 /* Closes the connections on which no request is expected any more: idle ones, and those that were opened but

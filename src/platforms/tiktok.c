@@ -158,12 +158,12 @@ static bool apply_post_error(struct platform_call *call, struct str code, struct
     return false;
 }
 
-/* Returns the error code of a response. `p` of the result is NULL if none exists. */
+/* Returns the error code of a response, or a string whose `p` is NULL if the response has no code. */
 static struct str error_code(struct yyjson_val *root)
 {
     struct yyjson_val *error = jsonr_get(root, "error");
     struct str code = jsonr_text(jsonr_get(error, "code"));
-    return code.p ? code : jsonr_text(error); /* a string, as from the token endpoint [P] */
+    return code.p ? code : jsonr_text(error); /* the token endpoint sends "error" as a string [P] */
 }
 
 static struct outcome parse(struct arena *a, struct platform_call *call, const struct http_response *r)

@@ -1,4 +1,4 @@
-/* Deletes the rows of an author table by table, and its videos one by one. */
+/* Deletes all rows of an author: one table after the other, and the author's videos one by one. */
 #include "store/erase.h"
 
 #include "base/seam.h"
@@ -14,7 +14,7 @@ enum { HASH_LEN = 32, VIDEO_ARENA_BYTES = 16 * 1024 };
 /* All tables in the order of deletion. */
 static const struct {
     const char *name;
-    enum query query; /* deletes the rows; QUERY_COUNT: delete_videos() deletes them */
+    enum query query; /* deletes the author's rows; QUERY_COUNT: delete_videos() deletes them instead */
 } tables[ERASED_TABLES] = {
     [ERASED_WEBHOOK_REQUESTS] = {"webhook_requests", QUERY_ERASE_WEBHOOK_REQUESTS},
     [ERASED_WEBHOOK_ATTEMPTS] = {"webhook_attempts", QUERY_ERASE_WEBHOOK_ATTEMPTS},

@@ -1,4 +1,5 @@
-/* The functions of store.h and read.h that depend on the engine, and what all engines have in common. */
+/* The functions of store.h and read.h that call the engine, and the members of a store that all engines
+ * share. */
 #include "store/store.h"
 
 #include "base/check.h"
@@ -57,7 +58,7 @@ enum err store_open(struct store **out, const struct store_options *options, str
 {
     const bool has_url = options->url && *options->url;
     enum err err = (has_url ? &store_pg_engine : &store_sqlite_engine)->open(out, options, error);
-    /* A connection with a loop is not checked: its process also opens a connection for writes, which is. */
+    /* With a loop, skip the check: the same process also opens the store for writes, where it is checked. */
     if (err || options->opens_incomplete || options->loop)
         return err;
     err = move_check_complete(*out, has_url ? options->url : options->path, error);

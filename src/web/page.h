@@ -50,13 +50,12 @@ enum next page_redirect_away(struct request *r, struct str url);
  * redirects to the start page. */
 enum next page_redirect_local(struct request *r, struct str path);
 
-/* Writes the attribute `name` (href or action) with the path of a page. Adds the site's base path in front.
- */
+/* Writes the attribute `name` (href or action); its value is the site's base path followed by `path`. */
 void page_write_link(struct request *r, const char *name, struct str path);
 
 /* Writes `<form method="post" action="…">` and the form token. The caller closes the form. */
 void page_write_form(struct request *r, struct str action);
-/* Writes only the form token, for a form whose action is not the path of a page. */
+/* Writes only the form token, for a form whose tag page_write_form() cannot write. */
 void page_write_form_token(struct request *r);
 
 /* Returns the signed-in author and the address of the browser, as the actor for the audit log. */

@@ -86,7 +86,7 @@ static void long_titles_end_a_call_of_a_search(void **state)
 
 /* --- keys and the account --- */
 
-static void finds_the_owner_of_a_key(void **state)
+static void key_resolves_to_its_row_and_author_and_unknown_key_is_not_found(void **state)
 {
     (void)state;
     uint8_t hash[KEY_HASH_LEN];
@@ -114,7 +114,7 @@ static void finds_the_owner_of_a_key(void **state)
     assert_int_equal(read.err, ERR_NOT_FOUND);
 }
 
-static void key_owner_includes_plan_revocation_and_newest_event(void **state)
+static void key_resolves_to_current_plan_revocation_last_use_and_newest_event(void **state)
 {
     (void)state;
     uint8_t hash[KEY_HASH_LEN];
@@ -136,7 +136,7 @@ static void key_owner_includes_plan_revocation_and_newest_event(void **state)
     assert_false(owner.plan_active);
     assert_int_equal(owner.revoked_at, TEST_DAY + 5);
     assert_int_equal(owner.last_used_at, TEST_DAY + 3);
-    /* The initial revision 1 plus one for the update; the use of a key does not change it. */
+    /* 1 at first, 2 after store_update_author(). Storing the last use of a key does not change the revision. */
     assert_int_equal(owner.author_rev, 2);
     assert_int_equal(owner.last_event_id, event.id);
 }
@@ -436,9 +436,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(long_titles_end_a_call_of_a_search, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(finds_the_owner_of_a_key, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(key_owner_includes_plan_revocation_and_newest_event, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(key_resolves_to_its_row_and_author_and_unknown_key_is_not_found,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(key_resolves_to_current_plan_revocation_last_use_and_newest_event,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(reads_the_account_of_a_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reads_a_video_only_for_its_author, set_up, tear_down),
         cmocka_unit_test_setup_teardown(change_is_reported_after_commits_only, set_up, tear_down),

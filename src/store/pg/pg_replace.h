@@ -1,4 +1,4 @@
-/* What move_replace() needs on PostgreSQL: the functions of struct store_engine with the same names. */
+/* Functions of struct store_engine (store/engine.h) that move_replace() calls, for PostgreSQL. */
 #ifndef VT_STORE_PG_PG_REPLACE_H
 #define VT_STORE_PG_PG_REPLACE_H
 

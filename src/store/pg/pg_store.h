@@ -13,7 +13,7 @@ struct pg_store {
     struct pg_sql db;
     bool is_open; /* `db` is open */
     int busy_timeout_ms;
-    struct pg_ahead ahead;  /* of the open transaction */
+    struct pg_ahead ahead;  /* videos that the open transaction has read ahead */
     struct pg_reads reads;  /* open if the store serves an event loop */
     struct pg_heads *heads; /* NULL: the store does not serve an event loop */
 };

@@ -1,4 +1,4 @@
-/* Reads the password file. */
+/* Reads the password file, and parses the URL. */
 #include "store/pg/pg_where.h"
 
 #include "store/store_config.h"
