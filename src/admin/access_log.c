@@ -44,7 +44,7 @@ struct access_log {
     bool switching;
     bool busy, timer_started, closed;
     struct buf line, lines, writing;
-    size_t written; /* bytes of `writing` */
+    size_t written; /* number of bytes of `writing` that are written */
     int error;      /* errno of the last job; 0 if it wrote everything */
     int reported;   /* the errno that was logged last; 0 if none, or if the recovery was logged */
     struct access_log_counts counts;
@@ -243,7 +243,7 @@ void access_log_append(struct access_log *l, const struct request *r, bool respo
     build_line(&l->line, r, response_complete, us < 0 ? 0 : us);
     bool fits = l->lines.len + l->line.len <= LINES_MAX_BYTES;
     if (!fits && !l->reported)
-        report(l, EAGAIN); /* the job is blocked, so it reports no error itself */
+        report(l, EAGAIN); /* a job that is blocked reports no error itself */
     if (!fits || l->line.failed) {
         l->counts.dropped++;
         return;

@@ -1,4 +1,4 @@
-/* A job fills a copy of its own, because the loop may write a page while it runs. */
+/* A job fills a copy of its own, because the loop may write a page while the job runs. */
 #include "admin/database_states.h"
 
 #include "base/check.h"
@@ -14,7 +14,7 @@ struct states {
 };
 
 struct database_states {
-    struct writer_job job; /* first */
+    struct writer_job job; /* must be the first member */
     const struct config *config;
     struct states shown, read;
     bool is_running;

@@ -1,4 +1,4 @@
-/* The states in the database that /metrics shows. All processes of the database show the same ones. A
+/* The states in the database that /metrics shows. All processes that use the database show the same states. A
  * database file is read at each scrape. To read a database server, the event loop would have to wait, so each
  * scrape starts a job of the writer queue and shows the result of the job before. */
 #ifndef VT_ADMIN_DATABASE_STATES_H

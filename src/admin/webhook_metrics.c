@@ -1,4 +1,4 @@
-/* Writes the metrics of webhooks. The endpoints are those of the database, the deliveries those of this
+/* Writes the metrics of webhooks. Counts all endpoints in the database, but only the deliveries of this
  * process. */
 #include "admin/webhook_metrics.h"
 

@@ -123,7 +123,7 @@ struct webhook_setting {
     struct new_app_webhook webhook;
     bool is_json;
     int64_t app_row;
-    struct app_webhook before; /* its texts are in `memory` */
+    struct app_webhook before; /* the replaced webhook; its texts are in `memory` */
     struct arena memory;
 };
 

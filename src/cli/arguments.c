@@ -9,8 +9,8 @@
 #include <getopt.h>
 #include <stdio.h>
 
-/* getopt_long() returns FIRST_OPTION + index for a long option. That is above every character, so optopt
- * shows whether a letter or a long option was rejected. */
+/* getopt_long() returns FIRST_OPTION + index for a long option. FIRST_OPTION is above every character code,
+ * so optopt shows whether a letter or a long option was rejected. */
 enum { FIRST_OPTION = 256 };
 
 const char *cli_suggestion(const struct nearest_word *nearest, const char *dashes, char out[128])

@@ -43,14 +43,14 @@ struct cli_arguments;
  * which are wrapped when printed. An empty line separates paragraphs. A paragraph that begins with a space is
  * printed unchanged. */
 struct cli_action {
-    const char *name;     /* NULL if the command has no subcommands; also NULL for an action that runs if the
-                             first operand is not a subcommand, which must be the last */
+    const char *name;     /* NULL if the command has no subcommands, and for an action that runs if the first
+                             operand is not a subcommand; that action must be the last */
     const char *operands; /* for the usage line, such as "FILE…"; may be NULL */
     int operands_min, operands_max;
     const struct cli_option *options; /* may be NULL */
     const char *summary;              /* one line; NULL if the command's summary applies */
     const char *description;          /* may be NULL */
-    const char *partial;              /* help text: when the exit status is 1; NULL if never */
+    const char *partial;              /* help text that says when the exit status is 1; NULL if it never is */
     const char *examples;             /* one command per line; may be NULL */
     bool accepts_mistakes; /* run also with an invalid configuration: cli->mistakes is not empty then, and the
                               configuration has its defaults */
@@ -61,7 +61,7 @@ struct cli_command {
     const char *name;
     const char *summary;              /* one line */
     const char *description;          /* printed before the descriptions of the actions; may be NULL */
-    const struct cli_action *actions; /* the last one has a NULL `run` */
+    const struct cli_action *actions; /* an action with a NULL `run` ends the array */
 };
 
 extern const struct cli_command cli_app, cli_audit, cli_author, cli_backup, cli_book, cli_check_config,

@@ -54,7 +54,7 @@ static void generate_secret(struct app_record *app, struct key_text *secret)
 
 struct new_app {
     struct app_record app;
-    struct key_text secret; /* of a confidential app */
+    struct key_text secret; /* the client_secret; only a confidential app has one */
     struct new_app_webhook webhook;
     bool is_json;
     size_t uri_count;
@@ -181,7 +181,7 @@ static enum cli_exit add(struct cli *cli, const struct cli_arguments *arguments)
 struct app_listing {
     struct arena *arena;
     VEC(struct app_record) apps;
-    struct str *uris; /* of the current app */
+    struct str *uris; /* redirect URIs of the current app */
     size_t uri_count;
     struct table table;
 };

@@ -109,7 +109,7 @@ static enum cli_exit verify_all(const struct cli *cli)
 enum cli_exit backup_verify_files(struct cli *cli, const struct cli_arguments *arguments)
 {
     enum cli_exit code = CLI_DONE;
-    log_set(LOG_NOTHING, cli->config.log.format); /* the results contain what would be logged */
+    log_set(LOG_NOTHING, cli->config.log.format); /* the results contain the errors that would be logged */
     if (!arguments->operand_count)
         return verify_all(cli);
     for (int i = 0; i < arguments->operand_count; i++)
@@ -184,7 +184,8 @@ static enum cli_exit delete_file(const char *path, bool dry_run)
     return CLI_DONE;
 }
 
-/* Deletes the database file last: without it, a -wal file that could not be deleted would go unnoticed. */
+/* Deletes the database file last: a -wal file that could not be deleted would go unnoticed without its
+ * database file. */
 static enum cli_exit delete_before(const char *path, bool dry_run)
 {
     char companion[PATH_MAX];

@@ -10,7 +10,7 @@
 struct book_removal {
     struct uuid id;
     bool keeps_videos, with_videos;
-    int64_t videos; /* of the book */
+    int64_t videos; /* number of videos of the book */
     struct buf text;
 };
 

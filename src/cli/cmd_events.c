@@ -15,7 +15,7 @@ enum { SHOWN_MAX = 1000, MESSAGE_MAX = 4096 };
 struct feed_verification {
     bool is_json;
     const char *named;    /* an id or a sign-in name; NULL: all authors */
-    struct author author; /* whose feed is being read */
+    struct author author; /* the author whose feed is being read */
     int64_t history_start;
     struct feed_check check;
     int64_t authors, events, differences;

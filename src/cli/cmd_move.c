@@ -18,7 +18,7 @@ enum { PROGRESS_EVERY_US = 1000 * 1000, LOCK_TIMEOUT_MS = 10000 };
 
 struct move_display {
     bool is_terminal;
-    int64_t shown_us; /* time of the last line */
+    int64_t shown_us; /* time at which the last progress line was printed */
 };
 
 static bool is_server(const char *place)
@@ -63,7 +63,7 @@ static enum err create(const struct store_options *to, struct error *error)
     return to->url ? create_on_server(to, error) : create_file(to->path, error);
 }
 
-/* Only the database file that is written must not be in use. */
+/* Other processes may use a file that is only read, but not the file that is written. */
 static enum err lock(struct database_lock *l, const struct store_options *options, bool is_written,
                      struct error *error)
 {
@@ -136,7 +136,7 @@ static enum cli_exit print_equal(const struct move_result *result)
 
 /* ---- running ---- */
 
-/* Reports a URL that is wrong in any case, for example because it contains a password. */
+/* Prints an error and returns false if the URL is invalid, for example because it contains a password. */
 static bool is_usable(const char *option, const struct store_options *options)
 {
     struct error error;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 enum {
-    POSTS_MAX = 12, /* of all kinds */
+    POSTS_MAX = 12, /* the maximum number of posts of all kinds */
     POSTS_OF_A_KIND = 3,
     FIELDS_MAX = 96, /* the maximum number of fields shown of one response */
     OUT_MAX_BYTES = 16 << 20,
@@ -35,7 +35,7 @@ struct probe_post {
 
 struct probe {
     struct platform_session *session;
-    const char *record; /* NULL: no files */
+    const char *record; /* prefix of the recorded files; NULL: record nothing */
     struct buf out;
     struct probe_post posts[POSTS_MAX];
     size_t count;

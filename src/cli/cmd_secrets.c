@@ -74,7 +74,7 @@ static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *argumen
 }
 
 struct key_file_report {
-    uint32_t ids[SEAL_KEYS_MAX]; /* the first one encrypts, and all decrypt */
+    uint32_t ids[SEAL_KEYS_MAX]; /* the first key encrypts; all keys decrypt */
     size_t count;
     int64_t accounts;
 };

@@ -33,7 +33,7 @@ struct service_status {
     struct slot_rule rule;
     int64_t now;
     struct lease_row lease;
-    int64_t last_started_at, last_finished_at; /* of the newest complete run */
+    int64_t last_started_at, last_finished_at; /* times of the newest complete run */
     int64_t live, stale;                       /* numbers of videos */
     int64_t database_bytes, wal_bytes;
     struct backup_state backup;
@@ -41,7 +41,7 @@ struct service_status {
     struct redis_state redis;
     struct shown_run runs[RUNS_SHOWN];
     int run_count;
-    struct arena arena; /* for the texts of the members above */
+    struct arena arena; /* memory of the texts of the members above */
 };
 
 /* ---- reading ---- */

@@ -8,7 +8,7 @@
 
 struct video_removal {
     struct uuid id;
-    struct str title; /* in `text` */
+    struct str title; /* points into `text` */
     struct buf text;
     int64_t views;
 };

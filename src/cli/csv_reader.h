@@ -14,10 +14,11 @@ struct csv_reader {
     int64_t next_line; /* number of the line at `rest` */
 
     /* The record that was read last. */
-    int64_t line; /* where it begins */
+    int64_t line; /* number of the line on which it begins */
     struct str fields[CSV_FIELDS_MAX];
     size_t count;
-    const char *problem; /* static text that describes why the record is malformed; NULL if it is not */
+    const char
+        *problem; /* static text that describes why the record is malformed; NULL if it is well-formed */
 };
 
 /* Starts at the beginning of `text`, after a byte order mark. The separator is a semicolon if the first line

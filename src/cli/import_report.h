@@ -10,7 +10,7 @@ enum cli_exit import_report_print(const struct import_summary *summary, const ch
                                   bool dry_run, bool is_json);
 
 /* Returns true if a line or a reading was rejected. An older reading is not an error, because importing a
- * file again results in some. */
+ * file again results in older readings. */
 bool import_report_has_errors(const struct import_summary *summary);
 
 #endif

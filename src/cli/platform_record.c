@@ -22,8 +22,8 @@ enum { FILE_MAX_BYTES = 8 << 20, YOUNG_DAYS = 3 };
 struct recording {
     struct platform_session *session;
     struct anonymizer ids;
-    struct platform_call call;     /* with replaced ids */
-    struct http_response response; /* without personal data */
+    struct platform_call call;     /* the call with replaced ids */
+    struct http_response response; /* the response without personal data */
     struct buf out;
 };
 

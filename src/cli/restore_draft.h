@@ -1,4 +1,4 @@
-/* The draft of a restore: a database file of this binary's schema, made of a backup. */
+/* The draft of a restore: a database file of this binary's schema, made from a backup. */
 #ifndef VT_CLI_RESTORE_DRAFT_H
 #define VT_CLI_RESTORE_DRAFT_H
 

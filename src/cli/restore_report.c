@@ -23,7 +23,7 @@ struct report {
     bool is_json;
     struct arena arena;
     VEC(struct listed_author) authors;
-    const struct listed_author *author; /* the owner of the keys that are being listed */
+    const struct listed_author *author; /* the author whose keys are being listed */
     int64_t last_account;
     int accounts;
 };

@@ -15,16 +15,16 @@ MUST_USE enum cli_exit restore_report_print(const struct store_options *store,
                                             const struct carry_result *carried);
 
 struct restored {
-    struct store_options store;                     /* of the restored database, in STORE_READ mode */
-    const char *name, *from;                        /* of the database and of the backup */
-    const char *replaced;                           /* path of the old database; NULL: none */
-    const char *replaced_files[REPLACE_COMPANIONS]; /* paths of the files that SQLite kept beside it */
+    struct store_options store; /* how to open the restored database, in STORE_READ mode */
+    const char *name, *from;    /* names of the database and of the backup */
+    const char *replaced;       /* path of the old database; NULL: none */
+    const char *replaced_files[REPLACE_COMPANIONS]; /* paths of its files -wal, -shm and -journal */
     int replaced_file_count;
 };
 
 /* Prints the result as JSON: {database, restored_from, replaced_database, replaced_files, revocations:
- * {complete, reason, carried_over: {kind: rows}, valid: [{type, …}]}}. Returns CLI_COULD_NOT if the list of
- * what is valid is incomplete. */
+ * {complete, reason, carried_over: {kind: rows}, valid: [{type, …}]}}. Returns CLI_COULD_NOT if the list
+ * `valid` is incomplete. */
 MUST_USE enum cli_exit restore_report_print_json(const struct restored *restored,
                                                  const struct carry_result *carried);
 

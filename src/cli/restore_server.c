@@ -28,7 +28,7 @@ struct server_restore {
     bool is_json, force;
     char directory[FILE_PATH_MAX]; /* of the draft */
     char draft[FILE_PATH_MAX + 16];
-    char before[FILE_PATH_MAX]; /* the file with the replaced data; "": they could not be copied */
+    char before[FILE_PATH_MAX]; /* the file with the replaced data; "" if it could not be copied */
     struct carry_result carried;
 };
 

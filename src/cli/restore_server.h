@@ -4,9 +4,9 @@
 
 #include "cli/cli.h"
 
-/* Replaces the data of the configured database, which is on a server, by those of the backup `file`. `shown`
- * is the name of the backup in messages. With `force`, skips the checks that no process uses the database and
- * that its present data can be copied. */
+/* Replaces the data of the configured database, which is on a server, with the data of the backup `file`.
+ * `shown` is the name of the backup in messages. With `force`, skips the checks that no process uses the
+ * database and that its present data can be copied. */
 MUST_USE enum cli_exit restore_to_server(struct cli *cli, const char *file, const char *shown, bool is_json,
                                          bool force);
 

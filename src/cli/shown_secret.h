@@ -16,8 +16,8 @@ struct shown_secret {
     const char *by_hand; /* what to do if `undo` fails: "revoke it with viewtally key revoke" */
 };
 
-/* Creates the secret in one transaction and writes it to standard output. If that fails, undoes the creation
- * in a second transaction, prints the error and returns ERR_CANCELED. For other errors see
+/* Creates the secret in one transaction and writes it to standard output. If the output fails, undoes the
+ * creation in a second transaction, prints the error and returns ERR_CANCELED. For other errors see
  * cli_transaction(). */
 MUST_USE enum err shown_secret_create(struct cli *cli, const struct shown_secret *secret, void *ctx);
 

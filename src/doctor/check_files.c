@@ -111,7 +111,8 @@ static void check_database(struct doctor *d)
                    "run this command as the user of the server, or chown the database to it: ls -l %s*",
                    path);
     if (!server_user_can(&d->user, path, R_OK | W_OK)) {
-        doctor_error(d, fix, "%s cannot be read and written by %s: %s", path, d->user.name, strerror(errno));
+        doctor_error(d, fix, "user %s cannot read and write the database %s: %s", d->user.name, path,
+                     strerror(errno));
     } else if (st.st_mode & (S_IROTH | S_IWOTH)) {
         (void)snprintf(fix, sizeof fix, "chmod o-rwx %s", path);
         doctor_warn(d, fix, "every user of this machine can read the database %s", path);

@@ -74,7 +74,7 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
                        .full = cli_flag(arguments, "full"),
                        .now_ms = clock_wall_ms()};
     struct buf out;
-    log_set(LOG_NOTHING, cli->config.log.format); /* the findings contain what would be logged */
+    log_set(LOG_NOTHING, cli->config.log.format); /* the findings contain the errors that would be logged */
     doctor_run(&d);
     buf_init(&out, 1 << 22);
     (cli_flag(arguments, "json") ? print_json : print_text)(&d, &out);

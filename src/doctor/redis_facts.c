@@ -17,7 +17,7 @@ enum { TIMEOUT_MS = 2000, REPLY_MAX = 64 << 10, KEY_MAX = 160, LATENCY_CALLS = 1
  */
 static const struct trial {
     const char *words[5];   /* NULL after the last word */
-    const char *permission; /* as in docs/operating.md */
+    const char *permission; /* the permission as in docs/operating.md */
 } trials[] = {
     {{"SCRIPT", "LOAD", "("}, "+script|load"}, /* does not compile */
     {{"EVALSHA", NO_SCRIPT, "0"}, "+evalsha"},

@@ -14,7 +14,7 @@ enum { SERVER_GROUPS_MAX = 64, SERVER_NAME_MAX = 64 };
 
 struct server_user {
     bool is_other; /* this process is root, and the server runs as another user */
-    uid_t uid;     /* that of this process unless is_other is true */
+    uid_t uid;     /* the user of this process unless is_other is true */
     gid_t gid;
     gid_t groups[SERVER_GROUPS_MAX]; /* all groups, including `gid` */
     int group_count;

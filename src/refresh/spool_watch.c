@@ -21,7 +21,7 @@ struct spool_watch {
     uv_fs_event_t event;
     uv_timer_t gather, check;
     bool watching, failure_logged;
-    int checks; /* number of checks since the last file arrived; -1: report_again() does nothing */
+    int checks;   /* number of checks since the last file arrived; -1: report_again() does nothing */
     dev_t device; /* identity of the watched directory */
     ino_t inode;
     int open_handles;
@@ -106,8 +106,8 @@ static void check(struct spool_watch *w)
         log_failure(w, strerror(code));
 }
 
-/* A run skips a file that is still open for writing, and closing the file causes no event. So, while the spool
- * has files, this function reports them again 1, 2, 4 … CHECKS_AFTER checks after the last event. */
+/* A run skips a file that is still open for writing, and closing the file causes no event. So, while the
+ * spool has files, this function reports them again 1, 2, 4 … CHECKS_AFTER checks after the last event. */
 static void report_again(struct spool_watch *w)
 {
     if (w->checks < 0)

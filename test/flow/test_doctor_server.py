@@ -150,7 +150,7 @@ def test_files_are_checked_for_the_user_of_the_unit(units, open_directory):
     units.add(User="nobody", SupplementaryGroups="daemon")
     findings = units.diagnose()
     expect(findings, "files.secret_files", "error", f"the server, which runs as nobody, cannot read {secret}")
-    expect(findings, "files.database", "error", "cannot be read and written by nobody")
+    expect(findings, "files.database", "error", "user nobody cannot read and write the database")
     expect(findings, "files.key_file", "error", "does not belong to nobody")
     os.chown(secret, 0, grp.getgrnam("daemon").gr_gid)
     secret.chmod(0o640)

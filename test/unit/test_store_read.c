@@ -136,7 +136,8 @@ static void key_resolves_to_current_plan_revocation_last_use_and_newest_event(vo
     assert_false(owner.plan_active);
     assert_int_equal(owner.revoked_at, TEST_DAY + 5);
     assert_int_equal(owner.last_used_at, TEST_DAY + 3);
-    /* 1 at first, 2 after store_update_author(). Storing the last use of a key does not change the revision. */
+    /* 1 at first, 2 after store_update_author(). Storing the last use of a key does not change the revision.
+     */
     assert_int_equal(owner.author_rev, 2);
     assert_int_equal(owner.last_event_id, event.id);
 }
