@@ -35,7 +35,7 @@ struct sign_in_attempt {
 int64_t sign_in_limiter_begin(struct sign_in_limiter *l, const struct sign_in_attempt *a, int64_t now_ms);
 
 /* Call if the password was correct. For a device, clears the device's counter. Without a device, clears the
- * counter of account and network together, and subtracts one failure from the account's counter. In both
+ * counter of this pair of account and network, and subtracts one failure from the account's counter. In both
  * cases, also subtracts one failure from the network's counter. */
 void sign_in_limiter_record_success(struct sign_in_limiter *l, const struct sign_in_attempt *a,
                                     int64_t now_ms);

@@ -158,6 +158,7 @@ struct resending {
     bool is_unknown;  /* the author has no such event */
 };
 
+/* Records whether this event is the one to send again. */
 static bool on_event(void *ctx, const struct event *event, const struct video_ref *video,
                      const struct book_ref *book)
 {

@@ -1,5 +1,5 @@
-/* Parses an nginx configuration, or the output of `nginx -T`, into a tree of directives. Included files are
- * inserted where they are included if the text contains them, as the output of `nginx -T` does. */
+/* Parses an nginx configuration, or the output of `nginx -T`, into a tree of directives. The
+ * output of `nginx -T` also contains the included files; their directives take the place of `include`. */
 #ifndef VT_DOCTOR_NGINX_CONFIG_H
 #define VT_DOCTOR_NGINX_CONFIG_H
 

@@ -66,7 +66,8 @@ static int64_t posts_by_age(const int64_t posts[AGE_CLASSES])
     return n;
 }
 
-/* Decides whether age-based intervals are needed. Returns the number of planned calls. */
+/* Sets walk->by_age if the limits do not allow reading each post in every run; older posts are then read
+ * less often. Returns the number of planned calls. */
 static int64_t decide_intervals(const struct throttle *t, struct platform_walk *walk,
                                 const int64_t posts[AGE_CLASSES], int64_t calls, int64_t deadline_s)
 {

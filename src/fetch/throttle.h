@@ -62,7 +62,8 @@ void throttle_begin(struct throttle *t, int tier, int64_t now);
 /* Ends a call that was begun with throttle_begin(). `good` is true if the platform sent a valid response,
  * even one that refused the call. */
 void throttle_end(struct throttle *t, bool good);
-/* Ends a call that was not sent, or that we canceled. */
+/* Like throttle_end(), for a call that was begun but not sent, or that this process has canceled: it says
+ * nothing about the platform. */
 void throttle_cancel(struct throttle *t);
 
 /* Prevents calls from beginning for the next `wait_ms`. If this is longer than the rest of the run, no more

@@ -229,7 +229,7 @@ bool request_lacks_memory(const struct exchange *x);
 /* Runs steps until the request is complete, waits, or has used up its time slice. */
 void request_run(struct request *r);
 
-/* Cancels the request's waiter and calls its on_free. Does nothing if the request has ended. */
+/* Cancels the wait of the request, then calls r->on_free. Does nothing if the request has ended. */
 void request_cancel(struct request *r);
 
 /* Measure how long the request waits. request_end_wait() adds the duration to `*total_us`, which is a member

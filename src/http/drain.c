@@ -15,7 +15,7 @@
 
 enum {
     LISTEN_DRAIN_MS = 100,
-    UNUSED_MS = 2000, /* a client that sends no request for this long after connecting may not send any */
+    UNUSED_MS = 2000, /* a new connection without a request for this long may never send one */
 };
 
 /* Closes the connections on which no request is expected any more: idle ones, and those that were opened but

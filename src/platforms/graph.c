@@ -116,7 +116,7 @@ static const struct graph_row rows[] = {
     {12, 12, ANY, NULL, OF_REQUEST},                  /* [P] deprecated for this version */
     {3001, 3001, ANY, NULL, OF_REQUEST},              /* [P] Page insights: unknown metric */
     /* The request is rejected, and another form of it would be, too. 506 and 1609005 occur only when
-     * something is published [E], which this service never does. */
+     * something is published ("Handling Errors"), which this service never does. */
     {100, 100, ANY, NULL, OUR_BUG},
     {2500, 2500, ANY, NULL, OUR_BUG}, /* [P] "Unknown path components", "Syntax error" */
     {506, 506, ANY, NULL, OUR_BUG},

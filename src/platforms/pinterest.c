@@ -357,8 +357,8 @@ static struct outcome read_token(struct arena *a, struct platform_link *link, co
     return o;
 }
 
-/* pinterest_errors describes errors of calls for pins. If read_error() attributes an error to the pin and
- * returns OUTCOME_OK, the cause here is a missing scope. */
+/* The table pinterest_errors is made for calls about pins: for an error of a single pin, read_error() returns
+ * OUTCOME_OK. A call about the account has no pin, and such an error means that a scope is missing. */
 static struct outcome read_account_error(struct arena *a, struct yyjson_val *root,
                                          const struct http_response *r)
 {

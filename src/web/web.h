@@ -73,7 +73,7 @@ enum {
 struct page_context {
     struct web *web;
     struct store_read read;  /* for the functions of store/read.h */
-    struct viewer viewer;    /* the signed-in author; author_row is 0 if none exists */
+    struct viewer viewer;    /* the signed-in author; author_row is 0 if nobody is signed in */
     struct form query, form; /* fields parsed from the URL, and from the body of a POST */
     void *state;             /* private state of the page */
 
