@@ -62,7 +62,7 @@ static struct sql_statement *use(struct store_read *read, enum query query)
     pg_cursor_init(&p->cursor, &received_engine);
     p->read = read;
     p->query = query;
-    p->err = ERR_CORRUPT; /* remains if the reply has no result, which is impossible for a SELECT */
+    p->err = ERR_CORRUPT; /* remains if the reply has no result, which cannot happen for a read */
     return &p->cursor.statement;
 }
 
