@@ -194,8 +194,10 @@ static enum cli_exit replace_database(struct cli *cli, struct restore *r)
     enum cli_exit code = CLI_DONE;
     if (strcmp(r->file, "-") != 0 && backup_format_check(r->file, r->file, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
-    if (!store_config_is_file(&cli->config))
-        return replace_from(cli, r);
+    if (!store_config_is_file(&cli->config)) {
+        code = strcmp(r->file, "-") == 0 ? restore_check_server(cli, r->force) : CLI_DONE;
+        return code ? code : replace_from(cli, r);
+    }
     if (database_lock_acquire_exclusive(&r->lock, r->database, &error))
         code = refuse_or_skip(r, "the database lock", error.text);
     if (code == CLI_DONE)

@@ -144,7 +144,7 @@ static enum cli_exit report_failure(const struct server_restore *r, bool committ
                     why, *r->before ? r->before : "no file");
 }
 
-static enum cli_exit replace(struct cli *cli, struct server_restore *r, const struct store_options *to)
+static enum cli_exit replace(struct cli *cli, struct server_restore *r)
 {
     struct error error;
     bool committing;
@@ -152,8 +152,11 @@ static enum cli_exit replace(struct cli *cli, struct server_restore *r, const st
     if (code)
         return code;
     (void)snprintf(r->draft, sizeof r->draft, "%s/draft.db", r->directory);
-    const struct move_replacement replacement = {
-        .to = *to, .from = r->draft, .fill = fill, .ctx = r, .ignores_servers = r->force};
+    const struct move_replacement replacement = {.to = store_options_from_config(r->config, STORE_WRITE),
+                                                 .from = r->draft,
+                                                 .fill = fill,
+                                                 .ctx = r,
+                                                 .ignores_servers = r->force};
     if (move_replace(&replacement, &committing, &error))
         code = report_failure(r, committing, error.text);
     remove_draft(r);
@@ -162,16 +165,22 @@ static enum cli_exit replace(struct cli *cli, struct server_restore *r, const st
 
 /* ---- the command ---- */
 
-static enum cli_exit check_replaceable(const struct server_restore *r, const struct store_options *to)
+/* Returns CLI_DONE with a text in `skipped` if only --force allows the restore. */
+static enum cli_exit check_replaceable(const struct config *config, bool force, struct error *skipped)
 {
-    struct error error;
-    const enum err err = move_check_replaceable(to, &error);
-    if (err && (err != ERR_BUSY || !r->force))
-        return cli_fail(CLI_COULD_NOT, "%s. Nothing was changed%s", error.text,
+    const struct store_options to = store_options_from_config(config, STORE_WRITE);
+    *skipped = (struct error){.code = OK};
+    const enum err err = move_check_replaceable(&to, skipped);
+    if (err && (err != ERR_BUSY || !force))
+        return cli_fail(CLI_COULD_NOT, "%s. Nothing was changed%s", skipped->text,
                         err == ERR_BUSY ? ". --force skips this check" : "");
-    if (err)
-        note_skipped(r, "the check that no other process uses the database", error.text);
     return CLI_DONE;
+}
+
+enum cli_exit restore_check_server(const struct cli *cli, bool force)
+{
+    struct error skipped;
+    return check_replaceable(&cli->config, force, &skipped);
 }
 
 static enum cli_exit print_result(const struct server_restore *r)
@@ -193,9 +202,12 @@ enum cli_exit restore_to_server(struct cli *cli, const char *file, const char *s
 {
     struct server_restore r = {
         .config = &cli->config, .file = file, .shown = shown, .is_json = is_json, .force = force};
-    const struct store_options to = store_options_from_config(&cli->config, STORE_WRITE);
-    enum cli_exit code = check_replaceable(&r, &to);
-    if (!code)
-        code = replace(cli, &r, &to);
+    struct error skipped;
+    enum cli_exit code = check_replaceable(&cli->config, force, &skipped);
+    if (code)
+        return code;
+    if (skipped.code)
+        note_skipped(&r, "the check that no other process uses the database", skipped.text);
+    code = replace(cli, &r);
     return code ? code : print_result(&r);
 }

@@ -4,9 +4,12 @@
 
 #include "cli/cli.h"
 
+/* Prints an error if restore_to_server() would refuse to begin. */
+MUST_USE enum cli_exit restore_check_server(const struct cli *cli, bool force);
+
 /* Replaces the data of the configured database, which is on a server, with the data of the backup `file`.
  * `shown` is the name of the backup in messages. With `force`, skips the checks that no process uses the
- * database and that its present data can be copied. */
+ * database and that its present data can be copied. Always fails while an import is running. */
 MUST_USE enum cli_exit restore_to_server(struct cli *cli, const char *file, const char *shown, bool is_json,
                                          bool force);
 

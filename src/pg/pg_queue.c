@@ -428,10 +428,10 @@ enum err pg_error_of(const char *sqlstate)
         char prefix[6];
         enum err err;
     } meanings[] = {
-        {"23505", ERR_EXISTS},  {"23", ERR_INVALID},     {"22", ERR_INVALID},  {"25006", ERR_READONLY},
-        {"40", ERR_BUSY},       {"53100", ERR_FULL},     {"53200", ERR_NOMEM}, {"53", ERR_BUSY},
-        {"55P03", ERR_BUSY},    {"57014", ERR_CANCELED}, {"57", ERR_BUSY},     {"XX001", ERR_CORRUPT},
-        {"XX002", ERR_CORRUPT}, {"58", ERR_IO},
+        {"23505", ERR_EXISTS},   {"23", ERR_INVALID},    {"22", ERR_INVALID},     {"25006", ERR_READONLY},
+        {"42501", ERR_READONLY}, {"40", ERR_BUSY},       {"53100", ERR_FULL},     {"53200", ERR_NOMEM},
+        {"53", ERR_BUSY},        {"55P03", ERR_BUSY},    {"57014", ERR_CANCELED}, {"57", ERR_BUSY},
+        {"XX001", ERR_CORRUPT},  {"XX002", ERR_CORRUPT}, {"58", ERR_IO},
     };
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (strncmp(sqlstate, meanings[i].prefix, strlen(meanings[i].prefix)) == 0)

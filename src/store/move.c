@@ -1,5 +1,8 @@
-/* Copies and compares stores table by table. In the store to which a move copies, the row "moving" of the
- * table `meta` identifies the store that is copied. The row is deleted at the end. */
+/* Opens the stores, locks them, and copies what is not in the moved tables: the store's id, its settings in
+ * `meta`, and the last event id. (move_tables.c copies and compares the tables.)
+ *
+ * In the store to which a move copies, the row "moving" of the table `meta` identifies the store that is
+ * copied. The row is deleted at the end. */
 #include "store/move.h"
 
 #include "base/check.h"
@@ -8,6 +11,8 @@
 #include "base/hash.h"
 #include "base/seam.h"
 #include "store/engine.h"
+#include "store/import_lock.h"
+#include "store/move_tables.h"
 #include "store/moved_rows.h"
 #include "store/write.h"
 
@@ -16,37 +21,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { BATCH_ROWS = 4000, ARENA_BYTES = 4096, ANCESTOR_MAX = 64, MESSAGE_MAX = 300 };
+enum { ARENA_BYTES = 4096, ANCESTOR_MAX = 64 };
 enum { CHECK_PAUSE_MS = 100, CHECKS = 60 }; /* a server that has ended is recognized after 5 s */
 #define MOVING STR("moving")
-
-struct move {
-    const struct move_options *options;
-    struct move_result *result;
-    struct store *from, *to;
-    bool is_one_transaction; /* move_replace(): its caller begins and ends the transaction of `to` */
-    struct error *error;
-};
 
 static const char *name_of(const struct store_options *options)
 {
     return options->url && *options->url ? options->url : options->path;
-}
-
-/* Sets the text of an error that has none yet. */
-static enum err fail(const struct move *m, const struct store_options *where, enum err err)
-{
-    return m->error->code ? err
-                          : error_set(m->error, err, "%s: database error: %s", name_of(where), err_name(err));
-}
-
-/* Returns ERR_CANCELED if the observer cancels the move. */
-static enum err report(const struct move *m, const struct moved_table *table, bool is_comparing, int64_t rows)
-{
-    const struct move_progress progress = {.table = table->name, .is_comparing = is_comparing, .rows = rows};
-    if (!m->options->observer || m->options->observer(m->options->ctx, &progress))
-        return OK;
-    return error_set(m->error, ERR_CANCELED, "canceled");
 }
 
 /* ---- the table meta ---- */
@@ -98,8 +79,8 @@ static enum err check_empty(struct move *m)
         err = moved_rows_get_last_key(m->to, &moved_tables[i], &arena, &row);
         if (!err)
             (void)error_set(m->error, ERR_EXISTS,
-                            "%s is not empty: its table %s has rows. Nothing was changed",
-                            name_of(&m->options->to), moved_tables[i].name);
+                            "%s is not empty: its table %s has rows. Nothing was changed", m->to_name,
+                            moved_tables[i].name);
     }
     arena_fini(&arena);
     return err == ERR_NOT_FOUND ? OK : err ? err : ERR_EXISTS;
@@ -116,128 +97,19 @@ static enum err mark(struct move *m)
     if (moving && moving != id_of(m->from))
         return error_set(m->error, ERR_EXISTS,
                          "%s is an incomplete copy of another database than %s. Nothing was changed",
-                         name_of(&m->options->to), name_of(&m->options->from));
+                         m->to_name, m->from_name);
     if (moving)
         return OK;
     err = check_empty(m);
     return err ? err : put_meta(m->to, MOVING, id_of(m->from));
 }
 
-/* ---- copying ---- */
-
-static enum err begin_transaction(struct move *m)
-{
-    return m->is_one_transaction ? OK : store_begin(m->to);
-}
-
-/* Commits the transaction of `to` if `err` is OK, otherwise rolls it back. */
-static enum err end_transaction(struct move *m, enum err err)
-{
-    if (m->is_one_transaction) {
-        seam_kill_point();
-        return err;
-    }
-    if (!err)
-        err = store_commit(m->to);
-    if (err)
-        store_rollback(m->to);
-    seam_kill_point();
-    return err;
-}
-
-/* Reserves the row ids that the rows of `from` have or had. */
-static enum err reserve_ids(struct move *m, const struct moved_table *table, struct arena *a)
-{
-    struct moved_row row;
-    int64_t last = 0;
-    struct sql_statement *q = sql_use(m->from->sql, QUERY_MOVE_LAST_ID);
-    sql_bind_text(q, 1, str_from_cstr(table->name));
-    enum err err = sql_one_i64(m->from->sql, q, &last);
-    if (!err)
-        err = moved_rows_get_last_key(m->from, table, a, &row);
-    if (err && err != ERR_NOT_FOUND)
-        return err;
-    if (!err && row.values[0].i64 > last)
-        last = row.values[0].i64;
-    q = sql_use(m->to->sql, QUERY_MOVE_RESERVE_IDS);
-    sql_bind_text(q, 1, str_from_cstr(table->name));
-    sql_bind_i64(q, 2, last);
-    /* It returns a row on PostgreSQL. */
-    while (sql_row(m->to->sql, q, &err))
-        continue;
-    return err;
-}
-
-/* Copies some rows in the open transaction. */
-static enum err copy_batch(struct move *m, struct moved_rows *rows, int64_t *copied, bool *is_end)
-{
-    enum err err = OK;
-    for (int i = 0; i < BATCH_ROWS && !err; i++) {
-        struct moved_row row;
-        *is_end = !moved_rows_next(rows, &row, &err);
-        if (*is_end)
-            return err ? fail(m, &m->options->from, err) : OK;
-        err = moved_row_put(m->to, rows->table, &row);
-        if (!err)
-            err = report(m, rows->table, false, ++*copied);
-    }
-    return err;
-}
-
-static enum err copy_rows(struct move *m, struct moved_rows *rows)
-{
-    int64_t copied = 0;
-    bool is_end = false;
-    enum err err = OK;
-    while (!err && !is_end) {
-        err = begin_transaction(m);
-        if (!err)
-            err = end_transaction(m, copy_batch(m, rows, &copied, &is_end));
-    }
-    m->result->copied += copied;
-    return err;
-}
-
-static enum err prepare_table(struct move *m, const struct moved_table *table, struct arena *a)
-{
-    if (!moved_table_has_row_ids(table))
-        return OK;
-    const enum err err = begin_transaction(m);
-    return err ? err : end_transaction(m, reserve_ids(m, table, a));
-}
-
-static enum err copy_table(struct move *m, const struct moved_table *table)
-{
-    struct moved_rows rows;
-    struct moved_row last;
-    struct arena arena;
-    arena_init(&arena, ARENA_BYTES);
-    enum err err = prepare_table(m, table, &arena);
-    if (!err)
-        err = moved_rows_get_last_key(m->to, table, &arena, &last);
-    if (!err || err == ERR_NOT_FOUND) {
-        moved_rows_begin(&rows, m->from, table, err ? NULL : &last);
-        err = copy_rows(m, &rows);
-        moved_rows_end(&rows);
-    }
-    arena_fini(&arena);
-    return err;
-}
-
-static enum err copy_tables(struct move *m)
-{
-    enum err err = OK;
-    for (int i = 0; i < MOVED_TABLES && !err; i++)
-        err = copy_table(m, &moved_tables[i]);
-    return err ? fail(m, &m->options->to, err) : OK;
-}
-
 static enum err mark_and_copy_tables(struct move *m)
 {
     enum err err = store_begin(m->to);
     if (!err)
-        err = end_transaction(m, mark(m));
-    return err ? fail(m, &m->options->to, err) : copy_tables(m);
+        err = move_end(m, mark(m));
+    return err ? move_fail(m, m->to_name, err) : move_copy_tables(m);
 }
 
 /* ---- after the copy ---- */
@@ -310,89 +182,23 @@ static enum err complete(struct move *m)
 {
     enum err err = store_begin(m->to);
     if (!err)
-        err = end_transaction(m, complete_in_transaction(m));
-    return err ? fail(m, &m->options->to, err) : OK;
-}
-
-/* ---- comparing ---- */
-
-/* `column` is the number of the column that differs, or -1: only one store, `where`, has the row. */
-static enum err differ(struct move *m, const struct moved_table *table, const struct moved_row *row,
-                       int column, const struct store_options *where)
-{
-    struct buf key;
-    struct str columns = str_from_cstr(table->columns), name = STR("");
-    buf_init(&key, MESSAGE_MAX);
-    moved_row_format_key(table, row, &key);
-    for (int i = 0; i <= column; i++)
-        columns = str_trim(str_cut(columns, ',', &name));
-    if (column < 0)
-        (void)error_set(m->error, ERR_INVALID, "the databases differ: only %s has the row of %s with %.*s",
-                        name_of(where), table->name, (int)key.len, key.p);
-    else
-        (void)error_set(m->error, ERR_INVALID,
-                        "the databases differ: %s with %.*s differs in the column %.*s", table->name,
-                        (int)key.len, key.p, (int)name.len, name.p);
-    buf_fini(&key);
-    return ERR_INVALID;
-}
-
-static enum err compare_values(struct move *m, const struct moved_table *table, const struct moved_row *from,
-                               const struct moved_row *to)
-{
-    for (int i = 0; i < table->column_count; i++) {
-        const struct moved_value *x = &from->values[i], *y = &to->values[i];
-        if (x->is_null != y->is_null || x->i64 != y->i64 || !str_eq(x->bytes, y->bytes))
-            return differ(m, table, from, i, NULL);
-    }
-    return OK;
-}
-
-static enum err compare_rows(struct move *m, struct moved_rows *from, struct moved_rows *to)
-{
-    struct moved_row x, y;
-    enum err err, to_err;
-    for (int64_t n = 1;; n++) {
-        const bool has_x = moved_rows_next(from, &x, &err), has_y = moved_rows_next(to, &y, &to_err);
-        if (err || to_err)
-            return err ? fail(m, &m->options->from, err) : fail(m, &m->options->to, to_err);
-        if (!has_x && !has_y)
-            return OK;
-        const int order = !has_x ? 1 : !has_y ? -1 : moved_row_compare_keys(from->table, &x, &y);
-        if (order)
-            return order < 0 ? differ(m, from->table, &x, -1, &m->options->from)
-                             : differ(m, from->table, &y, -1, &m->options->to);
-        err = compare_values(m, from->table, &x, &y);
-        if (err)
-            return err;
-        m->result->compared++;
-        err = report(m, from->table, true, n);
-        if (err)
-            return err;
-    }
+        err = move_end(m, complete_in_transaction(m));
+    return err ? move_fail(m, m->to_name, err) : OK;
 }
 
 static enum err compare_snapshots(struct store *to, void *ctx)
 {
-    struct move *m = ctx;
-    enum err err = OK;
-    for (int i = 0; i < MOVED_TABLES && !err; i++) {
-        struct moved_rows from_rows, to_rows;
-        moved_rows_begin(&from_rows, m->from, &moved_tables[i], NULL);
-        moved_rows_begin(&to_rows, to, &moved_tables[i], NULL);
-        err = compare_rows(m, &from_rows, &to_rows);
-        moved_rows_end(&from_rows);
-        moved_rows_end(&to_rows);
-    }
-    return err;
+    (void)to;
+    return move_compare_tables(ctx);
 }
 
+/* Compares a snapshot of `to` with the open snapshot or transaction of `from`. */
 static enum err compare(struct store *from, void *ctx)
 {
     struct move *m = ctx;
     (void)from;
     const enum err err = store_run_in_snapshot(m->to, compare_snapshots, m);
-    return err ? fail(m, &m->options->to, err) : OK;
+    return err ? move_fail(m, m->to_name, err) : OK;
 }
 
 /* ---- the whole ---- */
@@ -405,7 +211,7 @@ static enum err begin_from(struct move *m)
 static enum err fail_same(struct move *m)
 {
     return error_set(m->error, ERR_INVALID, "%s and %s are the same database or copies of each other",
-                     name_of(&m->options->from), name_of(&m->options->to));
+                     m->from_name, m->to_name);
 }
 
 static enum err copy(struct move *m)
@@ -414,7 +220,7 @@ static enum err copy(struct move *m)
         return fail_same(m);
     enum err err = begin_from(m);
     if (err)
-        return fail(m, &m->options->from, err);
+        return move_fail(m, m->from_name, err);
     err = mark_and_copy_tables(m);
     if (!err)
         err = compare(m->from, m);
@@ -427,26 +233,30 @@ static enum err copy(struct move *m)
 /* A backup has the id of its database, so only the names show that a database is compared with itself. */
 static enum err verify(struct move *m)
 {
-    if (strcmp(name_of(&m->options->from), name_of(&m->options->to)) == 0)
+    if (strcmp(m->from_name, m->to_name) == 0)
         return fail_same(m);
     const enum err err = store_run_in_snapshot(m->from, compare, m);
-    return err ? fail(m, &m->options->from, err) : OK;
+    return err ? move_fail(m, m->from_name, err) : OK;
 }
 
 static enum err run_opened(struct move *m, enum err (*work)(struct move *m))
 {
     enum err err = sql_prepare_rare(m->from->sql);
     if (err)
-        return fail(m, &m->options->from, err);
+        return move_fail(m, m->from_name, err);
     err = sql_prepare_rare(m->to->sql);
-    return err ? fail(m, &m->options->to, err) : work(m);
+    return err ? move_fail(m, m->to_name, err) : work(m);
 }
 
 static enum err run(const struct move_options *options, bool opens_incomplete,
                     enum err (*work)(struct move *m), struct move_result *result, struct error *error)
 {
     struct store_options to = options->to;
-    struct move m = {.options = options, .result = result, .error = error};
+    struct move m = {.options = options,
+                     .from_name = name_of(&options->from),
+                     .to_name = name_of(&options->to),
+                     .result = result,
+                     .error = error};
     to.opens_incomplete = opens_incomplete;
     *result = (struct move_result){.copied = 0};
     *error = (struct error){.code = OK};
@@ -510,18 +320,18 @@ static enum err replace_opened(struct move *m)
     if (!err)
         err = begin_from(m);
     if (err)
-        return fail(m, &m->options->from, err);
+        return move_fail(m, m->from_name, err);
     err = sql_prepare_rare(m->to->sql);
     if (!err)
         err = m->to->engine->clear(m->to, m->error);
     if (!err)
-        err = copy_tables(m);
+        err = move_copy_tables(m);
     if (!err)
-        err = compare_snapshots(m->to, m);
+        err = move_compare_tables(m);
     if (!err)
         err = complete_in_transaction(m);
     store_rollback(m->from);
-    return err ? fail(m, &m->options->to, err) : OK;
+    return err ? move_fail(m, m->to_name, err) : OK;
 }
 
 static enum err replace_in_transaction(struct move *m, const struct move_replacement *r)
@@ -549,23 +359,44 @@ static enum err replace_and_commit(struct move *m, const struct move_replacement
     return err;
 }
 
+/* An import remembers row ids of videos, which identify other videos after the replacement. The check for
+ * other processes can overlook an import, because it has no barrier and its URL may set another
+ * application_name. */
+static enum err lock_imports(struct move *m)
+{
+    bool acquired;
+    enum err err = import_lock_share(m->to);
+    if (!err)
+        err = import_lock_try_exclusive(m->to, &acquired);
+    if (err || acquired)
+        return err;
+    return error_set(m->error, ERR_BUSY, "an import is running: repeat the command when it has ended");
+}
+
 enum err move_replace(const struct move_replacement *r, bool *committing, struct error *error)
 {
     struct move_result result = {.copied = 0};
     struct move_options options = {
         .from = {.path = r->from, .mode = STORE_READ}, .to = r->to, .from_snapshot = true, .keeps_id = true};
-    struct move m = {.options = &options, .result = &result, .is_one_transaction = true, .error = error};
+    struct move m = {.options = &options,
+                     .from_name = r->from,
+                     .to_name = name_of(&r->to),
+                     .is_one_transaction = true,
+                     .result = &result,
+                     .error = error};
     options.to.opens_incomplete = true;
     *committing = false;
     *error = (struct error){.code = OK};
     enum err err = store_open(&m.to, &options.to, error);
     if (err)
         return err;
-    err = store_begin(m.to);
+    err = lock_imports(&m);
+    if (!err)
+        err = store_begin(m.to);
     if (!err)
         err = replace_and_commit(&m, r, committing);
-    store_close(m.to);
-    return err ? fail(&m, &options.to, err) : OK;
+    store_close(m.to); /* releases the import lock */
+    return err ? move_fail(&m, m.to_name, err) : OK;
 }
 
 enum err move_check_replaceable(const struct store_options *to, struct error *error)

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from lib import lines, postgres, wait
+from lib.pgstore import StoreDriver
 from lib.viewtally import Viewtally
 from test_commands import Commands, history, world
 
@@ -94,6 +95,32 @@ def test_restore_refuses_while_a_server_runs(commands, tmp_path, sql, url):
         assert sql("SELECT views FROM videos") == [["99000"]]
         assert "--force: skipped" in commands.run("restore", "--force", "b.db")
     assert sql("SELECT views FROM videos") == [["25000"]]
+
+
+def test_restore_refuses_during_an_import(commands, sql, url):
+    """An import remembers row ids of videos. With another application_name, the check for other processes overlooks it."""
+    add_views(commands, 99_000)
+    with StoreDriver(f"{url}&application_name=other") as importer:
+        importer.ok("open write 0")
+        importer.ok("share")        # the import lock
+        for options in ([], ["--force"]):
+            text = commands.run("restore", *options, "b.db", status=3)
+            assert "an import is running: repeat the command when it has ended. Nothing was changed" in text
+    assert sql("SELECT views FROM videos") == [["99000"]]
+    commands.run("restore", "b.db")
+    assert sql("SELECT views FROM videos") == [["25000"]]
+
+
+def test_restore_refuses_before_it_reads_standard_input(commands, tmp_path, url):
+    with Viewtally(tmp_path / "server", {"store": {"url": url}}) as server:
+        with server.admin() as client:
+            wait.until(lambda: client.get("/readyz").status == 200, "the server to be ready")
+        reader, writer = os.pipe()      # nothing is ever written
+        refused = subprocess.run([os.environ["VIEWTALLY_SEAMS_BIN"], "restore", "-"], cwd=tmp_path, env=commands.env, stdin=reader, check=False,
+                                 capture_output=True, text=True, timeout=60)
+        os.close(reader)
+        os.close(writer)
+    assert refused.returncode == 3 and "other viewtally processes use this database" in refused.stderr
 
 
 def test_backup_of_standard_input_is_restored(commands, tmp_path, sql):

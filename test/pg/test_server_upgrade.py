@@ -1,5 +1,6 @@
 """`server_upgrade()` on a real PostgreSQL: creates the schema, can be repeated, and refuses what it cannot use with one clear message."""
 import pathlib
+import re
 import threading
 
 import pytest
@@ -131,6 +132,9 @@ def test_role_without_rights_on_the_tables(cluster, empty):
         driver.ok("migrate")
     error, text = refusal(cluster.url(empty, "weak"), "open write 0")
     assert error == "read-only" and "the role weak has no privileges on the tables" in text, text
+    cluster.sql(re.search(r"As their owner, run: (.*)", text)[1], empty)
+    with StoreDriver(cluster.url(empty, "weak")) as driver:
+        driver.ok("open write 0")
 
 
 def test_failed_migration_leaves_nothing(cluster, empty):

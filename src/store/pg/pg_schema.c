@@ -69,16 +69,24 @@ static enum err set_foreign(const struct pg_schema *is, struct error *error)
                      is->database, is->schema);
 }
 
+static enum err set_no_privileges(const struct pg_schema *is, struct error *error)
+{
+    return error_set(error, ERR_READONLY,
+                     "database %s: the role %s has no privileges on the tables. As their owner, run: "
+                     "GRANT USAGE ON SCHEMA %s TO %s; "
+                     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %s TO %s; "
+                     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA %s TO %s",
+                     is->database, is->role, is->schema, is->role, is->schema, is->role, is->schema,
+                     is->role);
+}
+
 static enum err read_version(struct pg_session *session, struct pg_schema *out, struct error *error)
 {
     enum err err = read_row(session, SQL_VERSION, error);
     if (!pg_session_is_open(session))
         return err;
     if (err && strcmp(session->error.sqlstate, "42501") == 0)
-        return error_set(error, ERR_READONLY,
-                         "database %s: the role %s has no privileges on the tables (%s); see "
-                         "docs/postgresql.md",
-                         out->database, out->role, session->error.text);
+        return set_no_privileges(out, error);
     /* SQLSTATE class 42: the table does not exist or has different columns, so the database belongs to
      * another application. */
     if (err)
