@@ -12,11 +12,11 @@
 
 #include "base/check.h"
 #include "base/fault.h"
+#include "pg/pg_received.h"
 
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 
 enum { KEYWORDS_MAX = PG_SETTINGS_MAX + 15, REASON_MAX = 300 };
 
@@ -33,9 +33,9 @@ struct pg_connection {
     struct pg_watcher *watcher; /* NULL if the socket is not watched */
     struct pg_connection_events events;
     const struct pg_host *host;
-    int syncs;               /* synchronization points in flight; each command is followed by one */
-    size_t unfinished_bytes; /* received since the last complete result */
-    size_t unread_bytes;     /* left in the receive buffer of the socket by the previous read */
+    int syncs; /* synchronization points in flight; each command is followed by one */
+    struct pg_received received;
+    uint64_t complete_bytes; /* received.bytes at the last complete result */
     bool is_open, has_failed, is_closed;
     bool keeps_result; /* the running callback has called pg_connection_keep_result() */
     bool is_busy;      /* a libuv callback is running; it calls release() after pg_connection_close() */
@@ -230,7 +230,7 @@ static void deliver(struct pg_connection *c, PGresult *result)
 {
     const ExecStatusType status = result ? PQresultStatus(result) : PGRES_COMMAND_OK;
     if (!result || status == PGRES_PIPELINE_SYNC)
-        c->unfinished_bytes = 0;
+        c->complete_bytes = c->received.bytes;
     if (!result)
         c->events.got(c->events.ctx, PG_GOT_END, NULL, NULL);
     else if (status == PGRES_PIPELINE_SYNC) {
@@ -259,21 +259,13 @@ static void read_results(struct pg_connection *c)
         fail_open(c);
 }
 
-/* Returns the number of bytes in the receive buffer of the socket. */
-static size_t count_unread(const struct pg_connection *c)
-{
-    int available = 0;
-    return ioctl(PQsocket(c->conn), FIONREAD, &available) == 0 ? (size_t)available : 0;
-}
-
 /* libpq stores a whole result in memory, so the connection must fail if a server sends a result without end.
- * Counts the bytes that have arrived since the previous read, without those that this read has left. */
+ */
 static bool is_too_large(struct pg_connection *c)
 {
-    const size_t max = c->events.result_bytes_max, available = count_unread(c);
-    if (available > c->unread_bytes)
-        c->unfinished_bytes += available - c->unread_bytes;
-    return c->unfinished_bytes > (max ? max : PG_RESULT_BYTES_MAX);
+    const size_t max = c->events.result_bytes_max;
+    pg_received_update(&c->received, PQsocket(c->conn));
+    return c->received.bytes - c->complete_bytes > (max ? max : PG_RESULT_BYTES_MAX);
 }
 
 static void receive(struct pg_connection *c)
@@ -283,7 +275,7 @@ static void receive(struct pg_connection *c)
     } else if (!PQconsumeInput(c->conn)) {
         fail_open(c);
     } else {
-        c->unread_bytes = count_unread(c);
+        pg_received_end_read(&c->received, PQsocket(c->conn));
         read_results(c);
     }
 }

@@ -318,13 +318,16 @@ def test_wrong_message_drops_the_link(server, name):
 
 
 def test_endless_result_drops_the_link(server):
-    row = fakepg.data_row((fakepg.bigint(1),)) * 10_000
+    """The limit is 64 MiB; up to 16 MiB more are in the buffers of the two sockets."""
+    rows = fakepg.data_row((bytes(10_000),)) * 20       # small rows would take longer than the deadline of a query
+    sent = [0]
 
     def send(connection, data):
         connection.sendall(data)
         if server.accepted == 1 and "one" in server.executed():
             while True:
-                connection.sendall(row)
+                connection.sendall(rows)
+                sent[0] += len(rows)
     server.send = send
     server.commit = skip_if(lambda names: names == ["one"] and server.accepted == 1)
     server.answer = lambda name, _: fakepg.row_description(1) if name == "one" and server.accepted == 1 else None
@@ -333,6 +336,7 @@ def test_endless_result_drops_the_link(server):
         driver.send("q 1 one 1")
         driver.until_logged("a result of the server is too large")
         assert driver.value(1) == 1
+    assert 56 << 20 < sent[0] < 80 << 20
 
 
 def test_death_at_every_message():

@@ -1,0 +1,32 @@
+/* glibc's own `struct tcp_info` lacks the counter, and its header conflicts with <linux/tcp.h>. */
+#include "pg/pg_received.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+/* Returns the number of bytes in the receive buffer. */
+static size_t count_unread(int socket)
+{
+    int available = 0;
+    return ioctl(socket, FIONREAD, &available) == 0 ? (size_t)available : 0;
+}
+
+void pg_received_update(struct pg_received *r, int socket)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_bytes_received) {
+        r->bytes = info.tcpi_bytes_received;
+        return;
+    }
+    const size_t available = count_unread(socket);
+    if (available > r->unread)
+        r->bytes += available - r->unread;
+}
+
+void pg_received_end_read(struct pg_received *r, int socket)
+{
+    r->unread = count_unread(socket);
+}
