@@ -181,7 +181,7 @@ complete -c viewtally -n '__viewtally_in app add' -l name -x -d 'The name that a
 complete -c viewtally -n '__viewtally_in app add' -l redirect-uri -x -d 'A redirect URI, which is compared exactly: `https://…`'
 complete -c viewtally -n '__viewtally_in app add' -l confidential -d 'Also create a client_secret'
 complete -c viewtally -n '__viewtally_in app add' -l home-url -x -d 'The app\'s website (https), shown to authors'
-complete -c viewtally -n '__viewtally_in app add' -l webhook-url -x -d 'Also send the app the events of each author who connects it, see …'
+complete -c viewtally -n '__viewtally_in app add' -l webhook-url -x -d 'Send the events of each author who connects the app to URL (see …'
 complete -c viewtally -n '__viewtally_in app add' -l json -d 'Print the app as JSON'
 complete -c viewtally -n '__viewtally_in app set-webhook' -l remove -d 'Remove the webhook'
 complete -c viewtally -n '__viewtally_in app set-webhook' -l json -d 'Print client_id, webhook_url and webhook_secret as JSON'

@@ -220,10 +220,11 @@ static void write_store(const struct admin_view *v, struct buf *b)
 static void write_loop_lag(const struct loop_lag *lag, struct buf *b)
 {
     metrics_write_family(b, "viewtally_loop_lag_seconds", METRICS_HISTOGRAM,
-                         "Delay of a 100 ms timer: how long the event loop was blocked.");
+                         "Time for which the event loop was blocked, measured as the delay of a timer that "
+                         "fires every 100 ms.");
     metrics_write_duration_histogram(b, "viewtally_loop_lag_seconds", NULL, &lag->times);
     metrics_write_family(b, "viewtally_loop_lag_max_seconds", METRICS_GAUGE,
-                         "Longest delay of the 100 ms timer since the process started.");
+                         "Longest time for which the event loop was blocked since the process started.");
     metrics_write_seconds(b, "viewtally_loop_lag_max_seconds", NULL, (int64_t)lag->times.max_us);
 }
 

@@ -76,8 +76,7 @@ void refresh_metrics_write(const struct schedule_state *s, struct buf *b)
                           "Lines of spool files that could not be applied.",
                           (uint64_t)refresh_count(&s->counts, RUN_BAD_LINES));
     metrics_write_counter(b, "viewtally_refresh_spool_unknown_field_lines_total",
-                          "Lines of spool files that were applied without a field that the format does not "
-                          "have.",
+                          "Lines of spool files that contained an unknown field, which was ignored.",
                           (uint64_t)refresh_count(&s->counts, RUN_UNKNOWN_FIELDS));
     metrics_write_counter(b, "viewtally_refresh_videos_updated_total",
                           "Videos updated by runs of this process.",

@@ -40,6 +40,6 @@ void webhook_metrics_write(const struct webhook_service *service, const struct w
                         "Deliveries of this process in flight; at most 256.", atomic_load(&c->in_flight));
     metrics_write_gauge(
         b, "viewtally_webhook_lease_held",
-        "1 while this process delivers webhooks; other processes of the database do not then.",
+        "1 while this process delivers webhooks; only one process of a database does so at a time.",
         atomic_load(&c->has_lease));
 }

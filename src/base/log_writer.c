@@ -144,13 +144,13 @@ static void free_buffers(void)
     writer.queued = 0;
 }
 
-enum err log_writer_start(log_writer_report_fn *report)
+enum err log_writer_start(log_writer_report_fn *format_report)
 {
     sigset_t all, before;
     CHECK(writer.state == DIRECT);
     writer.queue = malloc(QUEUE_BYTES + REPORT_BYTES);
     writer.batch = malloc(QUEUE_BYTES + REPORT_BYTES);
-    writer.report = report;
+    writer.report = format_report;
     writer.state = RUNNING;
     (void)sigfillset(&all); /* the event loop handles signals */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);

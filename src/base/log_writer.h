@@ -18,7 +18,7 @@
 typedef size_t log_writer_report_fn(char *room, size_t size, uint64_t dropped);
 
 /* Starts the thread. Returns ERR_NOMEM if it cannot be created; log_at() then continues to write directly. */
-MUST_USE enum err log_writer_start(log_writer_report_fn *report);
+MUST_USE enum err log_writer_start(log_writer_report_fn *format_report);
 
 /* Waits at most `timeout_ms` until the queued lines are written, then ends the thread. Does nothing if the
  * thread is not running. Later lines are written directly, or are dropped if the queued lines could not be

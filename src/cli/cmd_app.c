@@ -404,8 +404,9 @@ static const struct cli_option add_options[] = {
     {.name = "home-url", .argument = "URL", .help = "The app's website (https), shown to authors."},
     {.name = "webhook-url",
      .argument = "URL",
-     .help = "Also send the app the events of each author who connects it, see docs/webhooks.md. The consent "
-             "page shows it. Prints the webhook_secret, with which the app verifies the messages."},
+     .help = "Send the events of each author who connects the app to URL (see docs/webhooks.md). The consent "
+             "page "
+             "shows the URL. Prints the webhook_secret, with which the app verifies the messages."},
     {.name = "json", .help = "Print the app as JSON."},
     {0},
 };

@@ -310,7 +310,8 @@ static const struct cli_option import_options[] = {
      .argument = "PATH",
      .help = "Write the sign-in links to this new file (CSV, mode 0600); by default to standard output."},
     {.name = "new-links",
-     .help = "Also replace links that are still valid. By default an author who has one gets no other."},
+     .help = "Also replace links that are still valid. By default, an author who has a valid link gets no "
+             "new one."},
     {.name = "no-links", .help = "Create no sign-in links."},
     {.name = "json", .help = "Print the numbers and the links as JSON."},
     {0},
@@ -344,13 +345,14 @@ static const struct cli_action actions[] = {
      .summary = "Sets up many authors with their plans, sign-in names and sign-in links from one file.",
      .description =
          "FILE is CSV with a heading, or NDJSON with one object per line; `-` is standard input. The fields "
-         "are name, plan (active or inactive; by default active), login (the sign-in name) and id; all but "
-         "name are optional.\n\n"
+         "are name, plan (active or inactive; by default active), login (the sign-in name) and id. A new "
+         "author "
+         "needs a name; an existing one needs only the fields that identify or change the author.\n\n"
          "  name,login,plan\n"
          "  Ada Lovelace,ada@example.com,active\n"
          "  \"Grace Hopper\",grace@example.com,inactive\n\n"
          "An author is identified by id, else by login, else by name. Authors that do not exist are created, "
-         "others are changed where they differ, so importing a file again changes nothing. A field that is "
+         "others are changed if they differ, so importing a file again changes nothing. A field that is "
          "missing or empty is left unchanged. Each author who has no password and no valid link gets a "
          "sign-in link, which can be used once and expires after 24 hours. If a line is bad, it is reported "
          "as FILE:LINE: reason and nothing is changed.",
@@ -381,17 +383,18 @@ static const struct cli_action actions[] = {
      .operands_max = 1,
      .options = erase_options,
      .summary = "Deletes an author with everything that belongs to the author.",
-     .description = "AUTHOR is an id or a sign-in name. Deletes the author's books, videos, counts, "
-                    "statistics, events, keys, connected "
-                    "apps, platform accounts, webhooks, sign-in name, sessions and audit log in one "
-                    "transaction, overwrites them in "
-                    "the database file, and deletes what Redis stores about the keys. Requests with the keys "
-                    "are rejected as "
-                    "invalid_api_key. It cannot be undone; --dry-run prints what would be deleted.\n\n"
-                    "A tombstone remains, a hash of the author's id: a restore of an older backup erases the "
-                    "author again, and "
-                    "an import does not create the author again. viewtally author add --id does.\n\n"
-                    "If the command was interrupted, repeat it with the id of the author.",
+     .description =
+         "AUTHOR is an id or a sign-in name. Deletes the author's books, videos, counts, "
+         "statistics, events, keys, connected "
+         "apps, platform accounts, webhooks, sign-in name, sessions and audit log in one "
+         "transaction, overwrites them in "
+         "the database file, and deletes what Redis stores about the keys. Requests with the keys "
+         "are rejected as "
+         "invalid_api_key. The deletion cannot be undone; --dry-run prints what would be deleted.\n\n"
+         "A tombstone remains, a hash of the author's id: a restore of an older backup erases the "
+         "author again, and "
+         "an import does not create the author again. viewtally author add --id does.\n\n"
+         "If the command was interrupted, repeat it with the id of the author.",
      .partial = "no author has this id or sign-in name, or Redis is unavailable",
      .examples = "viewtally author erase 00000000-0000-4000-8000-000000000001 --dry-run",
      .run = author_erase},

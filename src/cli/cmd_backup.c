@@ -163,7 +163,7 @@ static const struct cli_action actions[] = {
      .summary = "Deletes old backups, as the server does after each scheduled backup.",
      .description =
          "Deletes the backups in [backup] directory that [backup] keep_hourly, keep_daily and keep_weekly do "
-         "not keep. The newest one and those of other databases are always kept.\n\n"
+         "not keep. The newest backup and the backups of other databases are always kept.\n\n"
          "--before-files deletes the databases that `viewtally restore` has replaced (DATABASE.before-TIME), "
          "and nothing else. They are the only copy of what happened between the backup and the restore, so "
          "no other command deletes them.",

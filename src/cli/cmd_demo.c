@@ -108,13 +108,13 @@ static bool on_author(void *ctx, const struct author *a)
     return true;
 }
 
-static void append_requests(struct buf *b, const char *base)
+static void append_curl_commands(struct buf *b, const char *base_url)
 {
     static const char *const paths[] = {"/account", "/videos?limit=2", "/stats?group_by=book",
                                         "/events?limit=5"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        buf_printf(b, "  curl -H \"Authorization: Bearer $KEY\" '%s%s'\n", base, paths[i]);
-    buf_printf(b, "  curl %s/openapi.json\n", base);
+        buf_printf(b, "  curl -H \"Authorization: Bearer $KEY\" '%s%s'\n", base_url, paths[i]);
+    buf_printf(b, "  curl %s/openapi.json\n", base_url);
 }
 
 static void append_invitation(struct buf *b, const struct demo *d, const struct invite_link *invitation)
@@ -136,7 +136,7 @@ static bool print_tour(const struct demo *d, const struct invite_link *invitatio
     cli_append_text(&b, str_from_cstr(d->name));
     buf_printf(&b, ", an author with %lld video%s:\n\n  KEY=%s\n\n", (long long)d->videos,
                plural(d->videos, "", "s"), d->new_key.text.p);
-    append_requests(&b, d->cli->config.server.base_url);
+    append_curl_commands(&b, d->cli->config.server.base_url);
     append_invitation(&b, d, invitation);
     return shown_secret_print(&b);
 }

@@ -180,9 +180,10 @@ static enum cli_exit explain_outcome(const struct account_test *t, const char *a
         return print_counts(t);
     case OUTCOME_TOKEN_REJECTED:
     case OUTCOME_RECONNECT:
-        return cli_fail(CLI_PART,
-                        "%s: reconnect required: %s rejects the tokens (%s); the author must sign in again",
-                        account, title, t->code);
+        return cli_fail(
+            CLI_PART,
+            "%s: %s rejects the tokens (%s): the author must reconnect the account on the page /platforms",
+            account, title, t->code);
     case OUTCOME_APP_REJECTED:
         return cli_fail(
             CLI_USAGE,

@@ -106,8 +106,8 @@ static void check_before(struct doctor *d)
     const int count = count_before(dirname(copy), slash ? slash + 1 : resolved, &bytes);
     if (count)
         doctor_warn(d, "if you no longer need them: viewtally backup prune --before-files",
-                    "%d file%s of databases that a restore replaced %s %lld MiB", count,
-                    plural(count, "", "s"), plural(count, "takes", "take"), bytes >> 20);
+                    "restores have left %d file%s of old databases, %lld MiB in all", count,
+                    plural(count, "", "s"), bytes >> 20);
     else
         doctor_ok(d, "there are no old databases left by a restore");
 }

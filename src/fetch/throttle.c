@@ -42,11 +42,10 @@ static struct quota *quota_of(struct throttle *t, int tier)
     return &t->quotas[t->desc->quota_by_tier ? tier : 0];
 }
 
-int throttle_select_tier(const struct throttle *t, int tier)
+int throttle_select_tier(const struct throttle *t, int wanted)
 {
     const int64_t wall = clock_wall_ms();
-    if (tier < t->lowest_tier)
-        tier = t->lowest_tier;
+    const int tier = wanted < t->lowest_tier ? t->lowest_tier : wanted;
     if (!t->desc->quota_by_tier || !quota_is_spent(&t->quotas[tier], wall))
         return tier;
     for (int other = t->lowest_tier; other < t->desc->tiers; other++)

@@ -52,9 +52,9 @@ int64_t throttle_ready_at(const struct throttle *t, int64_t now);
 /* Returns the maximum number of posts that one call of this kind and form may request. */
 int throttle_ids_per_call(const struct throttle *t, enum call_kind kind, int tier);
 
-/* Returns the request form to use. This is `tier`, unless that form is not granted, or its quota is spent and
- * another form has quota left. */
-int throttle_select_tier(const struct throttle *t, int tier);
+/* Returns the request form to use. This is the form `wanted`, unless it is not granted, or its quota is spent
+ * and another form has quota left. */
+int throttle_select_tier(const struct throttle *t, int wanted);
 
 /* Begins a call: counts it against all limits. `tier` must come from throttle_select_tier(). End each call
  * with throttle_end() or throttle_cancel(). */

@@ -18,7 +18,7 @@ struct pg_query {
     unsigned magic;
     enum item_kind kind;
     bool is_read;
-    bool is_alone;      /* sent again in a batch of its own */
+    bool is_alone;      /* is sent again, in a batch without other queries */
     bool was_skipped;   /* the server has not executed it (PG_GOT_ABORTED) */
     bool was_decoded;   /* the caller has the result: do not send the query again */
     bool was_discarded; /* the result was not trusted */

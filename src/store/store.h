@@ -39,8 +39,9 @@ struct store_options {
     int held_max;
     enum store_mode mode;
     bool opens_incomplete; /* whether to open even a copy that `viewtally move` has not completed (move.h) */
-    int busy_timeout_ms; /* maximum wait for a lock: in either mode while opening (0: ten seconds), afterwards
-                            only in STORE_WRITE mode (0: does not wait) */
+    /* Maximum wait for a lock. While the store is opened, 0 means ten seconds. Afterwards, 0 means that
+     * statements do not wait; in STORE_READ mode they never wait. */
+    int busy_timeout_ms;
     /* True if jobs make the checkpoints (checkpoint.h). A commit then makes a checkpoint only if the log
      * exceeds 256 MiB. */
     bool checkpointed;

@@ -291,16 +291,13 @@ def test_sign_in_fails_if_the_password_changes_meanwhile(world):
     late = Browser(world.client())
     body = urllib.parse.urlencode({**late.get("/sign-in").form("/sign-in").fields, "login": "ann", "password": PASSWORD}).encode()
     cookie = "; ".join(f"{name}={value}" for name, value in late.cookies.items())
-    change = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
-    change.execute("BEGIN IMMEDIATE")
-    change.execute("UPDATE logins SET password = replace(password, 'p=1$', 'p=1$A')")
     with connect(world.address) as sock:
-        sock.sendall(b"POST /sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n"
-                     b"Cookie: %s\r\nContent-Length: %d\r\n\r\n%s" % (cookie.encode(), len(body), body))
-        Browser(world.client()).get("/sign-in")         # the server has read the request by now
-        change.execute("COMMIT")
+        with world.write_transaction() as execute:
+            execute("UPDATE logins SET password = replace(password, 'p=1$', 'p=1$A')")
+            sock.sendall(b"POST /sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                         b"Cookie: %s\r\nContent-Length: %d\r\n\r\n%s" % (cookie.encode(), len(body), body))
+            Browser(world.client()).get("/sign-in")         # the server has read the request by now
         response = receive_all(sock)
-    change.close()
     assert response.startswith(b"HTTP/1.1 422 ") and b"viewtally-session" not in response
 
 

@@ -211,7 +211,7 @@ def test_large_log_and_replaced_databases_are_found(instance):
         wal.truncate(127 * MIB)
     findings = diagnose(instance)
     expect(findings, "database.wal", "warning", "127 MiB")
-    expect(findings, "database.before_files", "warning", "2 files of databases that a restore replaced take 2 MiB")
+    expect(findings, "database.before_files", "warning", "restores have left 2 files of old databases, 2 MiB in all")
 
 
 def test_missing_refresh_and_backup_are_found(instance):

@@ -1,7 +1,6 @@
 """The authorization endpoint and its consent page under attack (RFC 6749, 4.1 and 10; RFC 9207; RFC 9700)."""
 import html
 import re
-import sqlite3
 import urllib.parse
 
 import pytest
@@ -287,11 +286,8 @@ def test_app_removed_during_consent_gets_no_code(world, browser):
 
 def test_locked_database_gives_no_code(world, browser):
     page, before = open_consent_page(browser, params_of(world)), codes(world)
-    holder = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    response = redirect_params(submit_consent(browser, page, "allow"))
-    holder.execute("ROLLBACK")
-    holder.close()
+    with world.write_transaction():
+        response = redirect_params(submit_consent(browser, page, "allow"))
     assert response["error"] == "server_error" and response["state"] == "st-1" and "code" not in response and codes(world) == before
     assert "code" in redirect_params(submit_consent(browser, page, "allow"))
 

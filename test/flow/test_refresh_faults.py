@@ -2,7 +2,6 @@
 import os
 import resource
 import signal
-import sqlite3
 
 import pytest
 
@@ -61,14 +60,11 @@ def test_run_waits_for_another_writer_until_the_busy_timeout(server, time):
     runs.hold_back(time)
     with server:
         runs.freeze(server, time)
-        other = sqlite3.connect(runs.path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        server.signal(signal.SIGCONT)
-        wait.until(lambda: "refresh: failed" in server.log and "retrying in 15 s" in server.log, "the run to give up")
-        other.execute("ROLLBACK")
+        with server.write_transaction():
+            server.signal(signal.SIGCONT)
+            wait.until(lambda: "refresh: failed" in server.log and "retrying in 15 s" in server.log, "the run to give up")
         runs.wait_for_runs(2, ticking=time)
         assert runs.outcomes == [ABANDONED, SUCCEEDED]
-        other.close()
 
 
 def test_only_the_failed_source_is_retried(server, time, tmp_path):
@@ -100,16 +96,14 @@ def test_overdue_refresh_is_reported(server, time):
     server.configure({"store": {"busy_timeout_ms": 50}})
     with server:
         runs.wait_for_runs(1)
-        other = sqlite3.connect(runs.path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        time.set_wall("2026-07-10T12:55:00Z")
-        wait.until(lambda: "refresh: cannot start" in server.log, "an attempt")
-        time.set_wall("2026-07-10T13:30:00Z")
-        due = 1783688100                                            # 12:55
-        wait.until(lambda: scrape(server).get("viewtally_refresh_next_timestamp_seconds") == due, "the metric of the due time")
-        assert server.admin().get("/readyz").status == 200
-        assert "refresh" in server.admin().get("/readyz").body.decode()
-        other.execute("ROLLBACK")
+        with server.write_transaction():
+            time.set_wall("2026-07-10T12:55:00Z")
+            wait.until(lambda: "refresh: cannot start" in server.log, "an attempt")
+            time.set_wall("2026-07-10T13:30:00Z")
+            due = 1783688100                                            # 12:55
+            wait.until(lambda: scrape(server).get("viewtally_refresh_next_timestamp_seconds") == due, "the metric of the due time")
+            assert server.admin().get("/readyz").status == 200
+            assert "refresh" in server.admin().get("/readyz").body.decode()
         runs.wait_for_runs(2, ticking=time)
         wait.until(lambda: scrape(server).get("viewtally_refresh_runs_total", result="succeeded") == 2, "the run to be counted")
         assert scrape(server).get("viewtally_refresh_readings_accepted_total", source="simulated", platform="youtube") == 2 * AUTHORS * VIDEOS

@@ -160,6 +160,20 @@ class Viewtally:
         with contextlib.closing(sqlite3.connect(self.database, timeout=30)) as database, database:
             return database.execute(statement, [value.bytes if isinstance(value, uuid.UUID) else value for value in values]).fetchall()
 
+    @contextlib.contextmanager
+    def write_transaction(self):
+        """A transaction that excludes all other writers; it is committed when the block ends. Yields a function that runs a statement in it."""
+        if self.is_on_server:
+            import psycopg2
+            with contextlib.closing(psycopg2.connect(self.settings["store"]["url"])) as connection, connection, connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(7239, hashtext(current_schema()))")    # PG_SQL_LOCK in pg_session.h
+                yield cursor.execute
+            return
+        with contextlib.closing(sqlite3.connect(self.database, isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            yield database.execute
+            database.execute("COMMIT")
+
     def tables(self):
         """Returns the names of the tables that both engines have."""
         if self.is_on_server:

@@ -456,7 +456,7 @@ enum err db_checkpoint(struct db *db, enum checkpoint_mode mode)
     return code == SQLITE_BUSY ? ERR_BUSY : fail(db, "checkpoint");
 }
 
-void db_set_log_limit(struct db *db, int pages)
+void db_set_checkpoint_pages(struct db *db, int pages)
 {
     (void)sqlite3_wal_autocheckpoint(db->handle, pages);
 }

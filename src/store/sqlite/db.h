@@ -51,7 +51,7 @@ MUST_USE enum err db_prepare(struct db *db);
 void db_set_busy_timeout(struct db *db, int timeout_ms);
 
 /* Sets the size of the log, in pages, above which a commit makes a checkpoint. */
-void db_set_log_limit(struct db *db, int pages);
+void db_set_checkpoint_pages(struct db *db, int pages);
 
 /* Makes db_close() keep the write-ahead log. By default, the last connection that closes deletes the log. If
  * the database is damaged, this could delete a log that SQLite could not read. */

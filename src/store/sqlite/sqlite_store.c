@@ -15,7 +15,7 @@ enum { OPEN_TIMEOUT_MS = 10000 };
 
 /* Number of pages in the log (256 MiB) above which a commit makes a checkpoint even if there are checkpoint
  * jobs. */
-enum { LOG_LIMIT_PAGES = 64000 };
+enum { CHECKPOINT_PAGES = 64000 };
 
 /* Checks that the file is a viewtally database with exactly this binary's schema version. */
 static enum err check_schema(struct db *db, const char *path, struct error *error)
@@ -69,7 +69,7 @@ static enum err make_ready(struct store *s, const struct store_options *o)
         s->driver = late_reads_new(o->loop);
     db_map_wal_index(sqlite_db_of(s));
     if (o->checkpointed)
-        db_set_log_limit(sqlite_db_of(s), LOG_LIMIT_PAGES);
+        db_set_checkpoint_pages(sqlite_db_of(s), CHECKPOINT_PAGES);
     db_set_busy_timeout(sqlite_db_of(s), o->mode == STORE_READ ? 0 : o->busy_timeout_ms);
     return OK;
 }
