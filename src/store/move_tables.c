@@ -1,3 +1,5 @@
+/* The tables are copied and compared in the order of moved_tables, and the rows in the order of their keys.
+ */
 #include "store/move_tables.h"
 
 #include "base/seam.h"
