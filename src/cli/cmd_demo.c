@@ -51,7 +51,7 @@ static enum cli_exit check_is_empty(struct cli *cli)
         return cli_fail(CLI_COULD_NOT, "database error: %s", err_name(err));
     return any ? cli_fail(CLI_PART,
                           "%s already has authors, and nothing was changed: use another database ([store] "
-                          "path) for the demonstration, or create a key with viewtally key create",
+                          "path or url) for the demonstration, or create a key with viewtally key create",
                           store_config_name(&cli->config))
                : CLI_DONE;
 }

@@ -1,7 +1,11 @@
 """reading correct, the only command that lowers views: from which days it subtracts them, what stays, and the effect of later readings."""
+import datetime
+import itertools
+
 import pytest
 
 from flow.test_erase import check_sums, data, sql
+from lib import packed_days
 from lib.lines import author, reading, uid, video
 
 START = "2026-07-01T00:00:00.000Z"
@@ -21,7 +25,10 @@ def world(viewtally):
 
 
 def days(instance):
-    return sql(instance, "SELECT date(day * 86400, 'unixepoch'), gained, gained_total FROM daily ORDER BY day")
+    """Returns [(date, gained, gained since the first day)] of the only video, ascending."""
+    packed = packed_days.unpack(sql(instance, "SELECT days FROM videos")[0][0])
+    totals = itertools.accumulate(gained for _, gained in packed)
+    return [(str(datetime.date(1970, 1, 1) + datetime.timedelta(day)), gained, total) for (day, gained), total in zip(packed, totals)]
 
 
 def correct(instance, views, platform="youtube", status=0, dry_run=False):

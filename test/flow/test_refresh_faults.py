@@ -33,6 +33,7 @@ def limit_files(server, size):
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (size if size is not None else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
+@pytest.mark.sqlite_only("limits the size of the write-ahead log")
 def test_full_disk_ends_a_run_and_the_next_catches_up(server, time):
     key = server.create_key(uid("A0"))
     runs = Refreshing(server)

@@ -17,7 +17,7 @@ from lib.metrics import scrape
 NAME = re.compile(r"viewtally-\d{8}T\d{6}Z-[0-9a-f]{8}\.db")
 MINUTE = 60 * 1000
 HOUR = 60 * MINUTE
-KILL_STEPS_MAX = 20
+KILL_STEPS_MAX = 200       # a backup of a server copies it table by table
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def make(make_viewtally, time):
     def create(**config):
         made = make_viewtally({"backup": {"every": "1h", **config}}, clock=time)
         if first:
-            made.configure({"store": {"path": str(first[0].database)}, "backup": {"directory": first[0].settings["backup"]["directory"]}})
+            made.configure({"store": {"path": str(first[0].database), "url": first[0].settings["store"].get("url")}, "backup": {"directory": first[0].settings["backup"]["directory"]}})
         else:
             first.append(made)
             directory = made.directory / "backups"

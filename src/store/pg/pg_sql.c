@@ -92,10 +92,15 @@ static void add_own_plain(struct pg_sql *db, enum own which)
     add_own(db, which, !*own[which].name, &none);
 }
 
-/* Like pg_session_run(), for a batch that may begin with statements of sql_write_later(). */
-static enum err run_batch(struct pg_sql *db, int64_t deadline_ms)
+/* Like pg_session_run(), for a batch that may begin with statements of sql_write_later(). `text` describes
+ * the batch in the log if it is slow. */
+static enum err run_batch(struct pg_sql *db, const char *text, int64_t deadline_ms)
 {
-    return pg_later_end_batch(&db->later, &db->session, pg_session_run(&db->session, deadline_ms));
+    const int64_t start_us = clock_work_us();
+    const enum err err =
+        pg_later_end_batch(&db->later, &db->session, pg_session_run(&db->session, deadline_ms));
+    slow_query_report(text, (clock_work_us() - start_us) / 1000);
+    return err;
 }
 
 /* ---- failures ---- */
@@ -171,15 +176,13 @@ static enum err send_cursor(struct pg_sql *db, void *ctx)
     const enum query query = (enum query)(c - db->cursors);
     const struct pg_translated *t = pg_translate(query);
     struct pg_params params;
-    const int64_t start_us = clock_work_us();
     const bool prepares = !db->was_prepared[query];
     pg_later_append_bulk(&db->later, &db->session);
     const int index = db->later.count; /* of the preparation in the batch */
     pg_cursor_encode(c, t->param_count, &params);
     pg_session_add(&db->session, sql_queries[query].name, prepares ? t->text : NULL, &params);
     pg_params_fini(&params);
-    enum err err = run_batch(db, PG_STATEMENT_MS);
-    slow_query_report(t->text, (clock_work_us() - start_us) / 1000);
+    enum err err = run_batch(db, t->text, PG_STATEMENT_MS);
     /* If a later command has failed, the statement is prepared, and outlives the failed transaction. */
     db->was_prepared[query] = !prepares || !err || (db->session.has_error && db->session.failed_at > index);
     return err;
@@ -241,14 +244,14 @@ static bool row(struct sql *sql, struct sql_statement *q, enum err *err)
 static enum err send_later(struct pg_sql *db)
 {
     pg_later_append_bulk(&db->later, &db->session);
-    const enum err err = run_batch(db, PG_STATEMENT_MS);
+    const enum err err = run_batch(db, "several writes", PG_STATEMENT_MS);
     return err ? fail(db, err, "batch") : OK;
 }
 
 static enum err prepare_bulk(struct pg_sql *db)
 {
     pg_session_prepare(&db->session, pg_bulk_name, pg_bulk_text);
-    const enum err err = run_batch(db, PG_STATEMENT_MS);
+    const enum err err = run_batch(db, pg_bulk_text, PG_STATEMENT_MS);
     db->has_prepared_bulk = !err;
     return err ? fail(db, err, pg_bulk_name) : OK;
 }
@@ -326,12 +329,9 @@ struct read {
 static enum err send_read(struct pg_sql *db, void *ctx)
 {
     const struct read *read = ctx;
-    const int64_t start_us = clock_work_us();
     pg_later_append_bulk(&db->later, &db->session);
     pg_session_add(&db->session, "", read->text, read->params);
-    const enum err err = run_batch(db, read->deadline_ms);
-    slow_query_report(read->text, (clock_work_us() - start_us) / 1000);
-    return err;
+    return run_batch(db, read->text, read->deadline_ms);
 }
 
 enum err pg_sql_read(struct pg_sql *db, const char *name, const char *text, struct pg_params *params,
@@ -382,7 +382,7 @@ static enum err send_begin(struct pg_sql *db, void *ctx)
         add_begin_write(db, b->lock_timeout_ms, 1);
     else
         add_own_plain(db, BEGIN_SNAPSHOT);
-    return run_batch(db, b->lock_timeout_ms + PG_ANSWER_MS);
+    return run_batch(db, own[b->writes ? LOCK : BEGIN_SNAPSHOT].sql, b->lock_timeout_ms + PG_ANSWER_MS);
 }
 
 static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
@@ -418,7 +418,7 @@ static enum err run_own(struct pg_sql *db, enum own which)
 {
     pg_later_append_bulk(&db->later, &db->session);
     add_own_plain(db, which);
-    return run_batch(db, PG_STATEMENT_MS);
+    return run_batch(db, own[which].sql, PG_STATEMENT_MS);
 }
 
 void pg_sql_rollback(struct pg_sql *db)
@@ -426,7 +426,7 @@ void pg_sql_rollback(struct pg_sql *db)
     pg_bulk_clear(&db->later.bulk);
     /* If a statement fails, the rest of its batch is skipped, so ROLLBACK is sent in the next one. */
     if (pg_session_is_open(&db->session) && db->later.count)
-        (void)run_batch(db, PG_STATEMENT_MS);
+        (void)run_batch(db, "several writes", PG_STATEMENT_MS);
     /* If ROLLBACK fails, the connection may still be in a transaction, and must not be used again. */
     if (pg_session_is_open(&db->session) && run_own(db, ROLLBACK))
         pg_session_close(&db->session);
@@ -442,14 +442,15 @@ static bool find_outcome(struct pg_sql *db, enum err *outcome)
     if (!pg_session_is_open(&db->session) && connect_again(db))
         return false;
     add_begin_write(db, PG_ANSWER_MS, 0);
-    if (run_batch(db, 2 * PG_ANSWER_MS)) {
+    if (run_batch(db, own[LOCK].sql, 2 * PG_ANSWER_MS)) {
         pg_sql_rollback(db);
         return false;
     }
     struct pg_row row = {.result = db->session.result};
     *outcome = pg_row_i64(&row, 0) == db->transaction_number ? OK : ERR_IO;
     add_own_plain(db, COMMIT);
-    return run_batch(db, PG_ANSWER_MS) == OK && pg_result_is_command(db->session.result, "COMMIT");
+    return run_batch(db, own[COMMIT].sql, PG_ANSWER_MS) == OK &&
+           pg_result_is_command(db->session.result, "COMMIT");
 }
 
 static enum err resolve_commit(struct pg_sql *db)
@@ -520,7 +521,7 @@ static enum err run_lock(struct pg_sql *db, enum own which, int64_t deadline_ms)
         add_own_plain(db, RELEASE_LOCKS);
     if (which != RELEASE_LOCKS)
         add_own_plain(db, which);
-    err = run_batch(db, deadline_ms);
+    err = run_batch(db, own[which].sql, deadline_ms);
     return err ? fail(db, err, own[which].name) : OK;
 }
 
