@@ -112,6 +112,17 @@ static void check_before(struct doctor *d)
         doctor_ok(d, "there are no old databases left by a restore");
 }
 
+/* Sets the error if the role may only read. */
+static enum err check_writable(const struct config *c, struct error *error)
+{
+    const struct store_options options = store_options_from_config(c, STORE_WRITE);
+    struct store *store;
+    const enum err err = store_open(&store, &options, error);
+    if (!err)
+        store_close(store);
+    return err;
+}
+
 static void check_server_settings(struct doctor *d)
 {
     const struct config *c = d->config;
@@ -119,7 +130,8 @@ static void check_server_settings(struct doctor *d)
     struct error error = {0};
     if (store_config_is_file(c))
         doctor_skip(d, "the database is a file");
-    else if (server_upgrade_check(c->store.url, c->store.password_file, &r, &error))
+    else if (check_writable(c, &error) ||
+             server_upgrade_check(c->store.url, c->store.password_file, &r, &error))
         doctor_error(d, fix_for_server(error.code), "%s", error.text);
     else if (r.is_volatile)
         doctor_warn(d, "set synchronous_commit to on for the role and the database",

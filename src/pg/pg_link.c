@@ -502,7 +502,7 @@ const char *pg_failure_fix(enum pg_failure failure)
     switch (failure) {
     case PG_FAILED_AUTH: return "; check the user, the database and the password file";
     case PG_FAILED_TLS: return "; check sslmode and sslrootcert, and that the certificate names the host";
-    case PG_FAILED_SCHEMA: return "; run `viewtally migrate`";
+    case PG_FAILED_SCHEMA: return "; run `viewtally migrate`, or grant the role its rights";
     case PG_FAILED_NOT_PRIMARY: return "; name all servers of the cluster in the URL";
     case PG_FAILED_CONNECTION:
         return "; check the host and the port in the URL, and that PostgreSQL is running and reachable";

@@ -56,7 +56,7 @@ static enum err reserve_ids(struct move *m, const struct moved_table *table, str
     if (!err)
         err = moved_rows_get_last_key(m->from, table, a, &row);
     if (err && err != ERR_NOT_FOUND)
-        return err;
+        return move_fail(m, m->from_name, err);
     if (!err && row.values[0].i64 > last)
         last = row.values[0].i64;
     q = sql_use(m->to->sql, QUERY_MOVE_RESERVE_IDS);

@@ -446,7 +446,7 @@ def test_unknown_host_names_the_host():
 def test_missing_schema_names_the_command(server):
     server.parse = lambda statement: fakepg.error("42P01", 'relation "barriers" does not exist') if b"barriers" in statement else None
     with Driver(server.url) as driver:
-        assert driver.until_logged("unavailable").strip().endswith('relation "barriers" does not exist); run `viewtally migrate`')
+        assert driver.until_logged("unavailable").strip().endswith('relation "barriers" does not exist); run `viewtally migrate`, or grant the role its rights')
         driver.until_failure("schema")
 
 

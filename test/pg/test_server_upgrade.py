@@ -137,6 +137,20 @@ def test_role_without_rights_on_the_tables(cluster, empty):
         driver.ok("open write 0")
 
 
+def test_role_that_may_only_read(cluster, empty):
+    """It cannot write, but commands that only read work."""
+    with StoreDriver(cluster.url(empty)) as driver:
+        driver.ok("migrate")
+    cluster.sql("GRANT USAGE ON SCHEMA public TO weak; GRANT SELECT ON ALL TABLES IN SCHEMA public TO weak", empty)
+    with StoreDriver(cluster.url(empty, "weak")) as driver:
+        driver.ok("open read 0")
+    error, text = refusal(cluster.url(empty, "weak"), "open write 0")
+    assert error == "read-only" and "the role weak may read the tables, but not change them. As their owner, run: GRANT USAGE" in text, text
+    cluster.sql(re.search(r"As their owner, run: (.*)", text)[1], empty)
+    with StoreDriver(cluster.url(empty, "weak")) as driver:
+        driver.ok("open write 0", "begin", "author Ann", "commit")
+
+
 def test_failed_migration_leaves_nothing(cluster, empty):
     cluster.sql("CREATE TYPE events AS ENUM ('a')", empty)      # has the name of the row type of a table
     error, text = refusal(cluster.url(empty))

@@ -403,6 +403,16 @@ def test_connection_lost_during_a_commit_that_took_effect(crashing, writer, no_s
     writer.until_logged("the transaction was committed")
 
 
+def test_slow_commit_is_logged(crashing, writer, no_standby):
+    writer.ok("begin", "author Ann", "slow 1")
+    writer.send("commit")
+    wait.until(lambda: is_waiting_for_standby(crashing), "the commit to wait for the standby")
+    crashing.configure("synchronous_standby_names = ''")
+    crashing.reload()
+    assert writer.answer() == ["ok", ""]
+    assert "slow query: " in writer.until_logged(" ms: COMMIT")
+
+
 def test_connection_lost_during_a_commit_without_effect(crashing, writer):
     writer.ok("begin", "author Ann")
     wait.until(lambda: len(backends(crashing, "template")) == 1, "the backends of earlier tests to end")

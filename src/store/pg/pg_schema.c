@@ -18,7 +18,10 @@ enum { SERVER_VERSION_MIN = 140000 };
     "coalesce(has_schema_privilege(current_schema(), 'CREATE'), false), "                                    \
     "current_setting('server_encoding') = 'UTF8', "                                                          \
     "current_setting('synchronous_commit') <> 'off', "                                                       \
-    "current_setting('server_version_num')::bigint"
+    "current_setting('server_version_num')::bigint, "                                                        \
+    "(SELECT coalesce(bool_and(has_table_privilege(c.oid, 'INSERT') AND "                                    \
+    "has_table_privilege(c.oid, 'UPDATE')), true) FROM pg_class c JOIN pg_namespace n "                      \
+    "ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relname = 'barriers')"
 #define SQL_VERSION                                                                                          \
     "SELECT coalesce(max(value) FILTER (WHERE key = 'schema'), 0), "                                         \
     "coalesce(max(value) FILTER (WHERE key = 'compatible_since'), 0), "                                      \
@@ -58,6 +61,7 @@ static enum err read_catalog(struct pg_session *session, struct pg_schema *out, 
     out->is_utf8 = pg_row_bool(&row, 5);
     out->is_synchronous = pg_row_bool(&row, 6);
     out->server_version = pg_row_i64(&row, 7);
+    out->may_write = pg_row_bool(&row, 8);
     return row.bad ? error_set(error, ERR_IO, "PostgreSQL: unexpected reply of the server") : OK;
 }
 
@@ -69,14 +73,14 @@ static enum err set_foreign(const struct pg_schema *is, struct error *error)
                      is->database, is->schema);
 }
 
-static enum err set_no_privileges(const struct pg_schema *is, struct error *error)
+static enum err set_no_privileges(const struct pg_schema *is, const char *missing, struct error *error)
 {
     return error_set(error, ERR_READONLY,
-                     "database %s: the role %s has no privileges on the tables. As their owner, run: "
+                     "database %s: the role %s %s. As their owner, run: "
                      "GRANT USAGE ON SCHEMA %s TO %s; "
                      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %s TO %s; "
                      "GRANT USAGE ON ALL SEQUENCES IN SCHEMA %s TO %s",
-                     is->database, is->role, is->schema, is->role, is->schema, is->role, is->schema,
+                     is->database, is->role, missing, is->schema, is->role, is->schema, is->role, is->schema,
                      is->role);
 }
 
@@ -86,7 +90,7 @@ static enum err read_version(struct pg_session *session, struct pg_schema *out, 
     if (!pg_session_is_open(session))
         return err;
     if (err && strcmp(session->error.sqlstate, "42501") == 0)
-        return set_no_privileges(out, error);
+        return set_no_privileges(out, "has no privileges on the tables", error);
     /* SQLSTATE class 42: the table does not exist or has different columns, so the database belongs to
      * another application. */
     if (err)
@@ -147,4 +151,9 @@ enum err pg_schema_check(const struct pg_schema *is, struct error *error)
                          "`viewtally migrate`",
                          is->database, (long long)is->version, pg_migration_count);
     return OK;
+}
+
+enum err pg_schema_check_writable(const struct pg_schema *is, struct error *error)
+{
+    return is->may_write ? OK : set_no_privileges(is, "may read the tables, but not change them", error);
 }

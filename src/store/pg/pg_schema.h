@@ -13,6 +13,7 @@ struct pg_schema {
     char database[PG_NAME_MAX], schema[PG_NAME_MAX], role[PG_NAME_MAX];
     int64_t tables;  /* number of tables and views in `schema`, without those of extensions */
     bool may_create; /* the role may create tables */
+    bool may_write;  /* the role may insert and update rows of the table that every transaction changes */
     bool is_utf8;
     bool is_synchronous;               /* a commit waits until it is on disk */
     int64_t server_version;            /* for example 150004 */
@@ -30,6 +31,8 @@ bool pg_schema_is_too_new(const struct pg_schema *is);
 
 /* Checks that this program can use the database as it is. Returns ERR_VERSION if not. */
 MUST_USE enum err pg_schema_check(const struct pg_schema *is, struct error *error);
+/* Returns ERR_READONLY, with the GRANT statements, if the role may only read. */
+MUST_USE enum err pg_schema_check_writable(const struct pg_schema *is, struct error *error);
 /* Sets the error for a schema that is too new, and returns ERR_VERSION. */
 enum err pg_schema_set_newer(const struct pg_schema *is, struct error *error);
 

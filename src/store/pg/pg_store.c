@@ -25,6 +25,8 @@ static enum err open_database(struct pg_store *p, const struct store_options *o,
     err = pg_schema_read(&p->db.session, &is, error);
     if (!err)
         err = pg_schema_check(&is, error);
+    if (!err && o->mode == STORE_WRITE)
+        err = pg_schema_check_writable(&is, error);
     if (err)
         return err;
     err = store_load(&p->store);
