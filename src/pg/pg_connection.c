@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "base/fault.h"
-#include "pg/pg_received.h"
+#include "pg/pg_byte_counter.h"
 
 #include <libpq-fe.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ struct pg_connection {
     struct pg_connection_events events;
     const struct pg_host *host;
     int syncs; /* synchronization points in flight; each command is followed by one */
-    struct pg_received received;
+    struct pg_byte_counter received;
     uint64_t complete_bytes; /* received.bytes at the last complete result */
     bool is_open, has_failed, is_closed;
     bool keeps_result; /* the running callback has called pg_connection_keep_result() */
@@ -264,7 +264,7 @@ static void read_results(struct pg_connection *c)
 static bool is_too_large(struct pg_connection *c)
 {
     const size_t max = c->events.result_bytes_max;
-    pg_received_update(&c->received, PQsocket(c->conn));
+    pg_byte_counter_update(&c->received, PQsocket(c->conn));
     return c->received.bytes - c->complete_bytes > (max ? max : PG_RESULT_BYTES_MAX);
 }
 
@@ -275,7 +275,7 @@ static void receive(struct pg_connection *c)
     } else if (!PQconsumeInput(c->conn)) {
         fail_open(c);
     } else {
-        pg_received_end_read(&c->received, PQsocket(c->conn));
+        pg_byte_counter_end_read(&c->received, PQsocket(c->conn));
         read_results(c);
     }
 }

@@ -1,5 +1,5 @@
 /* glibc's own `struct tcp_info` lacks the counter, and its header conflicts with <linux/tcp.h>. */
-#include "pg/pg_received.h"
+#include "pg/pg_byte_counter.h"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@ static size_t count_unread(int socket)
     return ioctl(socket, FIONREAD, &available) == 0 ? (size_t)available : 0;
 }
 
-void pg_received_update(struct pg_received *r, int socket)
+void pg_byte_counter_update(struct pg_byte_counter *r, int socket)
 {
     struct tcp_info info = {0};
     socklen_t size = sizeof info;
@@ -26,7 +26,7 @@ void pg_received_update(struct pg_received *r, int socket)
         r->bytes += available - r->unread;
 }
 
-void pg_received_end_read(struct pg_received *r, int socket)
+void pg_byte_counter_end_read(struct pg_byte_counter *r, int socket)
 {
     r->unread = count_unread(socket);
 }
