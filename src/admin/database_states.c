@@ -10,7 +10,8 @@
 struct states {
     struct platform_health platforms[PLATFORM_APIS];
     struct webhook_counts webhooks;
-    bool has_platforms, has_webhooks;
+    struct store_server_load server_load;
+    bool has_platforms, has_webhooks, has_server_load;
 };
 
 struct database_states {
@@ -36,6 +37,7 @@ static enum err read_all(struct store *store, const struct config *config, struc
     const enum err platforms = read_platforms(store, config, out);
     const enum err webhooks = store_count_webhook_states(store, &out->webhooks);
     out->has_webhooks = !webhooks;
+    out->has_server_load = !store_config_is_file(config) && !store_read_server_load(store, &out->server_load);
     return platforms ? platforms : webhooks;
 }
 
@@ -76,6 +78,11 @@ const struct platform_health *database_states_get_platforms(const struct databas
 const struct webhook_counts *database_states_get_webhooks(const struct database_states *s)
 {
     return s->shown.has_webhooks ? &s->shown.webhooks : NULL;
+}
+
+const struct store_server_load *database_states_get_server_load(const struct database_states *s)
+{
+    return s->shown.has_server_load ? &s->shown.server_load : NULL;
 }
 
 void database_states_free(struct database_states *s)

@@ -19,6 +19,7 @@ void database_states_update(struct database_states *s, struct store *store, stru
 /* Return NULL if nothing has been read yet, or if the database could not be read. */
 const struct platform_health *database_states_get_platforms(const struct database_states *s); /* by API */
 const struct webhook_counts *database_states_get_webhooks(const struct database_states *s);
+const struct store_server_load *database_states_get_server_load(const struct database_states *s);
 
 /* Precondition: the writer queue that was passed last is closed. */
 void database_states_free(struct database_states *s);

@@ -6,6 +6,7 @@
 #include "admin/platform_metrics.h"
 #include "admin/process_metrics.h"
 #include "admin/refresh_metrics.h"
+#include "admin/server_metrics.h"
 #include "admin/webhook_metrics.h"
 #include "base/build_info.h"
 #include "base/log_writer.h"
@@ -146,23 +147,6 @@ static void write_files(const char *path, struct buf *b)
     write_size(b, "viewtally_store_wal_bytes", "Size of the write-ahead log file in bytes.", path, "-wal");
 }
 
-static void write_server_connection(const struct store_server_status *s, struct buf *b)
-{
-    metrics_write_gauge(b, "viewtally_store_server_up", "1 if reads are served by the database server.",
-                        s->is_up);
-    metrics_write_gauge(b, "viewtally_store_server_reads_held",
-                        "Reads that wait for the connection to the database server.", s->held);
-    metrics_write_gauge(b, "viewtally_store_server_reads_in_flight",
-                        "Reads that wait for a reply of the database server.", s->in_flight);
-    if (s->barrier_age_ms < 0)
-        return;
-    metrics_write_family(
-        b, "viewtally_store_server_barrier_age_seconds", METRICS_GAUGE,
-        "Time since the database server was last confirmed to be the primary; a confirmation is valid for "
-        "5 seconds. Absent until the first confirmation.");
-    metrics_write_seconds(b, "viewtally_store_server_barrier_age_seconds", NULL, s->barrier_age_ms * 1000);
-}
-
 static void write_checkpoints(const struct checkpoint_counts *c, struct buf *b)
 {
     metrics_write_gauge(b, "viewtally_store_wal_pages", "Pages in the write-ahead log.", c->log.pages);
@@ -211,7 +195,7 @@ static void write_store(const struct admin_view *v, struct buf *b)
         write_files(v->config->store.path, b);
     struct store_server_status server;
     if (store_get_server_status(v->store, &server))
-        write_server_connection(&server, b);
+        server_metrics_write(&server, database_states_get_server_load(v->states), b);
     write_disk(v->disk, b);
     if (v->checkpointer)
         write_checkpoints(checkpointer_get_counts(v->checkpointer), b);

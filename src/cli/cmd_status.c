@@ -35,7 +35,8 @@ struct service_status {
     struct lease_row lease;
     int64_t last_started_at, last_finished_at; /* times of the newest complete run */
     int64_t live, stale;                       /* numbers of videos */
-    int64_t database_bytes, wal_bytes;
+    int64_t database_bytes, wal_bytes;         /* of a database file */
+    struct store_server_load server_load;      /* of a database on a server */
     struct backup_state backup;
     struct platform_health platforms[PLATFORM_APIS];
     struct redis_state redis;
@@ -114,6 +115,8 @@ static enum err read_all(struct service_status *s, struct store *store)
         err = store_read_backup_state(store, &s->backup);
     for (int api = 0; api < PLATFORM_APIS && !err; api++)
         err = platform_health_read(store, s->config, (enum platform_api)api, s->now, &s->platforms[api]);
+    if (!err && !store_config_is_file(s->config))
+        err = store_read_server_load(store, &s->server_load);
     return err ? err : count_videos(s, store);
 }
 
@@ -277,6 +280,19 @@ static void json_backup(struct buf *b, const struct service_status *s)
     json_close(b, '}');
 }
 
+static void json_server_load(struct buf *b, const struct store_server_load *l)
+{
+    JSON_KEY(b, "server");
+    json_open(b, '{');
+    JSON_I64(b, "connections", l->connections);
+    JSON_I64(b, "connections_max", l->connections_max);
+    JSON_I64(b, "live_rows", l->live_rows);
+    JSON_I64(b, "dead_rows", l->dead_rows);
+    JSON_I64(b, "standbys", l->standbys);
+    JSON_I64_OR_NULL(b, "lag_bytes", l->lag_bytes >= 0, l->lag_bytes);
+    json_close(b, '}');
+}
+
 static void print_json(struct buf *b, const struct service_status *s)
 {
     json_open(b, '{');
@@ -296,6 +312,8 @@ static void print_json(struct buf *b, const struct service_status *s)
     JSON_STR(b, "path", str_from_cstr(store_config_name(s->config)));
     JSON_I64_OR_NULL(b, "bytes", store_config_is_file(s->config), s->database_bytes);
     JSON_I64_OR_NULL(b, "wal_bytes", store_config_is_file(s->config), s->wal_bytes);
+    if (!store_config_is_file(s->config))
+        json_server_load(b, &s->server_load);
     json_close(b, '}');
     JSON_KEY(b, "runs");
     json_open(b, '[');
@@ -437,6 +455,14 @@ static void text_backup(struct buf *b, const struct service_status *s)
     buf_append_char(b, '\n');
 }
 
+static void text_server_load(struct buf *b, const struct store_server_load *l)
+{
+    buf_printf(b,
+               "server     connections: %lld of at most %lld; rows: %lld live, %lld dead; standbys: %lld\n",
+               (long long)l->connections, (long long)l->connections_max, (long long)l->live_rows,
+               (long long)l->dead_rows, (long long)l->standbys);
+}
+
 static void print_text(struct buf *b, const struct service_status *s)
 {
     text_refresh(b, s);
@@ -451,6 +477,8 @@ static void print_text(struct buf *b, const struct service_status *s)
         buf_printf(b, ": %lld bytes, %lld in the write-ahead log", (long long)s->database_bytes,
                    (long long)s->wal_bytes);
     buf_append_char(b, '\n');
+    if (!store_config_is_file(s->config))
+        text_server_load(b, &s->server_load);
     if (s->run_count)
         text_runs_heading(b);
     for (int i = 0; i < s->run_count; i++)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WAL_MAX_MIB = 125 };
+enum { WAL_MAX_MIB = 125, DEAD_ROWS_MAX = 100000 };
 
 static const char *fix_for_server(enum err err)
 {
@@ -143,10 +143,38 @@ static void check_server_settings(struct doctor *d)
         doctor_ok(d, "database %s has the settings that viewtally needs", r.database);
 }
 
+static void check_server_load(struct doctor *d)
+{
+    struct store_server_load l;
+    if (store_config_is_file(d->config)) {
+        doctor_skip(d, "the database is a file");
+        return;
+    }
+    const enum err err = store_read_server_load(d->store, &l);
+    if (err)
+        doctor_error(d, "see the log line above", "the statistics of the server cannot be read: %s",
+                     err_name(err));
+    else if (l.connections * 10 >= l.connections_max * 9)
+        doctor_warn(d, "end connections that nobody needs, or raise max_connections",
+                    "connections to the server: %lld of at most %lld", (long long)l.connections,
+                    (long long)l.connections_max);
+    else if (l.dead_rows > DEAD_ROWS_MAX && l.dead_rows > l.live_rows)
+        doctor_warn(d,
+                    "run VACUUM ANALYZE, and check that autovacuum is on and that no transaction has been "
+                    "open for hours",
+                    "there are more dead rows (%lld) than live ones (%lld)", (long long)l.dead_rows,
+                    (long long)l.live_rows);
+    else
+        doctor_ok(d, "connections: %lld of at most %lld; rows: %lld live, %lld dead; standbys: %lld",
+                  (long long)l.connections, (long long)l.connections_max, (long long)l.live_rows,
+                  (long long)l.dead_rows, (long long)l.standbys);
+}
+
 static const struct doctor_check checks[] = {
     {"open", NEEDS_CONFIG, check_open},
     {"integrity", NEEDS_STORE_FILE, check_integrity},
     {"server_settings", NEEDS_STORE, check_server_settings},
+    {"server_load", NEEDS_STORE, check_server_load},
     {"wal", NEEDS_FILE, check_wal},
     {"before_files", NEEDS_FILE, check_before},
 };

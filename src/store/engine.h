@@ -48,7 +48,7 @@ struct store_engine {
     enum err (*try_import_lock)(struct store *s, bool *acquired);
     void (*release_import_lock)(struct store *s);
 
-    /* The next four functions are NULL if the store is a database file. */
+    /* The next five functions are NULL if the store is a database file. */
 
     /* See move_check_replaceable(). */
     enum err (*check_replaceable)(struct store *s, struct error *error);
@@ -57,6 +57,7 @@ struct store_engine {
     /* Deletes all rows of the moved_tables in the open transaction, and lets their row ids begin at 1. */
     enum err (*clear)(struct store *s, struct error *error);
     void (*get_server_status)(const struct store *s, struct store_server_status *out);
+    enum err (*read_server_load)(struct store *s, struct store_server_load *out);
 
     /* NULL if the store has no log that this process must checkpoint: store_checkpoint() then does nothing,
      * and store_get_log_state() returns zeros. */

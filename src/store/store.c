@@ -108,6 +108,11 @@ bool store_get_server_status(const struct store *s, struct store_server_status *
     return true;
 }
 
+enum err store_read_server_load(struct store *s, struct store_server_load *out)
+{
+    return s->engine->read_server_load(s, out);
+}
+
 struct store_log store_get_log_state(struct store *s)
 {
     return s->engine->get_log_state ? s->engine->get_log_state(s) : (struct store_log){0};

@@ -105,9 +105,21 @@ struct store_server_status {
     int held;           /* statements that wait for the connection */
     int in_flight;      /* statements that wait for a reply */
     int64_t barrier_age_ms; /* time since the server was last known to be the primary; -1: never */
+    uint64_t round_trips;   /* batches of reads that were sent */
 };
 /* Returns false if the store is a database file. */
 bool store_get_server_status(const struct store *s, struct store_server_status *out);
+
+/* The load of a database server, as its statistics report it. The rows are those of viewtally's tables. */
+struct store_server_load {
+    int64_t connections, connections_max; /* of all programs */
+    int64_t live_rows, dead_rows; /* estimates; dead rows are old versions that no vacuum has removed */
+    int64_t updates, hot_updates; /* since the statistics were reset; a HOT update changes no index */
+    int64_t standbys;
+    int64_t lag_bytes; /* of the slowest standby; -1: no standby, or the role may not see it */
+};
+/* Reads the load (blocks). Precondition: the store is on a server. */
+MUST_USE enum err store_read_server_load(struct store *s, struct store_server_load *out);
 
 enum checkpoint_mode {
     CHECKPOINT_PASSIVE, /* copies as much as readers allow, without blocking writers */

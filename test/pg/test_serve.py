@@ -1,4 +1,5 @@
 """The server on a real PostgreSQL ([store] url)."""
+import re
 import signal
 import threading
 
@@ -182,6 +183,26 @@ def test_states_in_the_database_are_those_of_the_previous_scrape(private, databa
     finally:
         private.start()
     wait.until(lambda: active() == 1, "the states to be known again")
+
+
+def test_load_of_the_server_is_reported(served, private, database):
+    def shown(name, **labels):
+        return Metrics(served.admin().get("/metrics").body.decode()).get(f"viewtally_store_server_{name}", **labels)
+
+    private.sql("UPDATE videos SET views = views; SELECT pg_stat_force_next_flush()", database)
+    updates, hot, live = private.sql("SELECT sum(n_tup_upd), sum(n_tup_hot_upd), sum(n_live_tup) FROM pg_stat_user_tables", database)[0]
+    wait.until(lambda: (shown("updates_total", hot="true") or 0) >= int(hot), "the statistics of a later scrape")
+    assert shown("updates_total", hot="true") + shown("updates_total", hot="false") >= int(updates)
+    assert shown("live_rows") >= int(live) > 0 and shown("dead_rows") > 0
+    [[most]] = private.sql("SHOW max_connections", database)
+    assert shown("connections_max") == int(most) and 3 <= shown("connections") < int(most)
+    assert shown("standbys") == 0 and "replication_lag_bytes" not in served.admin().get("/metrics").body.decode()
+    before = shown("round_trips_total")
+    served.client(served.create_key(lines.uid("Ann"))).get("/account")
+    assert shown("round_trips_total") > before
+    load = served.run("status", "--json").json()["database"]["server"]
+    assert load["connections_max"] == int(most) and load["live_rows"] > 0 and load["standbys"] == 0 and load["lag_bytes"] is None
+    assert re.search(rf"^server     connections: \d+ of at most {most}; rows: \d+ live, \d+ dead; standbys: 0$", served.run("status").out, re.M)
 
 
 def test_files_of_a_database_are_not_created(served, key):

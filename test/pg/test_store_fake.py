@@ -34,7 +34,7 @@ class StoreServer(fakepg.FakePostgres):
             return self.answers[name]
         if name == "" and b"current_database" in self.unnamed:
             names = tuple(b"name" for _ in range(3))
-            return fakepg.rows((*names, fakepg.bigint(9), b"\1", b"\1", b"\1", fakepg.bigint(170000)))
+            return fakepg.rows((*names, fakepg.bigint(9), b"\1", b"\1", b"\1", fakepg.bigint(170000), b"\1"))
         if name == "" and b"FROM meta" in self.unnamed:
             return fakepg.rows((fakepg.bigint(NEWEST), fakepg.bigint(0), fakepg.bigint(1)))
         if name == "STORE_ID":

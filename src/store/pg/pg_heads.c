@@ -339,6 +339,11 @@ struct pg_status pg_heads_get_status(const struct pg_heads *heads)
     return pg_link_get_status(heads->link);
 }
 
+struct pg_counts pg_heads_get_counts(const struct pg_heads *heads)
+{
+    return pg_link_get_counts(heads->link);
+}
+
 void pg_heads_close(struct pg_heads *heads)
 {
     if (!heads)

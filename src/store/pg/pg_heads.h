@@ -18,6 +18,7 @@ MUST_USE enum err pg_heads_open(struct pg_heads **out, struct store *s, const st
 void pg_heads_close(struct pg_heads *heads);
 
 struct pg_status pg_heads_get_status(const struct pg_heads *heads);
+struct pg_counts pg_heads_get_counts(const struct pg_heads *heads);
 
 /* See store_resolve_key() and store_find_changes(). pg_heads_find_changes() reads at most every 250 ms. */
 enum next pg_heads_resolve(struct pg_heads *heads, struct store_read *read, const uint8_t hash[KEY_HASH_LEN],

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "store/pg/pg_replace.h"
 #include "store/pg/pg_schema.h"
+#include "store/pg/pg_server_load.h"
 
 static enum err open_links(struct pg_store *p, const struct store_options *o, struct error *error)
 {
@@ -143,7 +144,13 @@ static void get_server_status(const struct store *s, struct store_server_status 
         .held = heads.held + pages.held,
         .in_flight = heads.in_flight + pages.in_flight,
         .barrier_age_ms = shown->barrier_age_ms,
+        .round_trips = pg_heads_get_counts(p->heads).batches + pg_link_get_counts(p->reads.link).batches,
     };
+}
+
+static enum err read_server_load(struct store *s, struct store_server_load *out)
+{
+    return pg_server_load_read(pg_sql_of_store(s), out);
 }
 
 /* PostgreSQL removes old row versions itself. */
@@ -187,6 +194,7 @@ const struct store_engine store_pg_engine = {
     .check_not_served = check_not_served,
     .clear = clear,
     .get_server_status = get_server_status,
+    .read_server_load = read_server_load,
     .share_import_lock = share_import_lock,
     .try_import_lock = try_import_lock,
     .release_import_lock = release_import_lock,
