@@ -58,8 +58,9 @@ def test_each_directory_runs_with_both_builds_unless_one_is_enough(script, tmp_p
     for name in ("build/test_a.py", "flow/test_a.py", "flow/test_b.py", "generated/words.py", "oauth/test_a.py"):
         (tmp_path / "test" / name).write_text("")
     monkeypatch.setattr(script, "run_python", lambda mode, paths, name: (mode, paths, name))
-    assert [job() for job in script.python_jobs(script.python_directories())] == [
-        ("asan", ["test/flow"], "python asan test/flow"), ("plain", ["test/flow"], "python plain test/flow"),
+    assert [job() for job in script.python_jobs(script.python_parts())] == [
+        ("asan", ["test/flow/test_a.py"], "python asan test/flow 1"), ("plain", ["test/flow/test_a.py"], "python plain test/flow 1"),
+        ("asan", ["test/flow/test_b.py"], "python asan test/flow 2"), ("plain", ["test/flow/test_b.py"], "python plain test/flow 2"),
         ("plain", ["test/build"], "python plain test/build"),
         ("asan", ["test/oauth"], "python asan test/oauth"), ("plain", ["test/oauth"], "python plain test/oauth")]
 
