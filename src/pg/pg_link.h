@@ -68,6 +68,7 @@ struct pg_reply {
     enum err err;
     char sqlstate[6];                  /* "" unless the server reported an error */
     struct pg_incarnation incarnation; /* of the server that replied */
+    int64_t took_us; /* from sending the query to its result; set before `decode` is called */
 };
 
 struct pg_link_options {

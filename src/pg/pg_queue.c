@@ -278,11 +278,13 @@ static void hold_again(struct pg_query *query, struct list *list)
 static void decode(struct pg_query *query, const struct pg_result *result, bool is_trusted,
                    const struct pg_incarnation *incarnation)
 {
-    metrics_observe(&query->queue->counts.times, (int64_t)((uv_hrtime() - query->sent_ns) / 1000));
+    const int64_t took_us = (int64_t)((uv_hrtime() - query->sent_ns) / 1000);
+    metrics_observe(&query->queue->counts.times, took_us);
     query->was_discarded = query->is_read && !is_trusted;
     if (!query->waiter || query->was_discarded)
         return;
     query->reply->incarnation = *incarnation;
+    query->reply->took_us = took_us;
     query->was_decoded = true;
     if (query->reply->decode && !query->reply->decode(query->reply->ctx, result))
         query->err = ERR_CORRUPT;

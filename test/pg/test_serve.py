@@ -185,6 +185,22 @@ def test_states_in_the_database_are_those_of_the_previous_scrape(private, databa
     wait.until(lambda: active() == 1, "the states to be known again")
 
 
+def test_slow_read_is_logged_without_values(served, private, database, key):
+    served.configure({"log": {"slow_query_ms": 200}})
+    served.signal(signal.SIGHUP)
+    wait.until(lambda: "configuration reloaded" in served.log, "the reload")
+    client = served.client(key)
+    client.get("/account")
+    locked = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'videos'::regclass"
+    locking = threading.Thread(target=private.sql, args=("BEGIN; LOCK TABLE videos; SELECT pg_sleep(0.6); COMMIT", database))
+    locking.start()
+    wait.until(lambda: private.sql(locked, database), "the lock")
+    assert client.get("/videos").status == 200
+    locking.join()
+    line = wait.until(lambda: next((line for line in served.log.splitlines() if "slow query: " in line and " videos " in line), None), "the log line")
+    assert "SELECT" in line and "$1" in line
+
+
 def test_load_of_the_server_is_reported(served, private, database):
     def shown(name, **labels):
         return Metrics(served.admin().get("/metrics").body.decode()).get(f"viewtally_store_server_{name}", **labels)
