@@ -62,6 +62,8 @@ class Feed:
 class Poller(threading.Thread):
     """A client as in the contract: it polls after its cursor, processes the page, then stores next_cursor."""
 
+    seconds = wait.DEFAULT_SECONDS      # in which a poll must succeed
+
     def __init__(self, instance, key, seed):
         super().__init__(daemon=True)
         self.rng = random.Random(seed)
@@ -85,7 +87,7 @@ class Poller(threading.Thread):
         params = {"after": self.cursor, "limit": self.rng.choice([1, 2, 3, 10, 50, 100])}
         if not self.ending.is_set() and self.rng.random() < 0.3:
             params["wait"] = 1
-        page = wait.until(lambda: self.fetch_page(params), "a response to a poll")
+        page = wait.until(lambda: self.fetch_page(params), "a response to a poll", self.seconds)
         self.events += page["data"]
         self.cursor = page["next_cursor"] or self.cursor
         return page["has_more"] or bool(page["data"])
