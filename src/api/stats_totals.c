@@ -93,8 +93,8 @@ static void compute_unsplit(const struct stats *s)
 
 /* ---- rows ---- */
 
-/* Iterates over the listed periods of a row: from the author's first reading, but not before the start of the
- * range, to the last date. */
+/* A position in the listed periods. They begin at the author's first reading or at the start of the range,
+ * whichever is later, and end at the last date. */
 struct period_total {
     int index;
     int64_t gained, total;

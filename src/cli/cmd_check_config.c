@@ -74,8 +74,8 @@ static void append_mistakes(struct buf *b, struct str mistakes)
     }
 }
 
-/* `wrong` is the text of a value that check_values() has rejected; "" if none. With mistakes, all keys have
- * their defaults, so they are left out. */
+/* `wrong` is the message of check_values() about a rejected value, or "". After a mistake, all keys have
+ * their defaults, so the list of keys is left empty. */
 static enum cli_exit print_json(const struct cli *cli, const char *wrong)
 {
     const struct config_key *key;

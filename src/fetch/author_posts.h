@@ -37,7 +37,7 @@ void post_window_init(struct post_window *w, enum platform platform, struct run 
  */
 struct author_posts *author_posts_new(struct post_window *window);
 void author_posts_free(struct author_posts *group);
-/* Adds a group to the post_window. The group must have open posts. */
+/* Adds a group to the post_window. Precondition: some of its posts are open. */
 void post_window_add(struct post_window *w, struct author_posts *group, const struct walk_position *at);
 
 /* Increment and decrement the number of calls that use an account of the group. Call author_posts_acquire()

@@ -92,7 +92,7 @@ struct parser {
     char name[NAME_MAX_BYTES];
     char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
     struct str extra_field; /* p == NULL if none exists */
-    struct buf text;        /* the target, then the values of all known fields */
+    struct buf text;        /* bytes of the request target, followed by the values of all known fields */
     struct value_line lines[HTTP_FIELD_LINES_MAX];
     size_t line_count;
     struct str value[SLOT_COUNT]; /* set by join_values() */

@@ -51,9 +51,10 @@ struct http_client_options {
     int64_t connect_timeout_ms, timeout_ms;
     size_t body_max;       /* maximum size of a decompressed response body, in bytes */
     long host_connections; /* maximum per host; further calls wait, and timeout_ms includes the wait */
-    bool never_waits; /* open another connection instead of waiting for one in progress that calls might share
-                         (HTTP/2): if the server does not support ALPN, that wait ends only with its first
-                         response */
+    /* While a connection to the host is being opened, open another one for the next call. By default, that
+     * call waits, because with HTTP/2 both calls can share the connection. If the server does not support
+     * ALPN, the wait ends only with the server's first response. */
+    bool never_waits;
     /* If not NULL, called with the address of the server before each connection. If it returns false, no
      * packet is sent to this address. The client then uses no proxy, because a proxy would resolve the name
      * itself. */

@@ -1,5 +1,5 @@
-/* Rows of configuration keys that several platforms have, for the connectors' tables of keys. `constant` is
- * the PLATFORM_… constant, `section` the name of its section. */
+/* Several platforms have the same configuration keys. These macros are the rows of these keys in the table of
+ * a connector. `constant` is the PLATFORM_… constant, and `section` is the name of the platform's section. */
 #ifndef VT_PLATFORMS_PLATFORM_KEYS_H
 #define VT_PLATFORMS_PLATFORM_KEYS_H
 

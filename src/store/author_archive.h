@@ -53,10 +53,10 @@ MUST_USE enum err store_read_archive(struct store *s, const struct uuid *author_
  * are higher. Precondition: event->id is higher than those of the author's other events. */
 MUST_USE enum err store_restore_event(struct store *s, const struct event *event);
 
-/* Finds the lowest event id that this author shares with another author. Returns ERR_NOT_FOUND if there is
- * none. Only the ids of an export can cause this, because a database never issues an id twice. Runs one query
- * for each other author, because the index of the events begins with the author. Each query reads the other
- * author's events within the range of this author's ids. */
+/* Finds the lowest event id that this author shares with another author. Returns ERR_NOT_FOUND if all ids
+ * differ. They always differ unless an export was imported, because a database never issues an id twice. The
+ * index of the events begins with the author, so this function runs one query for each other author, which
+ * reads the events in the range of this author's ids. */
 MUST_USE enum err store_find_shared_event_id(struct store *s, int64_t author_row, int64_t *id);
 
 #endif

@@ -27,7 +27,7 @@ int pg_links_held_max(const struct store_options *options);
 enum next pg_links_query(struct pg_link *link, int read, struct pg_params *params, struct waiter *w,
                          struct pg_reply *reply);
 
-/* Returns the number of the incarnation for key_owner.incarnation; never 0. */
+/* Returns a number that identifies the incarnation, for key_owner.incarnation. It is never 0. */
 uint64_t pg_links_incarnation(const struct pg_incarnation *incarnation);
 
 #endif
