@@ -64,7 +64,7 @@ def test_text_has_a_line_for_each_finding(instance):
     assert instance.run("doctor", status=1).out.splitlines()[-1].startswith("1 error, ")
 
 
-def test_mistakes_of_the_configuration_are_findings(instance):
+def test_mistakes_in_the_configuration_are_reported(instance):
     instance.configure({"limits": {"headers": "maybe"}, "redis": {"url": f"redis://u:{SECRET}@h:x", "pasword": SECRET}})
     findings = diagnose(instance, status=1)
     messages = [message for _, message, _ in findings["configuration.mistakes"]]
@@ -320,7 +320,7 @@ def test_failing_webhooks_are_found(instance):
     expect(diagnose(instance), "webhooks.endpoints", "warning", "1 webhook has failed for more than two hours")
 
 
-def test_events_that_no_process_delivers_are_found(make_viewtally, clock):
+def test_undelivered_events_are_reported_if_no_process_delivers_webhooks(make_viewtally, clock):
     instance = make_viewtally(clock=clock)
     instance.add_author()
     secrets.with_keys(instance)

@@ -115,7 +115,7 @@ static void clock_ten_years_ahead_for_an_hour_has_no_lasting_effect(void **state
     assert_true(w.stored.floor_ms < START + YEARS);
 }
 
-static void second_clock_jump_restarts_the_24_hours(void **state)
+static void second_clock_jump_restarts_the_wait_of_24_hours(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -129,7 +129,7 @@ static void second_clock_jump_restarts_the_24_hours(void **state)
     assert_int_equal(w.stored.floor_ms, w.wall_ms);
 }
 
-static void the_24_hours_survive_restarts_and_count_no_downtime(void **state)
+static void clock_jump_is_accepted_after_24_hours_of_uptime_across_a_restart(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -143,7 +143,7 @@ static void the_24_hours_survive_restarts_and_count_no_downtime(void **state)
     assert_int_equal(w.stored.floor_ms, w.wall_ms);
 }
 
-static void longer_downtime_restarts_the_24_hours(void **state)
+static void downtime_of_over_an_hour_restarts_the_wait_of_24_hours(void **state)
 {
     struct world w = begin();
     (void)state;
@@ -205,9 +205,9 @@ int main(void)
         cmocka_unit_test(clock_at_most_an_hour_ahead_moves_the_floor),
         cmocka_unit_test(clock_jump_is_adopted_after_24_hours),
         cmocka_unit_test(clock_ten_years_ahead_for_an_hour_has_no_lasting_effect),
-        cmocka_unit_test(second_clock_jump_restarts_the_24_hours),
-        cmocka_unit_test(the_24_hours_survive_restarts_and_count_no_downtime),
-        cmocka_unit_test(longer_downtime_restarts_the_24_hours),
+        cmocka_unit_test(second_clock_jump_restarts_the_wait_of_24_hours),
+        cmocka_unit_test(clock_jump_is_accepted_after_24_hours_of_uptime_across_a_restart),
+        cmocka_unit_test(downtime_of_over_an_hour_restarts_the_wait_of_24_hours),
         cmocka_unit_test(two_processes_do_not_count_a_minute_twice),
         cmocka_unit_test(expiry_uses_the_later_of_wall_clock_and_floor),
     };
