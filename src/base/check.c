@@ -1,4 +1,5 @@
-/* Ends the process after a failed CHECK or an allocation that cannot fail. */
+/* Ends the process after a failed CHECK, or after a failed allocation of xmalloc(), xcalloc()
+ * or xrealloc(). */
 #include "base/check.h"
 
 #include "base/fault.h"

@@ -13,7 +13,7 @@ enum run_counter {
     RUN_VIRAL_EVENTS,
     RUN_MILESTONE_EVENTS,
     RUN_BAD_LINES,      /* bad lines of files; rejected readings are not included */
-    RUN_UNKNOWN_FIELDS, /* applied lines of files with a field that the format does not have */
+    RUN_UNKNOWN_FIELDS, /* lines with an unknown field, which was ignored */
     RUN_REJECTED,       /* rejected readings by reason: add an enum rejection */
 
     /* Only for the source `platforms`. Each post that a run should read is counted in one of these: */

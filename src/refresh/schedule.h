@@ -21,8 +21,8 @@ struct schedule_state {
     bool enabled; /* a source is configured */
     bool running; /* a run is in progress in this process */
 
-    /* Start and end of the last complete run of any process, in ms. TIME_NONE if none exists or not known
-     * yet. */
+    /* Start and end of the last complete run of any process, in ms. TIME_NONE if there is none, or if the
+     * database has not been checked yet. */
     int64_t last_started_at, last_finished_at;
     /* When the next run is due, in ms. If in the past, the run has been overdue since then. TIME_NONE if not
      * known yet. */
