@@ -1,4 +1,4 @@
-/* A job fills a copy of its own, because the loop may write a page while the job runs. */
+/* A job reads into `read`, because the loop may write a page from `shown` while the job is running. */
 #include "admin/database_states.h"
 
 #include "base/check.h"

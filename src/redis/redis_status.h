@@ -17,8 +17,8 @@ struct redis_status {
     char reason[256];           /* reason of the last loss */
 };
 
-/* Call when all probes have succeeded. Logs that Redis is up, unless the first call failed after each of
- * the last two times that Redis came up. In that case, redis_status_record_successful_call() logs it. */
+/* Call when all probes have succeeded. Logs that Redis is up. But if Redis came up twice in a row and the
+ * first call failed each time, leaves this to redis_status_record_successful_call(). */
 void redis_status_record_up(struct redis_status *s);
 
 /* Call when the connection is lost or a call fails. Logs that Redis is unavailable, unless the log already
