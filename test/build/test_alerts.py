@@ -78,6 +78,13 @@ CASES = {
                                     ([series("process_open_fds", "700x20"), series("process_max_fds", "1000x20")], 12, None)],
     "ViewtallyWritesFailing": [([series("viewtally_store_writes_failed_total", "0x5 2x20")], 8, OF_ONE),
                                ([series("viewtally_store_writes_failed_total", "2x40")], 8, None)],
+    "ViewtallyDatabaseServerDown": [([series("viewtally_store_server_up", "1x3 0x10")], 8, OF_ONE),
+                                    ([series("viewtally_store_server_up", "1x3 0 1x10")], 8, None), ([series("viewtally_store_disk_free_bytes", "0x10")], 8, None)],
+    "ViewtallyDatabaseConnectionsLow": [
+        ([series("viewtally_store_server_connections", "91x20"), series("viewtally_store_server_connections_max", "100x20")], 12, OF_ONE),
+        ([series("viewtally_store_server_connections", "90x20"), series("viewtally_store_server_connections_max", "100x20")], 12, None)],
+    "ViewtallyReplicationLagging": [([series("viewtally_store_server_replication_lag_bytes", f"{1025 << 20}x20")], 18, OF_ONE),
+                                    ([series("viewtally_store_server_replication_lag_bytes", f"{1023 << 20}x20")], 18, None)],
     "ViewtallyCheckpointBlocked": [([series("viewtally_store_checkpoint_blocked", "1x30")], 20, OF_ONE),
                                    ([series("viewtally_store_checkpoints_failed_total", "0+1x60")], 40, OF_ONE),
                                    ([series("viewtally_store_checkpoint_blocked", "0x5 1x10 0x20"),
@@ -170,7 +177,8 @@ def test_each_alert_has_a_runbook(name):
 
 
 def test_each_metric_of_alerts_and_dashboard_is_documented():
-    documented = set(re.findall(r"^\| `(\w+)`", (ROOT / "docs/metrics.md").read_text(encoding="utf-8"), re.M))
+    documents = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("metrics.md", "postgresql.md"))
+    documented = set(re.findall(r"^\| `(\w+)`", documents, re.M))
     expressions = {name: rule["expr"] for name, rule in RULES.items()}
     for panel in json.loads((ROOT / "contrib/grafana/viewtally.json").read_text(encoding="utf-8"))["panels"]:
         expressions.update({f"{panel['title']} {target['refId']}": target["expr"] for target in panel.get("targets", [])})
