@@ -178,7 +178,7 @@ static void build_call(struct api_call *call)
     fill_items(call);
 }
 
-/* Wipes only what contains the token: other texts may be constants. */
+/* Wipes the text if it contains the token. Any other text may be a constant, which must not be written to. */
 static void wipe(struct str s, struct str token)
 {
     if (s.p && token.len && memmem(s.p, s.len, token.p, token.len))
@@ -258,7 +258,8 @@ static enum next load_and_send(struct api_call *call, struct call_result *result
 static enum next delay_call(struct api_call *call, const struct token_refresh_result *refresh,
                             struct call_result *result)
 {
-    /* A token that is only due for a refresh still works. */
+    /* A token that has not expired still works. item_count is 0 until the request is sent: after that, the
+     * platform has rejected the token. */
     if (call->request.item_count == 0 && call->token_is_valid)
         return load_and_send(call, result);
     *result = (struct call_result){

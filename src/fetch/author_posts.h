@@ -62,7 +62,8 @@ void fetch_account_abandon(struct fetch_account *account);
 void api_queue_close(struct api_queue *q);
 
 /* Record that the account works, or that a call through it failed. Only the first success and the first
- * failure of a run are written. `what` and `code` form the text of the failure. */
+ * failure of a run are written, and no success after a failure. `what` and `code` form the text of the
+ * failure. */
 void fetch_account_record_success(struct fetch_account *account, struct pending_writes *writes);
 void fetch_account_record_failure(struct fetch_account *account, struct pending_writes *writes,
                                   const char *what, struct str code);

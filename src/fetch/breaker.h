@@ -37,7 +37,7 @@ void breaker_begin(struct breaker *b);
  * true if the circuit has opened or closed. */
 bool breaker_end(struct breaker *b, bool good, int64_t now);
 
-/* Ends a call that got no response for a reason other than the platform. */
+/* Ends a call that has no response, if the platform is not the reason. */
 void breaker_cancel(struct breaker *b);
 
 #endif

@@ -1,11 +1,13 @@
 /* The event loop of a run:
  *
- *   open -> survey -> run the loop -> close -> write what is left
- *                      |  pump(): fills windows, starts calls, applies results; after each call and by timer
- *                      `-> until nothing is left, the deadline has passed, or the run is stopping
+ *   load state -> survey -> open, run and close the loop -> write the remaining results
+ *                                 |
+ *                                 |  pump(), after each call and by timer: loads posts into the windows,
+ *                                 |  starts calls, applies results
+ *                                 `- ends if all posts have a result, at the deadline, or if the run stops
  *
- * All work is done on the run's thread, including database transactions. These delay the handling of
- * responses, which does no harm. */
+ * Database transactions run on the loop's thread, too. They delay the handling of responses, which does no
+ * harm. */
 #include "fetch/fetch.h"
 
 #include "base/check.h"
@@ -35,7 +37,7 @@ struct engine {
     bool stopping; /* no new calls begin */
     bool pumping;
     int64_t deadline, heartbeat_at, applied_at, flushed_at; /* monotonic */
-    int64_t first_author, next_first_author;
+    int64_t first_author, next_first_author; /* author rows for this run and the next (platform_walk.h) */
 
     struct throttle throttles[PLATFORM_APIS];
     struct api_queue apis[PLATFORM_APIS];
@@ -95,8 +97,8 @@ static void start_call(struct engine *e, struct fetch_account *account, struct c
         handle_result(e, result.call, &result);
 }
 
-/* Returns the first account that can send now. Returns NULL if none exists, and sets `*soonest` to the time
- * at which an account may be able to. Abandons accounts that cannot send before the deadline. */
+/* Returns the first account that can send now. If none can, returns NULL and sets `*soonest` to the earliest
+ * time at which an account can send. Abandons accounts that cannot send before the deadline. */
 static struct fetch_account *next_account(struct engine *e, struct api_queue *api, int64_t now,
                                           int64_t *soonest)
 {
@@ -109,7 +111,7 @@ static struct fetch_account *next_account(struct engine *e, struct api_queue *ap
             return account;
         if (account->abandoned || at >= e->deadline) {
             fetch_account_abandon(account);
-            l = api->ready.next; /* freeing the group may have removed other accounts too */
+            l = api->ready.next; /* start again: freeing the group may have removed other accounts */
             continue;
         }
         *soonest = at < *soonest ? at : *soonest;
@@ -145,7 +147,8 @@ static int64_t start_api_calls(struct engine *e, struct api_queue *api, int64_t 
     return PACE_NEVER;
 }
 
-/* Returns the milliseconds until the next call may begin, at most TICK_MS. */
+/* Starts the calls that may begin now. Returns the milliseconds until pump() must run again, at most TICK_MS.
+ */
 static int64_t start_calls(struct engine *e)
 {
     const int64_t now = clock_mono_ms();
@@ -352,7 +355,7 @@ static enum err open_loop(struct engine *e)
 
 /* --- after the loop --- */
 
-/* If the run did not read all posts: counts the posts that were not loaded, and records the author with whom
+/* If the run did not read all posts, counts the posts that were not loaded, and records the author with whom
  * the next run begins and the APIs with a backlog. */
 static void record_backlog(struct engine *e)
 {
@@ -373,7 +376,7 @@ static void record_backlog(struct engine *e)
     e->next_first_author = first.author_row;
     for (int api = 0; api < PLATFORM_APIS; api++) {
         struct throttle *t = &e->throttles[api];
-        /* An open circuit is not a backlog: fewer posts would not help. */
+        /* An open circuit does not count as a backlog, because reading fewer posts would not close it. */
         const bool backlog = t->configured && !platform_walk_is_done(&e->walks[t->desc->platform]) &&
                              !t->closed && !t->breaker.until && !e->err &&
                              !list_is_empty(&e->apis[api].ready);
@@ -395,7 +398,8 @@ static void on_close_tick(uv_timer_t *timer)
     (void)err;
 }
 
-/* Waits for token refreshes in flight, because otherwise their new tokens would be lost. */
+/* Closes the loop after all token refreshes in flight have ended, because otherwise their new tokens would be
+ * lost. */
 static void close_loop(struct engine *e)
 {
     (void)uv_timer_start(&e->tick, on_close_tick, TICK_MS, TICK_MS);

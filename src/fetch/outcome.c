@@ -148,7 +148,7 @@ static void retry_in_form(struct api_call *call, int tier)
     fetch_account_retry(account, batch, 0);
 }
 
-/* Records for a day that the form does not work for the account, or for the app. */
+/* Records for a day that the account, or the app, needs the form in `update`. */
 static void change_form_of_account(struct outcome_handler *h, struct api_call *call, const struct outcome *o,
                                    const struct account_update *update)
 {
@@ -187,7 +187,8 @@ static void handle_tier(struct outcome_handler *h, struct api_call *call, const 
 
 /* --- rejected requests --- */
 
-/* Halves the batch. With `missing`, a single rejected post is treated as deleted. */
+/* Retries the two halves of the batch separately. If the batch has only one post, abandons the post; with
+ * `missing`, treats it as missing on the platform. */
 static void split_batch(struct outcome_handler *h, struct api_call *call, bool missing)
 {
     struct call_batch *batch = call->batch;

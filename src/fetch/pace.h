@@ -37,8 +37,8 @@ struct spread {
 void spread_init(struct spread *s, int64_t now, int64_t length_ms, int64_t planned);
 
 /* Returns the time at which the next call is due. The remaining time is divided evenly among the remaining
- * calls. Calls beyond the plan are due immediately. If `half_rate` is true (half the rate), the intervals are
- * twice as long. */
+ * calls. Calls beyond the plan are due immediately. If `half_rate` is true, the intervals are twice as long.
+ */
 int64_t spread_ready_at(const struct spread *s, bool half_rate);
 
 /* Counts a call. After a late call, the next calls catch up by at most a second. */
@@ -48,8 +48,8 @@ void spread_begin(struct spread *s, bool half_rate, int64_t now);
 
 enum { RETRY_TRIES = 3, RETRY_BASE_MS = 1000, RETRY_CAP_MS = 60000, RETRY_MIN = 10 };
 
-/* Returns a random delay between 0 and min(cap, base * 2^tries), known as full jitter. `tries` is the number
- * of failed attempts so far. */
+/* Returns a random delay between 0 and min(cap, base * 2^tries), known as full jitter. `tries` is 0 after the
+ * first failed attempt. */
 int64_t retry_delay_ms(int tries, uint64_t random);
 
 /* Returns the number of retries that a run with `planned` calls may make. It is at least RETRY_MIN, unless

@@ -12,14 +12,14 @@ enum account_update_kind {
     ACCOUNT_SUCCEEDED, /* a call succeeded */
     ACCOUNT_FAILED,    /* a call failed; the account stays connected */
     ACCOUNT_RECONNECT, /* the author must reconnect the account */
-    ACCOUNT_TIER, /* the request form that works for the account; `at` is when this information expires */
+    ACCOUNT_TIER,      /* the request form that works for the account is known */
 };
 
 struct account_update {
     enum account_update_kind kind;
     int64_t row,
         version; /* `version` of the tokens: the update is ignored if the tokens have changed since */
-    int64_t at;  /* wall clock: when it happened */
+    int64_t at;  /* wall clock: when the event happened; for ACCOUNT_TIER, when the information expires */
     int tier;
     char text[2 * ERROR_CODE_MAX]; /* the error, or the metrics to omit */
 };

@@ -27,8 +27,8 @@ MUST_USE enum err platform_walk_fill(struct platform_walk *w, struct author_plan
 /* Returns true if all posts are loaded and the result of each is known. */
 bool platform_walk_is_done(const struct platform_walk *w);
 
-/* Returns the position of the first author with a post that is not loaded, or whose result is not known yet.
- * The walk must not be done. */
+/* Returns the position at which the next run must continue: the first author with a post whose result is not
+ * known yet, otherwise the author loaded last. The walk must not be done. */
 struct walk_position platform_walk_open_position(const struct platform_walk *w);
 
 /* Returns, for each pass, the position that all walks have reached. */

@@ -25,7 +25,8 @@ static struct fetch_account *next_account(const struct fetch_account *tried, str
 {
     const struct author_posts *group = post->group;
     if (!tried->row) {
-        /* The API key cannot read private videos: try the owner's account, once per series of misses. */
+        /* The API key cannot read private videos, so try the owner's account. If no run has ever read the
+         * post, only its first miss does this. */
         if (!group->account_count || (post->read_at == TIME_NONE && post->record.misses))
             return NULL;
         post->by_owner = true;
@@ -119,8 +120,9 @@ static bool apply_item(struct api_call *call, struct pending_writes *writes, str
     return true;
 }
 
-/* Returns true if the response contains none of the posts. Returns false if the account itself was requested
- * with them, because then the posts are proven to be deleted. */
+/* Returns true if the response contains none of the posts, so that the account is the likely cause. Returns
+ * false if the account itself was requested with the posts, because then the posts are proven to be deleted.
+ */
 static bool are_all_missing(const struct api_call *call, bool ok)
 {
     const struct platform_call *request = &call->request;

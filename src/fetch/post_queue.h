@@ -39,7 +39,7 @@ struct call_batch {
     char dropped[METRIC_LIST_MAX]; /* metrics to omit; used only if `tier` is not -1 */
 };
 
-/* The part of an API's state that its queues use. */
+/* The accounts of an API that have posts to send. */
 struct api_queue {
     struct throttle *throttle;
     struct list ready;         /* accounts with posts to send and no call in flight, used in turn */
@@ -63,8 +63,8 @@ struct fetch_account {
     bool success_recorded,
         failure_recorded; /* a recorded failure prevents a later success from being recorded */
     bool is_personal;     /* platform_call.is_personal */
-    int seen, missing; /* numbers of posts that the platform returned and did not return; counted only if the
-                          author has no other account */
+    int seen, missing; /* numbers of posts that the platform returned and did not return; `missing` is counted
+                          only if the author has no other account */
     int tier;          /* request form */
     char dropped_metrics[METRIC_LIST_MAX];
     int64_t not_before; /* monotonic */
@@ -82,8 +82,8 @@ void fetch_account_add(struct fetch_account *account, struct pending_post *post)
  * changing either. */
 void fetch_account_update_ready(struct fetch_account *account);
 
-/* Returns true if the account allows a call at `now`. `*at` receives the monotonic time from which it does;
- * PACE_NEVER if nothing is queued. */
+/* Returns true if a call through the account may begin at `now`. `*at` receives the monotonic time from which
+ * it may begin, or PACE_NEVER if nothing is queued. */
 bool fetch_account_is_ready(const struct fetch_account *account, int64_t now, int64_t *at);
 
 /* Removes the next batch from the account: a retry that is due, otherwise new posts. Returns NULL if nothing

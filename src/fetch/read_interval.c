@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "store/model.h"
 
-/* A run may start some minutes earlier or later than one hour after the last run. So a post is due this many
- * minutes early. */
+/* The time between two runs is not exactly one hour. So a missing post is due this many minutes early, and a
+ * post that was not read in its hour is due this many minutes after the end of its interval. */
 enum { SLACK_MINUTES = 30 };
 
 enum age_class age_class_of(int64_t posted_at, int64_t now)

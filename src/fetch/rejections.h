@@ -14,7 +14,7 @@ struct rejections {
     struct pending_writes *writes;
     VEC(struct rejected_account) accounts; /* rejected accounts that are not marked yet */
     struct {
-        int64_t used, rejected; /* numbers of accounts in this run */
+        int64_t used, rejected; /* numbers of accounts in this run; `used` includes the rejected ones */
         bool app_suspected;
     } apis[PLATFORM_APIS];
 };

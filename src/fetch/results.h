@@ -1,4 +1,4 @@
-/* The readings of a run until they are applied.
+/* Collects the readings of a run until they are applied.
  *
  * All readings of one author form one step with one timestamp. So they are collected until every platform has
  * finished with the author. A slow platform delays an author's step by at most two minutes after the last

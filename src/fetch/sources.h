@@ -1,5 +1,5 @@
-/* The sources of readings that a configuration enables. This is the only place that lists all sources: it is
- * above both src/refresh and src/fetch. */
+/* The sources of readings that a configuration enables. This is the only place that lists all sources. It is
+ * in src/fetch, because src/refresh must not include headers of src/fetch. */
 #ifndef VT_FETCH_SOURCES_H
 #define VT_FETCH_SOURCES_H
 

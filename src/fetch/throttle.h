@@ -26,8 +26,8 @@ struct throttle {
     int account_per_minute;
     struct pace pace;
     struct breaker breaker;
-    struct quota quotas[THROTTLE_QUOTAS]; /* quotas: one per request form if desc->quota_by_tier, otherwise
-                                             one for all forms */
+    struct quota quotas[THROTTLE_QUOTAS]; /* one per request form if desc->quota_by_tier, otherwise one for
+                                             all forms */
     int64_t share;                        /* calls that this run may make within the quota in use */
     int64_t begun;                        /* calls counted against `share` */
     int64_t responded_at;                 /* wall clock of the last valid response in this run; 0: none */

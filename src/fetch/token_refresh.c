@@ -1,12 +1,13 @@
-/* Token refreshes in flight, each:
+/* The states of a token refresh:
  *
  *     start() --marked in the database--> SENT --new tokens, committed--> REFRESHED
  *                                          |--no response, first attempt--> SENT again with the same token
  *                                          `--anything else--> RETRY_LATER, RECONNECT, …
  *
- * The mark (refresh_sent_at) means that the stored refresh token may be used up. The mark stays if no clear
- * response came. If the platform then rejects the token, perhaps in another run after a crash, the cause is
- * known ("lost_in_refresh"). While the mark is recent, no other process refreshes the account. */
+ * The mark (refresh_sent_at) means that a request has been sent, so the platform may no longer accept the
+ * stored refresh token. The mark stays if no clear response came. If the platform then rejects the token,
+ * perhaps in another run after a crash, the cause is known ("lost_in_refresh"). While the mark is recent, no
+ * other process refreshes the account. */
 #include "fetch/token_refresh.h"
 
 #include "base/check.h"
@@ -241,7 +242,7 @@ static enum err swap_tokens(struct store *store, void *ctx)
     return err;
 }
 
-/* Stores the new tokens. Retries if the database is busy or full for a moment, because their only copy is in
+/* Stores the new tokens. Retries after an error, which may be temporary, because their only copy is in
  * memory. */
 static struct token_refresh_result save_tokens(struct token_refresh *refresh,
                                                const struct token_grant *received)
@@ -300,8 +301,8 @@ static bool may_have_arrived(enum transport_error error)
     return true;
 }
 
-/* While the process is stopping, the mark is sufficient: the next run sends the same token again. A second
- * attempt would take longer than service managers wait for a process to end. */
+/* Makes no second attempt while the process is stopping, because it would take longer than service managers
+ * wait for a process to end. The mark stays, so the next run sends the same token again. */
 static void handle_transport_error(struct token_refresh *refresh, enum transport_error error)
 {
     if (may_have_arrived(error)) {
@@ -327,7 +328,7 @@ static struct token_refresh_result handle_rejection(struct token_refresh *refres
     switch (o->kind) {
     case OUTCOME_RECONNECT:
     case OUTCOME_TOKEN_REJECTED:
-        /* If the response to an earlier request was lost, the token was valid until that request. */
+        /* If the response to an earlier request was lost, that request has probably used up the token. */
         result = result_of(TOKEN_RECONNECT, refresh->may_be_spent ? STR("lost_in_refresh") : o->code);
         break;
     case OUTCOME_APP_REJECTED:

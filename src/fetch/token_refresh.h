@@ -22,8 +22,8 @@ struct token_sender token_sender_of(struct http_client *client);
 
 enum token_refresh_status {
     TOKEN_REFRESHED,    /* the database has newer tokens: load them and try again */
-    TOKEN_RETRY_LATER,  /* there was no response, a throttled one or a 5xx status, or another process is
-                           refreshing the tokens */
+    TOKEN_RETRY_LATER,  /* there is no usable response (for example none, a throttled one, or status 5xx), or
+                           another process is refreshing the tokens */
     TOKEN_RECONNECT,    /* The platform rejected the refresh token, or the account has no refresh token. The
                            account is not marked as "reconnect required": only the caller can tell whether one
                            account or all accounts are affected. */
@@ -64,8 +64,8 @@ enum next token_refresher_start(struct token_refresher *r, int64_t row, int64_t 
                                 struct token_refresh_result *result, token_done_fn *done, void *ctx);
 
 /* Returns the number of refreshes in flight. Run the loop until it is 0, even when stopping, because
- * otherwise new tokens would be lost. Each refresh ends within twice [platforms] timeout_ms, or once the
- * process is stopping, within timeout_ms. */
+ * otherwise new tokens would be lost. Each refresh ends within twice [platforms] timeout_ms; once the process
+ * is stopping, within timeout_ms. */
 size_t token_refresher_in_flight(const struct token_refresher *r);
 
 /* Numbers of refreshes of one API by their result. */

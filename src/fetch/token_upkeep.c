@@ -52,7 +52,7 @@ static void apply_result(struct token_upkeep *u, const struct due_token *token,
         u->err = run_fail(u->run, result->err, "cannot store refreshed tokens of %s: %s", desc->name,
                           err_name(result->err));
         break;
-    case TOKEN_RETRY_LATER: /* the next run retries; the token is still valid for days */
+    case TOKEN_RETRY_LATER: /* the next run retries, long before the account lapses */
     case TOKEN_ACCOUNT_REMOVED: break;
     }
 }

@@ -29,7 +29,7 @@ struct token_upkeep {
     enum err err; /* set if a refreshed token could not be stored; run_fail() has been called */
 };
 
-/* Starts refreshes, a few at a time. Returns u->err if it is set. */
+/* Starts refreshes, a few at a time. Returns an error if reading the accounts failed or u->err is set. */
 MUST_USE enum err token_upkeep_continue(struct token_upkeep *u);
 /* Returns true if all accounts are checked and no refresh is in flight. */
 bool token_upkeep_is_done(const struct token_upkeep *u);
