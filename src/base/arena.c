@@ -150,7 +150,7 @@ static struct arena_block *borrow_reserve(struct arena *a, size_t need)
     struct arena_reserve *reserve = a->reserve;
     if (!reserve || reserve->is_in_use || reserve->block->cap < need)
         out_of_memory();
-    CHECK(a->first); /* arena_reset() does not free the first block */
+    CHECK(a->first); /* the reserve must not become the first block, which arena_reset() does not release */
     reserve->is_in_use = a->lacks_memory = true;
     reserve->block->next = NULL;
     reserve->block->used = 0;

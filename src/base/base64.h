@@ -5,8 +5,8 @@
 #include "base/str.h"
 
 enum base64_alphabet {
-    BASE64_STANDARD, /* RFC 4648, 4: + and /, padded */
-    BASE64_URL,      /* RFC 4648, 5: - and _, not padded */
+    BASE64_STANDARD, /* RFC 4648, section 4: + and /, padded */
+    BASE64_URL,      /* RFC 4648, section 5: - and _, not padded */
 };
 
 /* Decodes `text` into `out`, which has room for `size` bytes, and sets `*len` to the number of bytes. Returns

@@ -5,8 +5,9 @@
 #ifndef VT_BASE_CA_BUNDLE_H
 #define VT_BASE_CA_BUNDLE_H
 
-/* Returns the file to load authorities from, a static string. Returns NULL if OpenSSL's default is to be
- * used: SSL_CERT_FILE or SSL_CERT_DIR is set, OpenSSL's own paths have certificates, or no known file has. */
+/* Returns the path of the file to load authorities from, as a static string. Returns NULL if the caller must
+ * use OpenSSL's default: SSL_CERT_FILE or SSL_CERT_DIR is set, OpenSSL's own paths have certificates, or none
+ * of the known files is readable. */
 const char *ca_bundle_find(void);
 
 /* Like ca_bundle_find(), with `root` in front of every path, and with OpenSSL's own paths as parameters. For

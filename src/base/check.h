@@ -1,5 +1,6 @@
 /* CHECK(cond) aborts the process if `cond` is false, also in release builds. Use it only for conditions that
- * only a bug in viewtally can make false, never for one that a client, a file or a platform can. */
+ * only a bug in viewtally can make false, never for conditions on the input of a client, a file or a
+ * platform. */
 #ifndef VT_BASE_CHECK_H
 #define VT_BASE_CHECK_H
 

@@ -21,9 +21,9 @@ int64_t clock_wall_ms(void);
 /* Returns the monotonic clock, for deadlines and rate-limit windows. */
 int64_t clock_mono_ms(void);
 
-/* Returns the monotonic clock, for the deadlines of connections to PostgreSQL. A separate function, because a
- * test clock that jumps would let a working connection time out, and one that stands still would prevent the
- * next attempt. So a test clock affects it only after clock_test_connections(). */
+/* Returns the monotonic clock, for the deadlines of connections to PostgreSQL. A test clock affects it only
+ * after clock_test_connections(): a test clock that jumps would let a working connection time out, and a test
+ * clock that stands still would prevent the next attempt to connect. */
 int64_t clock_connection_ms(void);
 
 /* Returns the monotonic clock in microseconds, for measuring how long work takes. A test clock does not
@@ -61,8 +61,8 @@ enum { TIME_TEXT_LEN = 24 };
 /* Writes `2026-06-15T00:00:00.000Z`. Treats years outside 0001 to 9999 like date_format(). */
 void time_format(int64_t t_ms, char out[TIME_TEXT_LEN]);
 
-/* The same for names of files, to the second: `20260615T000000Z`. It sorts by time and contains no colon.
- * `out` is NUL-terminated. */
+/* Parse and write a time in the name of a file, in whole seconds: `20260615T000000Z`. Such names sort by time
+ * and contain no colon. `out` is NUL-terminated. */
 bool time_name_parse(struct str s, int64_t *out);
 enum { TIME_NAME_LEN = 16 };
 void time_name_format(int64_t t_ms, char out[TIME_NAME_LEN + 1]);

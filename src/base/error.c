@@ -30,7 +30,7 @@ enum err error_set(struct error *error, enum err code, const char *format, ...)
 {
     if (!error)
         return code;
-    char text[sizeof error->text]; /* a caller that adds context passes the old text as an argument */
+    char text[sizeof error->text]; /* a copy, because the arguments may point into error->text */
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);

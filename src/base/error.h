@@ -10,7 +10,7 @@ enum err {
     ERR_NOT_FOUND, /* no such row, file, key */
     ERR_EXISTS,    /* the item exists already */
     ERR_INVALID,   /* input breaks a rule */
-    ERR_BUSY,      /* another process or call uses it; a later attempt may succeed */
+    ERR_BUSY,      /* another process or call uses the resource; a later attempt may succeed */
     ERR_FULL,      /* disk full, or a hard limit reached */
     ERR_READONLY,
     ERR_CORRUPT, /* damaged, or not a viewtally database */

@@ -8,8 +8,8 @@
  * expires on time.
  *
  * A wall clock that is more than EXPIRY_JUMP_MS ahead of the floor may be wrong. The floor adopts it only if
- * it stays ahead for EXPIRY_ADOPT_MS of monotonic time. An expired item is deleted only if it has expired by
- * the floor. So a wall clock that is ten years ahead for an hour causes no deletion. */
+ * it stays ahead for EXPIRY_ADOPT_MS of monotonic time. An item is deleted only if it has expired according
+ * to the floor. So a wall clock that is ten years ahead for an hour causes no deletion. */
 #ifndef VT_BASE_EXPIRY_FLOOR_H
 #define VT_BASE_EXPIRY_FLOOR_H
 
@@ -56,8 +56,8 @@ int64_t expiry_now_ms(void);
  * wrong when the item was issued. */
 bool expiry_has_passed(int64_t issued_ms, int64_t life_ms, int64_t now_ms);
 
-/* Returns the floor, for deleting expired rows: a row that has expired by the floor never becomes valid
- * again. Returns 0 if the floor is not known yet. Thread-safe. */
+/* Returns the floor, for deleting expired rows: a row that has expired according to the floor never becomes
+ * valid again. Returns 0 if the floor is not known yet. Thread-safe. */
 int64_t expiry_floor_ms(void);
 
 #endif

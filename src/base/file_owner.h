@@ -19,8 +19,8 @@ struct file_owner {
 
 enum { FILE_OWNER_TEXT_MAX = 160 };
 
-/* Reads the owner, group and permissions of the regular file `model`. If the file does not exist, reads the
- * owner and group of its directory. Returns false with errno set on failure. */
+/* Reads the owner, group and permissions of the regular file `model`. If there is no such regular file, reads
+ * the owner and group of its directory. Returns false with errno set on failure. */
 bool file_owner_of(const char *model, struct file_owner *out);
 
 /* Sets the owner, group and permissions of an open file that this process has just created. If the process

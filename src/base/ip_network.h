@@ -11,7 +11,7 @@ struct ip_address {
 
 struct ip_network {
     struct ip_address address;
-    unsigned bits; /* 0 to 128; a prefix of IPv4 counts from 96 */
+    unsigned bits; /* prefix length of the IPv6 form, 0 to 128; 104 for "10.0.0.0/8" */
 };
 
 /* Parses "192.0.2.1" or "2001:db8::1". Returns false for other text. `*is_v4` may be NULL. */

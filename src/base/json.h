@@ -1,5 +1,5 @@
 /* JSON output: appends values to a buffer. The output is valid UTF-8 and valid JSON for any input. Each
- * function inserts a comma if the last character in the buffer requires one, so there is no other state.
+ * function inserts a comma if the last character in the buffer requires one, so the buffer is the only state.
  * Failures set the buffer's `failed` (buf.h). */
 #ifndef VT_BASE_JSON_H
 #define VT_BASE_JSON_H

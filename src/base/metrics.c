@@ -59,7 +59,8 @@ static void append_label_value(struct buf *b, struct str s)
     }
 }
 
-/* Appends name, suffix and labels, with the label `le` if it is not NULL, and the space before the value. */
+/* Appends the beginning of a sample: the name, the suffix, the labels and a space. Adds the label `le` unless
+ * it is NULL. */
 static void begin_sample(struct buf *b, const char *name, const char *suffix,
                          const struct metrics_label *labels, const char *le)
 {

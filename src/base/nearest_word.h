@@ -7,12 +7,12 @@
 struct nearest_word {
     struct str typed;
     const char *best; /* NULL if no candidate is similar enough */
-    size_t distance; /* number of edits from `typed` to `best`; while `best` is NULL, the smallest number that
-                        is too large for a match */
+    size_t distance;  /* number of edits from `typed` to `best`; the next candidate matches only with fewer
+                         edits; initially a limit */
 };
 
-/* Starts a search for the word `typed`, which must outlive the result. A candidate matches if the number of
- * edits that turn `typed` into it is at most a third of the length of `typed`, or at most 1. An edit
+/* Starts a search for the word `typed`, which must outlive the result. A candidate matches if one edit turns
+ * `typed` into the candidate, or if the number of edits is at most a third of the length of `typed`. An edit
  * inserts, deletes or replaces one character, or swaps two adjacent characters. A candidate also matches if
  * `typed` is its first part, before `_` or `-` (`plan` of `plan_active`); this counts as one edit. */
 struct nearest_word nearest_word_of(struct str typed);

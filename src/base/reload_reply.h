@@ -1,5 +1,5 @@
 /* The reply of a server to the process that has sent it SIGHUP: a datagram to an abstract Unix socket whose
- * name contains the server's process id. If nobody waits, the server's datagram is lost. Any local
+ * name contains the server's process id. If no process waits for the reply, the datagram is lost. Any local
  * user could create the socket, so the reply contains names of configuration keys but no values. */
 #ifndef VT_BASE_RELOAD_REPLY_H
 #define VT_BASE_RELOAD_REPLY_H

@@ -10,7 +10,8 @@
 
 enum {
     TEXT_BYTES_MAX = 1 << 20,
-    LONG_PART = 32, /* a part with more characters ends before the next one that cannot combine with it */
+    LONG_PART = 32, /* after this many characters, a part ends before the next character that cannot combine
+                       with the part */
     MARKS_MAX = 64, /* a part ends after this many marks in a row */
 };
 
@@ -103,9 +104,9 @@ static bool is_mark_like(int32_t c, const utf8proc_property_t *p)
            p->category == UTF8PROC_CATEGORY_MC || p->category == UTF8PROC_CATEGORY_ME || is_halfwidth_mark;
 }
 
-/* Returns true only if the character cannot combine with the one before it. May also return false for such a
- * character, which only costs time. This is so for most characters above U+FFFF, because a few letters there
- * do combine (Kirat Rai). */
+/* Returns true if the character certainly cannot combine with the character before it. False may be wrong,
+ * which only costs time. It is wrong for most characters above U+FFFF, because only a few letters there
+ * combine (Kirat Rai). */
 static bool begins_part(int32_t c, const utf8proc_property_t *p)
 {
     const bool is_jamo = c >= 0x1160 && c <= 0x11FF; /* vowels and final consonants */
