@@ -22,7 +22,7 @@ struct platform_settings {
     char *graph_version, *more_scopes, *config_id; /* see struct platform_options */
     char *bulk;                                    /* read many posts in one call: auto, on, off */
     bool batch;
-    int64_t calls_per_minute; /* per app or per account, depending on the platform */
+    int64_t calls_per_minute; /* of the app or of an account, depending on the platform */
     int64_t units_per_day;    /* calls per day of the app; 0 means unlimited */
     int64_t reserve_percent;  /* percentage of units_per_day that is reserved for the end of the day */
     int64_t ids_per_call, in_flight;

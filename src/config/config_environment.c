@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A variable whose section is unknown may belong to another program, so it is a mistake only if it differs
- * from a key in at most this many letters. */
+/* A variable whose section is unknown may belong to another program. So it is reported as a mistake only if
+ * its name differs from the name of a key in at most this many letters. */
 enum { TYPO_MAX = 2 };
 
 static const char PREFIX[] = "VIEWTALLY_";
@@ -33,7 +33,8 @@ static size_t section_prefix(struct str name)
     return 0;
 }
 
-/* Finds the name that is most similar to `name`. The first `same` bytes must be equal. */
+/* Finds the name of a key that is most similar to `name` and begins with the same `same` bytes. The result
+ * points into `names`. */
 static struct nearest_word find_nearest(struct str name, size_t same,
                                         char names[CONFIG_KEYS_MAX * 2][CONFIG_NAME_MAX])
 {

@@ -1,9 +1,9 @@
 /* Reads the configuration file. The only file that includes inih.
  *
  * inih reports only the first line that it cannot parse. So the text is parsed several times. Each of the
- * first rounds finds one line that inih cannot parse and adds it to `unparsable`; later rounds replace this
- * line. When inih accepts the text, a last round applies the values and reports all mistakes in the order of
- * their lines. */
+ * first rounds finds one line that inih cannot parse and adds its number to `unparsable`; later rounds pass a
+ * replacement for this line to inih. When inih accepts the text, a last round applies the values and reports
+ * all mistakes in the order of their lines. */
 #include "base/nearest_word.h"
 #include "config/loading.h"
 
@@ -13,8 +13,9 @@
 
 enum { FILE_MAX = 1 << 20, LINE_MAX_BYTES = 16 << 10, UNPARSABLE_MAX = 50 };
 
-/* Replaces the head of a section that cannot be parsed, so that its keys do not count for the section before
- * it. A file cannot contain this name, because control characters are not allowed. */
+/* The name of a section that replaces a [section] line that cannot be parsed, so that the keys below the line
+ * are not assigned to the previous section. No file can contain this name, because control characters are not
+ * allowed. */
 static const char BAD_SECTION[] = "\x01", BAD_SECTION_LINE[] = "[\x01]\n", EMPTY_LINE[] = "\n";
 
 struct config_text {
@@ -23,7 +24,7 @@ struct config_text {
     int line;                      /* number of the current line */
     bool is_applying;              /* true in the last round only */
     int unparsable[UNPARSABLE_MAX], unparsable_count;
-    char unknown_section[CONFIG_NAME_MAX]; /* the last one that was reported */
+    char unknown_section[CONFIG_NAME_MAX]; /* the unknown section that was reported last */
 };
 
 /* ---- lines ---- */

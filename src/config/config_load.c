@@ -48,8 +48,8 @@ void loading_mark_section(struct loading *l, const char *section)
 }
 
 /* Returns the part of a wrong value that can be shown. Everything before an @ may be a user and password. In
- * a URL of PostgreSQL, and in a Redis URL without an @, a password may be in the wrong place, so no part can
- * be shown. */
+ * a URL of PostgreSQL, and in a Redis URL without an @, a password may be in the wrong place, so only the
+ * scheme can be shown. */
 static struct str shown_part(struct str value)
 {
     const char *at = value.len ? memrchr(value.p, '@', value.len) : NULL;
@@ -74,8 +74,8 @@ static void append_value(struct buf *why, const struct config_key *key, struct s
     const struct str shown = shown_part(value);
     const bool is_cut = shown.len > SHOWN_MAX;
     char room[QUOTED_MAX];
-    struct buf quoted = buf_on(room, sizeof room); /* a separate buffer, because in `why` json_str() would
-                                                      append a comma before the value */
+    struct buf quoted = buf_on(room, sizeof room); /* a separate buffer, because json_str() would append a
+                                                      comma to the text in `why` */
     json_str(&quoted, str_make(shown.p, is_cut ? SHOWN_MAX : shown.len));
     buf_printf(why, "; it is %.*s", (int)quoted.len, room);
     if (shown.len < value.len)

@@ -1,4 +1,4 @@
-/* The table of configuration keys: one row each, in the order of config.example.ini. */
+/* The table of configuration keys: one row per key, in the order of config.example.ini. */
 #include "base/clock.h"
 #include "config/address.h"
 #include "config/key_rows.h"
@@ -216,7 +216,7 @@ enum err config_check_origin(struct str value, struct error *error)
                        "must be a URL such as https://api.example.com, without a path", error);
 }
 
-/* Unlike is_url(), accepts a query, which may contain the secret of the check. */
+/* Unlike is_url(), accepts a query, because it may contain the secret of the dead man's switch. */
 static bool is_valid_ping_url(struct str value)
 {
     const struct str rest = str_starts_with(value, STR("https://"))  ? str_make(value.p + 8, value.len - 8)

@@ -16,8 +16,8 @@ struct loading {
     const char *variables[CONFIG_KEYS_MAX]; /* the variable that sets the key; NULL if none */
 };
 
-/* Adds a line to the message. The line after the 100th reports that more lines were
- * left out; later ones are dropped. */
+/* Adds a line to the message. Instead of the 101st line, adds a line that says that there are more mistakes.
+ * Drops all further lines. */
 void loading_report(struct loading *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Records that the section has a mistake. loading_check_rules() skips the rules that read such a section. */
