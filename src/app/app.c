@@ -1,12 +1,13 @@
 /* Starts and stops the server.
  *
- *   STARTING --all subsystems are open-->     RUNNING
- *   RUNNING  --SIGTERM, SIGINT-->             DRAINING
- *   DRAINING --requests and run have ended--> STOPPED
+ *   STARTING --all subsystems are open-->      RUNNING
+ *   RUNNING  --SIGTERM, SIGINT-->              DRAINING
+ *   DRAINING --requests and jobs have ended--> STOPPED
  *
  * Subsystems are opened in the order of the table `subsystems` and closed in reverse. The HTTP server and the
- * refresh drain first (on_stop_signal()); when both are closed, stop_if_drained() closes the rest, and the
- * loop ends when no handle is left. A second signal aborts the requests in flight. */
+ * jobs (refresh, backup, webhooks) drain first (on_stop_signal()). When all of them are closed,
+ * stop_if_drained() closes the other subsystems, and the loop ends when no handle is left. A second signal
+ * aborts the requests in flight. */
 #include "app/app.h"
 
 #include "api/longpoll.h"
@@ -61,9 +62,9 @@ struct app {
     struct spool_watch *spool_watch; /* NULL if there is no spool */
     struct passed_sockets passed;
     struct notifier notifier;
-    bool draining;   /* a signal to stop has arrived */
-    bool gives_time; /* the signal was SIGTERM */
-    bool server_drains;
+    bool draining;      /* a signal to stop has arrived */
+    bool gives_time;    /* the signal was SIGTERM */
+    bool server_drains; /* the HTTP server drains, or is closing */
 };
 
 /* ---- database, Redis, applications ---- */
@@ -164,7 +165,8 @@ static void find_reachable(void *ctx, struct str address)
         *found = true;
 }
 
-/* Warns if the responses contain addresses that clients cannot use. */
+/* Warns if other hosts can reach the server although [server] base_url is not set, because the responses then
+ * contain URLs that these clients cannot use. */
 static void check_base_url(const struct config *c)
 {
     bool found = false;
@@ -462,8 +464,8 @@ static void free_all(struct app *app)
             subsystems[i].free(app);
 }
 
-/* Prints the addresses of the listeners. Scripts wait for these lines before they send requests, so call it
- * only when all subsystems are open. */
+/* Prints the addresses of the listeners. Call only when all subsystems are open, because scripts wait for
+ * these lines before they send requests. */
 static void announce(struct app *app)
 {
     struct admin_view *view = monitor_get_view(app->monitor);

@@ -19,7 +19,7 @@ struct applications {
     struct failure_log *failures;
     struct description *description;
     struct reference *reference;
-    char *metadata_path; /* a mount prefix, which must outlive the router */
+    char *metadata_path; /* mount prefix of the OAuth metadata; must outlive the router */
     bool open;
 };
 

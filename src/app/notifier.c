@@ -41,7 +41,8 @@ static bool parse_address(struct notifier *n, const char *address)
     return true;
 }
 
-/* Returns the watchdog interval in ms, or 0. Ignores the watchdog of a parent process, such as a shell. */
+/* Returns the watchdog interval in ms, or 0 if there is no watchdog. Ignores variables that are meant for a
+ * parent process, such as a shell. */
 static int64_t read_watchdog(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *of = getenv("WATCHDOG_PID");

@@ -11,8 +11,8 @@
 
 enum { FIRST_FD = 3 }; /* SD_LISTEN_FDS_START */
 
-/* Adds the sockets in the order of their descriptors. `names` is separated by colons; p == NULL if not set.
- */
+/* Adds the sockets in the order of their descriptors. `names` contains the names of the sockets, separated by
+ * colons; p == NULL if $LISTEN_FDNAMES is not set. */
 static enum err sort(struct passed_sockets *out, size_t count, struct str names, struct error *error)
 {
     struct str rest = names, name;

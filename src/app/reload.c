@@ -1,7 +1,6 @@
-/* If the new configuration is valid, its values of the keys marked as RELOADED in config/config_table.c take
- * effect; the log and the reply to
- * `viewtally reload` name every other changed key, which needs a restart. If the new configuration is
- * invalid, no value changes. */
+/* If the new configuration is valid, its values of the keys marked as RELOADED (config/key_rows.h) take
+ * effect. The log and the reply to `viewtally reload` name the other changed keys, which need a restart. If
+ * the new configuration is invalid, no value changes. */
 #include "app/reload.h"
 
 #include "base/check.h"
@@ -16,8 +15,8 @@ extern char **environ;
 
 enum { MESSAGE_MAX = 1 << 20, KEYS_MAX = 1 << 16 };
 
-/* Reopens the access log. Called if the new configuration is invalid, because the old log file of a rotation
- * must be closed even then. */
+/* Reopens the access log at its current path. Called if the new configuration is invalid, because log
+ * rotation requires that the renamed file is closed even then. */
 static void reopen_log(struct reload *r)
 {
     struct error error;
@@ -25,7 +24,7 @@ static void reopen_log(struct reload *r)
         log_error("SIGHUP: cannot reopen the access log, the open file stays in use: %s", error.text);
 }
 
-/* Appends the names of the changed keys that need a restart to `restart`. */
+/* Applies the changed keys that can be reloaded. Appends the names of the other changed keys to `restart`. */
 static void apply(struct reload *r, struct config *fresh, struct buf *restart)
 {
     int changed = 0;

@@ -48,7 +48,8 @@ enum err server_database_open(struct server_database *db, uv_loop_t *loop, const
         return err;
     complete_import(c, &writes);
     reads.loop = loop;
-    /* The other half of the connections can still be answered during an outage. */
+    /* During an outage of the database server, at most this many requests wait for it. So this server can
+     * still respond to requests on the other half of the connections. */
     reads.held_max = (int)c->server.max_connections / 2;
     err = store_open(&db->store, &reads, error);
     if (err)
@@ -73,8 +74,9 @@ static void close_writer(void *ctx)
         writer_close(db->writer, on_writer_closed, db);
 }
 
-/* The writer is closed last, because the last connection to close checkpoints the write-ahead log. The read
- * connection cannot checkpoint the log, and doing so on the loop would block the loop. */
+/* The writer is closed last, because SQLite checkpoints the write-ahead log when the last connection is
+ * closed. The read connection cannot checkpoint the log, and a checkpoint on the loop would block the loop.
+ */
 void server_database_close(struct server_database *db)
 {
     if (db->store)
