@@ -29,7 +29,8 @@ MUST_USE enum err backup_dir_select_own(struct backup_list *list, struct store *
 struct backup_pruning {
     const char *directory;
     struct retention rule;
-    int64_t now_ms; /* backups from the future (made while the clock was wrong) are kept and do not count */
+    int64_t now_ms; /* backups with a later time (made while the clock was wrong) are kept, and `rule` ignores
+                       them */
     bool dry_run;   /* delete nothing */
     void (*deleted)(void *ctx, const struct backup_entry *entry); /* called after each file; may be NULL */
     void *ctx;
@@ -39,8 +40,8 @@ struct backup_pruning {
  * cannot be deleted, sets `error` and continues with the next one. */
 int64_t backup_dir_prune(const struct backup_pruning *p, const struct backup_list *list, struct error *error);
 
-/* Deletes the drafts that a crashed process has left of the database with this id. Call only while no other
- * process makes a backup in this directory: with the lease held. */
+/* Deletes the drafts of the database with this id (backup_id_of()), which a crashed process has left. Call
+ * only with the lease held, because the drafts must not belong to a backup in progress. */
 void backup_dir_delete_drafts(const char *directory, uint32_t id);
 
 #endif

@@ -16,7 +16,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Of a draft and of the files that SQLite creates beside it. */
+/* Endings of the names of a draft and of the files that SQLite creates beside it. */
 static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
 static const struct str draft_mark = {".draft-", sizeof ".draft-" - 1};
 enum { RANDOM_LEN = 6, SPARE_BYTES = 16 << 20 };
@@ -37,7 +37,7 @@ static int directory_len(const char *path)
     return (int)(strrchr(path, '/') - path) + 1;
 }
 
-/* Gives the new file the owner and mode of the backup that it replaces. */
+/* Gives the new file the owner and permissions of the target, if the target exists. */
 static void adopt_owner(int fd, const char *target)
 {
     struct file_owner owner;
@@ -73,8 +73,8 @@ enum err backup_draft_make(struct backup_draft *d, const struct store_options *f
     return err;
 }
 
-/* Renames a file but never replaces one. On a file system that does not support this, first checks that the
- * new name is unused. */
+/* Renames a file without replacing an existing file. If the file system cannot do this in one operation,
+ * checks first that the new name is unused. */
 static bool rename_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -89,7 +89,8 @@ static bool rename_new(const char *from, const char *to)
 
 enum err backup_draft_publish(const struct backup_draft *d, bool replace, struct error *error)
 {
-    /* The content is synced, so that after a crash the target is either complete or unchanged. */
+    /* backup_draft_make() has synced the content, so after a crash the target is either complete or
+     * unchanged. */
     if (!(replace ? rename(d->path, d->target) == 0 : rename_new(d->path, d->target))) {
         const enum err err = failed("cannot be created", d->target, error);
         backup_draft_discard(d);

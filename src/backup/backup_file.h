@@ -17,14 +17,14 @@ struct backup_draft {
 };
 
 /* Creates the draft of `target`, which must be resolved (file_target_resolve()), fills it with a copy of the
- * database `from` and verifies it. On error, no file is left. `progress` may be NULL. */
+ * database `from`, verifies it and syncs it to disk. If `target` exists, the draft gets its owner and
+ * permissions. On error, no file is left. `progress` may be NULL. */
 MUST_USE enum err backup_draft_make(struct backup_draft *d, const struct store_options *from,
                                     const char *target, const struct store_progress *progress,
                                     struct error *error);
 
-/* Renames the draft to the target. With `replace`, replaces an existing target, and the new file gets its
- * owner and permissions. Without `replace`, returns ERR_EXISTS if the target exists. On error, the draft is
- * deleted. */
+/* Renames the draft to the target. If the target exists, replaces it if `replace` is true, and otherwise
+ * returns ERR_EXISTS. If the draft cannot be renamed, deletes it. */
 MUST_USE enum err backup_draft_publish(const struct backup_draft *d, bool replace, struct error *error);
 
 /* Deletes the draft. */

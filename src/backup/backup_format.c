@@ -49,8 +49,9 @@ static enum err reject_unknown(struct str head, const char *shown, struct error 
                      shown);
 }
 
-/* Compares the size of the file with the page count in the header, which is valid only if the last writer has
- * updated it. Missing pages may be in a write-ahead log. */
+/* Compares the size of the file with the page count in the header. The page count is valid only if the last
+ * writer has updated it, which the two counters at offsets 24 and 92 show. Missing pages may be in a
+ * write-ahead log. */
 static enum err check_size(const uint8_t *header, int64_t size, const char *path, const char *shown,
                            struct error *error)
 {

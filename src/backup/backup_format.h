@@ -6,8 +6,9 @@
 #include "base/error.h"
 
 /* Reads the first bytes of the file `path`. Returns ERR_CORRUPT if the file is empty, compressed, encrypted,
- * incomplete, or not an SQLite database; another error if it cannot be read. `shown` is the name of the file
- * in messages. Even if the result is OK, the file may be damaged, or be a database of another program. */
+ * incomplete, or not an SQLite database, and another error if the file cannot be read. `shown` is the name of
+ * the file in messages. Even if the result is OK, the file may be damaged, or be a database of another
+ * program. */
 MUST_USE enum err backup_format_check(const char *path, const char *shown, struct error *error);
 
 #endif

@@ -103,7 +103,8 @@ static bool on_progress(void *ctx)
     return !m->lease_is_lost;
 }
 
-/* Selects an unused name: the clock may have been set back. */
+/* Selects the name of the backup: the first unused name from started_at on. The name of started_at may be in
+ * use, because the clock may have been set back. */
 static enum err choose_name(struct making *m, char target[FILE_PATH_MAX])
 {
     struct backup_report *r = m->report;
@@ -170,7 +171,7 @@ static enum err make(struct making *m)
     return err ? err : publish(m);
 }
 
-/* Deletes old backups. A backup that was made but not recorded is complete, and is deleted like any other. */
+/* Deletes old backups, including those that were made but not recorded in the database. */
 static void prune(struct making *m)
 {
     const struct config *c = m->options->config;

@@ -18,7 +18,7 @@ struct ticket_lock;
 
 struct backup_options {
     const struct config *config;
-    const struct slot_rule *rule;   /* make a backup only if one is due by this rule; NULL: always make one */
+    const struct slot_rule *rule;   /* make a backup only if this rule says that it is due; NULL: always */
     struct ticket_lock *write_lock; /* the write lock of this process; NULL if it has no other writer */
     const atomic_bool *stop;        /* when it becomes true, the backup is canceled; may be NULL */
 };
@@ -36,8 +36,9 @@ struct backup_report {
  * they do not coincide with the hourly refresh. */
 struct slot_rule backup_rule(const struct config *config);
 
-/* Makes a backup in [backup] directory, which must be set. Blocks until done. Returns OK if it was made or
- * was not due (!report->done), ERR_BUSY if another process makes one, ERR_CANCELED if it was stopped. */
+/* Makes a backup in [backup] directory, which must be set. Blocks until done. Returns OK if the backup was
+ * made, or if none was due (report->done is false); ERR_BUSY if another process is making a backup;
+ * ERR_CANCELED if `stop` became true or the lease was lost. */
 MUST_USE enum err backup_run(const struct backup_options *options, struct backup_report *report);
 
 #endif

@@ -1,5 +1,5 @@
-/* Starts scheduled backups in a server when they are due, one at a time, on a thread of its own. Whether one
- * is due depends on the last backup recorded in the database, whichever process made it. */
+/* Starts scheduled backups in a server when they are due, one at a time, on a thread of its own. Whether a
+ * backup is due depends on the last backup that any process has recorded in the database. */
 #ifndef VT_BACKUP_BACKUP_SCHEDULE_H
 #define VT_BACKUP_BACKUP_SCHEDULE_H
 
