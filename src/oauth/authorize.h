@@ -12,13 +12,14 @@ enum { AUTHORIZE_QUERY_MAX = 3500, AUTHORIZE_STATE_MAX = 2048 };
 struct authorize_request {
     struct fields fields;
     struct str client_id;
-    struct str redirect_uri; /* is known to match a URI that the app registered only after
-                                authorize_check_redirect() has succeeded */
+    struct str redirect_uri; /* set by authorize_check_redirect(), so it is always a URI that the app has
+                                registered */
     struct str state;        /* any bytes; p is NULL if not given */
     struct str challenge;
 };
 
-/* Decodes the query and reads the client_id. Returns NULL, or on an error a sentence for an error page. */
+/* Decodes the query and reads the client_id. On an error, returns a sentence for an error page; otherwise
+ * NULL. */
 const char *authorize_read(struct authorize_request *q, struct arena *a, struct str query);
 
 /* Checks the app and its redirect URI. `app` is NULL if no app has the client_id. Returns NULL, or on an

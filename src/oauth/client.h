@@ -28,8 +28,8 @@ static inline struct oauth_call *oauth_call_of(const struct request *r)
     return r->state;
 }
 
-/* Reads the fields `names` (NULL-terminated) from the body. Returns NULL after writing the response if the
- * request is rejected. */
+/* Reads the fields `names` (NULL-terminated) from the body. If the request must be rejected, writes the
+ * response and returns NULL. */
 struct oauth_call *oauth_read_fields(struct request *r, const char *const *names);
 
 /* Authenticates the client. Continues with the step `then`, or responds with invalid_client. A public client

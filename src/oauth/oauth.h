@@ -32,8 +32,8 @@ void oauth_fini(struct oauth *oauth);
 /* The routes /oauth/token and /oauth/revoke. Mount them at the base paths of the API. */
 extern const struct route *const oauth_routes[];
 
-/* Mount it at OAUTH_METADATA_PATH, and again at OAUTH_METADATA_PATH followed by the path of base_url (RFC
- * 8414, 3.1). */
+/* The route of the metadata. Mount it at OAUTH_METADATA_PATH, and also at OAUTH_METADATA_PATH followed by the
+ * path of base_url (RFC 8414, 3.1). */
 extern const struct route *const oauth_metadata_routes[];
 #define OAUTH_METADATA_PATH STR("/.well-known/oauth-authorization-server")
 

@@ -12,7 +12,8 @@ struct revocation {
     int64_t app_row;
     struct actor by;
     uint8_t hash[KEY_HASH_LEN];
-    bool unknown, foreign; /* there is no such key; the key belongs to another app or to no app */
+    bool unknown, foreign; /* unknown: there is no such key; foreign: the key belongs to another app or to no
+                              app */
 };
 
 /* The state of the endpoint, in the request's arena. */
@@ -36,7 +37,7 @@ static enum err revoke_work(struct store *store, void *data)
     return v->foreign ? OK : store_revoke_key(store, key.row, clock_wall_ms(), &v->by);
 }
 
-/* The response has no content (RFC 7009, 2.2), but many clients parse every response as JSON. */
+/* RFC 7009, 2.2 requires no content. The body is {}, because many clients parse every response as JSON. */
 static enum next respond_empty(struct request *r)
 {
     oauth_begin_response(r);

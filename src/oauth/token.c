@@ -12,7 +12,7 @@ enum { GRANT_TYPE = OAUTH_FIRST_FIELD, CODE, REDIRECT_URI, CODE_VERIFIER };
 
 enum { EXCHANGE_ARENA_BYTES = 8192, AUTHOR_NAME_MAX = 2000 };
 
-/* A string of at most `max` bytes that is copied together with the writer's job. */
+/* A string of at most `max` bytes. It contains no pointer, because writer_call() copies the struct. */
 #define ROOM(max)                                                                                            \
     struct {                                                                                                 \
         size_t len;                                                                                          \
