@@ -1,5 +1,5 @@
-/* Finds the credential; the lock is the file `<database>-key-lock`, which exists only if credentials were
- * used. */
+/* Finds the credential, and locks the file `<database>-key-lock`. The file exists only if a server has read
+ * its keys from a credential. */
 #include "vault/key_credential.h"
 
 #include <errno.h>

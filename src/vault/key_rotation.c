@@ -186,8 +186,8 @@ static enum err drop_old_keys(struct rotation *r, bool *removed)
     return err;
 }
 
-/* Repeats while other processes still write rows with an old key. Only a transaction that started before the
- * new key was inserted can do so. */
+/* Reseals all rows and removes the old keys. Repeats both, at most PASSES_MAX times, if rows with an old key
+ * remain: a transaction that started before the new key was inserted may have written them. */
 static enum err reseal_and_remove(struct rotation *r)
 {
     bool removed = false;

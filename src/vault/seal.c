@@ -77,7 +77,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Reads the file again if it has changed. If that fails, the loaded keys remain in use. */
+/* Reads the file again if it has changed. If that fails, returns the error and retains the loaded keys. */
 static enum err reload_if_changed(struct seal_keys *keys)
 {
     struct stat is;
@@ -129,8 +129,8 @@ static void put_id(uint8_t *out, uint32_t id)
         out[i] = (uint8_t)(id >> (24 - 8 * i));
 }
 
-/* The authenticated data. The account id, the only part of variable length, comes last, so that the encoding
- * is unambiguous. Returns 0 if the id is too long. */
+/* Writes the authenticated data to `out` and returns its length, or 0 if the account id is too long. The
+ * account id, the only part of variable length, comes last, so that the encoding is unambiguous. */
 static size_t place_bytes(const struct seal_place *place, uint8_t out[PLACE_MAX_BYTES])
 {
     static const char use[] = "viewtally token";

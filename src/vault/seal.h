@@ -8,8 +8,8 @@
  * digits); `#` begins a comment. The first key encrypts; all keys decrypt.
  *
  * Key rotation may change the file while a server runs. Call seal_encrypt() in the write transaction that
- * stores the sealed bytes: it reads the file again if it has changed. Key rotation removes an old key in a
- * write transaction too, so no row is ever stored under a removed key. */
+ * stores the sealed bytes: it reads the file again if it has changed. Key rotation, for its part, removes old
+ * keys only inside a write transaction. So no row is ever stored under a removed key. */
 #ifndef VT_VAULT_SEAL_H
 #define VT_VAULT_SEAL_H
 

@@ -21,7 +21,7 @@ MUST_USE enum err vault_check(const struct config *config, struct store *s, stru
 MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
                                 struct error *error);
 
-/* What a key rotation has done. */
+/* The result of a key rotation. */
 struct key_rotation_result {
     uint32_t key_id; /* id of the new key; 0: not created yet */
     int64_t resealed;
@@ -53,9 +53,9 @@ void tokens_wipe(struct tokens *t);
 MUST_USE enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
 
 /* Returns true if the access token should be refreshed now. Pass true for `idle` if no call needs the token
- * now: then a token that lives less than two days is refreshed only once a week, so that the account does
- * not lapse unused. Returns false if the author must reconnect the account, or if tokens of this API cannot
- * be refreshed. */
+ * now: then a token with a lifetime below two days is refreshed only once a week, which is enough to keep the
+ * account from lapsing. Returns false if the author must reconnect the account, or if tokens of this API
+ * cannot be refreshed. */
 bool token_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
                           bool idle);
 

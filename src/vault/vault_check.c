@@ -87,7 +87,7 @@ static bool on_row(void *ctx, const struct credential *c)
     return !l->err;
 }
 
-/* If a key decrypts none of its rows, it is not the key that sealed them. */
+/* Sets l->err if a key decrypts none of the rows that name its id: it is not the key that sealed them. */
 static void find_wrong_key(struct inspection *l)
 {
     for (size_t i = 0; i < l->result_count && !l->err; i++)

@@ -24,16 +24,17 @@ MUST_USE enum err webhook_secret_seal(struct seal_keys *keys, const struct webho
 MUST_USE enum err webhook_secret_open(struct seal_keys *keys, const struct webhook_secret_place *place,
                                       struct str sealed, uint8_t secret[WEBHOOK_SECRET_LEN]);
 
-/* For the key rotation: seals all secrets again with the first key, in one transaction per page of rows. Adds
- * the number of resealed secrets to `*resealed`. */
+/* For the key rotation: seals all secrets that are not sealed with `key_id` again with the first key of
+ * `keys`, which must have this id. Uses one transaction per page of rows. Adds the number of resealed rows
+ * (apps and endpoints) to `*resealed`. */
 MUST_USE enum err webhook_secrets_reseal(struct store *s, struct seal_keys *keys, uint32_t key_id,
                                          int64_t *resealed, struct error *error);
-/* Counts the secrets that are sealed with a key other than `key_id`. */
+/* Adds the number of rows with a secret that is sealed with a key other than `key_id` to `*count`. */
 MUST_USE enum err webhook_secrets_count_old(struct store *s, uint32_t key_id, int64_t *count);
 
 /* Checks that the key file contains the key of each secret. If `all` is true, also checks that each secret
- * can be decrypted. Adds the number of secrets to `*rows`. `path` is the path of the key file, for the error
- * text. */
+ * can be decrypted. Adds the number of rows with secrets to `*rows`. `path` is the path of the key file, for
+ * the error text. */
 MUST_USE enum err webhook_secrets_inspect(struct store *s, struct seal_keys *keys, bool all, const char *path,
                                           int64_t *rows, struct error *error);
 
