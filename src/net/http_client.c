@@ -131,8 +131,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return wiped_append(&c->body, str_make(p, n * size)) ? n * size : 0; /* 0 makes curl fail the call */
 }
 
-/* Called for each line. A status line starts a new response, because an interim response (100) may precede
- * the final response. */
+/* Called for each header line. A status line discards the lines before it, which belong to an interim
+ * response (100). */
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct http_call *c = ctx;

@@ -1,4 +1,5 @@
-/* Runs one lookup at a time. A lookup that runs on a thread cannot be canceled. */
+/* Runs one lookup at a time. A lookup that already runs on a thread cannot be canceled, so
+ * name_lookup_close() leaves it running and on_resolved() frees the memory. */
 #include "net/name_lookup.h"
 
 #include "base/check.h"

@@ -1,5 +1,5 @@
-/* Looks up the addresses of a host on the thread pool. The lookups of hiredis and libpq would block the loop.
- */
+/* Looks up the addresses of a host on the thread pool. hiredis and libpq then connect to an address, because
+ * their own lookups would block the loop. */
 #ifndef VT_NET_NAME_LOOKUP_H
 #define VT_NET_NAME_LOOKUP_H
 

@@ -15,7 +15,7 @@ enum { TIMEOUT_MS = 15000, BODY_MAX = 64 * 1024, ORIGIN_MAX = 300, PATH_MAX_BYTE
 struct ping {
     uv_loop_t *loop;
     const char *name;
-    struct http_client *client; /* NULL if no request is in flight and its handles are closed */
+    struct http_client *client; /* client of the request in flight; NULL when its handles are closed */
     bool client_is_closing;
     bool is_failing; /* the last request failed */
     bool is_closed;
