@@ -81,7 +81,6 @@ void config_fini(struct config *c)
 /* Prints the value, but hides the password in a URL such as redis://user:password@host. */
 static void print_without_password(const struct config *c, const struct config_key *key, struct buf *out)
 {
-    static const char HIDDEN[] = "(hidden)";
     size_t begin = out->len;
     value_print(c, key, out);
     struct str value = str_make(out->p + begin, out->len - begin), scheme, user;
@@ -91,10 +90,14 @@ static void print_without_password(const struct config *c, const struct config_k
     const char *at = memrchr(rest.p, '@', rest.len);
     if (!at || !str_cut(str_make(rest.p + 2, (size_t)(at - rest.p) - 2), ':', &user).p)
         return;
-    char after[512];
-    int len = snprintf(after, sizeof after, "%s%.*s", HIDDEN, (int)(rest.p + rest.len - at), at);
-    out->len = (size_t)(user.p + user.len + 1 - out->p);
-    buf_append(out, str_make(after, (size_t)len));
+    const size_t from = (size_t)(user.p + user.len + 1 - out->p), tail = (size_t)(rest.p + rest.len - at);
+    struct buf host; /* a copy, because `at` points into `out` */
+    buf_init(&host, tail + 1);
+    buf_append(&host, str_make(at, tail));
+    out->len = from;
+    buf_append(out, STR("(hidden)"));
+    buf_append(out, buf_str(&host));
+    buf_fini(&host);
 }
 
 void config_print_value(const struct config *c, const struct config_key *key, struct buf *out)

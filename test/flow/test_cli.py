@@ -581,3 +581,5 @@ def test_secrets_are_hidden_and_read_from_files(viewtally):
                            (f"rediss://u:{secret}@h", "rediss://u:(hidden)@h"), ("redis://u@h:1/2", "redis://u@h:1/2"),
                            ("redis://h:1", "redis://h:1"), ("unix:/a:b@c", "unix:/a:b@c")):
         assert effective(viewtally.run("check-config", env={"VIEWTALLY_REDIS_URL": address}))["redis"]["url"] == shown
+    long = {"VIEWTALLY_REFRESH_PING_URL": "https://h.example/a:b@" + 700 * "c"}        # once overran a buffer, which the ASan build detects
+    assert effective(viewtally.run("check-config", env=long))["refresh"]["ping_url"] == "(hidden)"
