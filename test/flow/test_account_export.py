@@ -75,7 +75,7 @@ def test_author_signed_in_by_a_proxy_needs_no_password(make_viewtally, clock):
 
 
 def test_simultaneous_downloads_are_complete_or_postponed(world):
-    """One export runs at a time. Others get 503 and Retry-After, and are not recorded. No temporary file remains."""
+    """One export runs at a time. Simultaneous requests get 503 with Retry-After and no audit entry. No temporary file remains."""
     world.import_lines([video(f"big {number}", "Ann", "2026-07-01T00:00:00Z", title="x" * 1500) for number in range(2000)])
     page = world.browser.get("/account")
     browsers = [Browser(world.client()) for _ in range(4)]
@@ -95,7 +95,7 @@ def test_simultaneous_downloads_are_complete_or_postponed(world):
 
 
 def test_client_that_leaves_during_the_export_releases_everything(world):
-    """The sanitized build reports a leak at the end."""
+    """A leak fails the test only with AddressSanitizer, which reports it when the server exits."""
     page = world.browser.get("/account")
     fields = {**page.form("/account/export").fields, "export-current": PASSWORD}
     for _ in range(3):

@@ -49,7 +49,7 @@ def test_author_accepts_an_invitation_and_creates_and_revokes_a_key(viewtally):
     ask = re.search(r"/keys/[0-9a-f-]{36}", page.body).group()
     page = browser.get(ask)
     assert "cannot be undone" in page.text
-    assert viewtally.client(key).get("/account").status == 200      # showing the question revokes nothing
+    assert viewtally.client(key).get("/account").status == 200      # showing the confirmation page revokes nothing
     page = browser.send(page, ask)
     assert page.url == "/keys" and "The key is revoked" in page.text
     assert "The key is revoked" not in browser.get("/keys").text
@@ -102,7 +102,7 @@ def test_invitation_works_once(viewtally):
 
 
 def test_invitation_expires_after_a_day_or_when_replaced(viewtally, clock):
-    clock.set_monotonic(1_000_000)          # stands still: expiry advances with it
+    clock.set_monotonic(1_000_000)          # stops the monotonic clock, with which expiry would advance
     author = viewtally.add_author()
     viewtally.start()
     browser = Browser(viewtally.client())
@@ -170,7 +170,7 @@ def test_passwords_may_have_any_unicode_characters(viewtally):
 
 def test_invite_prints_json(world):
     invited = world.run("author", "invite", world.author, "--json").json()
-    assert re.fullmatch(r"2026-07-11T12:0\d:\d\d\.\d{3}Z", invited["expires_at"])      # expiry advances with the monotonic clock
+    assert re.fullmatch(r"2026-07-11T12:0\d:\d\d\.\d{3}Z", invited["expires_at"])      # the monotonic clock is real here, and expiry advances with it
     assert re.fullmatch(r"http://127\.0\.0\.1:8080/invite/[\w-]{43}", invited["link"])
     assert world.browser.get(invited["link"][len("http://127.0.0.1:8080"):]).status == 200
 
@@ -228,7 +228,7 @@ def test_duplicate_session_cookies_are_ignored(world):
 
 
 def use_until_recorded(world, clock):
-    """Repeats the request: a use during a running job is not recorded."""
+    """Repeats the request, because the server records no use while it is still writing an earlier one."""
     def is_recorded():
         assert is_signed_in(world.browser)
         return rows(world, "SELECT seen_at FROM sessions") == [(clock.wall_ms,)]
@@ -260,7 +260,7 @@ def test_session_expires_after_60_days_of_use(world, clock):
 def test_session_use_is_recorded_once_a_minute(world, clock):
     def seen():
         world.browser.get("/account")
-        world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})       # a write that is queued after the recording
+        world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})       # this write is queued after that of the use, so the use is stored now
         return rows(world, "SELECT seen_at FROM sessions")[0][0]
     first = seen()
     clock.set_wall(first + 59_999)
@@ -450,7 +450,7 @@ def test_request_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
     responses = []
     thread = threading.Thread(target=lambda: responses.append(browser.send(page, "/keys", {"name": "x"}, follow=False)))
     thread.start()
-    # Before that, an idle connection or an unread request would time out.
+    # If the clock advanced earlier, an idle connection or an unread request would time out instead.
     wait.until(lambda: scrape(viewtally).get("viewtally_http_requests_in_flight") == 1, "the request to wait for the write")
 
     def advance():
@@ -466,7 +466,7 @@ def test_request_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
 
 @pytest.mark.sqlite_only("locks the database file")
 def test_form_completes_after_its_client_disconnects(world):
-    """During the verification of a password and during a write: the work completes, and its result is dropped."""
+    """The client disconnects during the verification of a password or during a write: the work completes, and its result is dropped."""
     def send(browser, page, action, values):
         body = urllib.parse.urlencode({**browser.get(page).form(action).fields, **values}).encode()
         cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
@@ -478,7 +478,7 @@ def test_form_completes_after_its_client_disconnects(world):
     lock.execute("BEGIN IMMEDIATE")
     socks = [send(world.browser, "/keys", "/keys", {"name": f"key {i}"}) for i in range(3)]
     socks += [send(Browser(world.client()), "/sign-in", "/sign-in", {"login": f"nobody{i}", "password": "wrong"}) for i in range(8)]
-    Browser(world.client()).get("/sign-in")         # the server has read all of them by now
+    Browser(world.client()).get("/sign-in")         # once this is answered, the server has read the requests above
     for sock in socks:
         sock.close()
     lock.execute("ROLLBACK")

@@ -111,7 +111,7 @@ def attempt(viewtally, login, password):
     return browser.send(browser.get("/sign-in"), "/sign-in", {"login": login, "password": password}, follow=False)
 
 
-def test_waits_double_for_one_account_and_network(timed):
+def test_wait_after_failed_sign_ins_doubles_per_account_and_network(timed):
     for _ in range(5):
         assert attempt(timed, "ann", WRONG).status == 422
     waits = []
@@ -199,7 +199,7 @@ def test_known_devices_are_deleted_or_expire(proxied, end):
         stranger = Browser(proxied.client())
         stranger.send(stranger.get(path), path, {"password": "another password", "again": "another password"})
     else:
-        for _ in range(401):            # one day at a time: a clock that jumps ahead is not adopted
+        for _ in range(401):            # one day at a time, because expiry does not follow a clock that jumps ahead
             proxied.clock.advance(DAY_MS)
             proxied.client().request("GET", "/sign-in")
     assert Attacked(proxied).attempt(PASSWORD if "400" in end or "out" in end else "another password", "192.0.2.1", old).status == 429
@@ -261,7 +261,7 @@ def test_guessing_the_current_password_is_limited(timed):
 
 
 def peak_memory(server, action):
-    """The peak of the server's resident memory during action() above the memory before, in bytes; and the result of action()."""
+    """Returns by how many bytes action() raises the server's resident memory at its peak, and the result of action()."""
     def status(name):
         return next(int(line.split()[1]) for line in open(f"/proc/{server.pid}/status", encoding="ascii") if line.startswith(name)) * 1024
 
@@ -286,7 +286,7 @@ def test_unknown_login_costs_as_much_as_a_wrong_password(world):
     assert peak_memory(world, lambda: Browser(world.client()).get("/sign-in"))[0] < 20 << 20
 
 
-def test_sign_in_fails_if_the_password_changes_meanwhile(world):
+def test_sign_in_fails_if_the_password_changes_during_it(world):
     """The sign-in verifies the old password, but stores its session after the new password was set."""
     late = Browser(world.client())
     body = urllib.parse.urlencode({**late.get("/sign-in").form("/sign-in").fields, "login": "ann", "password": PASSWORD}).encode()
@@ -296,7 +296,7 @@ def test_sign_in_fails_if_the_password_changes_meanwhile(world):
             execute("UPDATE logins SET password = replace(password, 'p=1$', 'p=1$A')")
             sock.sendall(b"POST /sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n"
                          b"Cookie: %s\r\nContent-Length: %d\r\n\r\n%s" % (cookie.encode(), len(body), body))
-            Browser(world.client()).get("/sign-in")         # the server has read the request by now
+            Browser(world.client()).get("/sign-in")         # once this is answered, the server has read the request above
         response = receive_all(sock)
     assert response.startswith(b"HTTP/1.1 422 ") and b"viewtally-session" not in response
 

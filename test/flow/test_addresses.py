@@ -1,4 +1,4 @@
-"""The addresses in responses: servers of the OpenAPI document, links of /v1, Link of pages; and the header of ignored parameters."""
+"""The URLs in responses (`servers` of the OpenAPI document, links of /v1, the Link field of pages), and the field X-Unknown-Parameters."""
 import pytest
 
 from lib.lines import author, uid, video
@@ -75,7 +75,7 @@ def test_names_of_ignored_parameters_are_encoded_and_truncated(served):
     instance = served({})
     names = ["a" * 100, "%3Cscript%3E", "%0D%0ASet-Cookie:x", "é".encode().hex(), "a,b", "limit%20"] + [f"n{number}" for number in range(20)]
     with instance.client(instance.key) as client:
-        for _ in range(3):          # also from the cache
+        for _ in range(3):          # the last response comes from the cache
             response = client.get("/videos?limit=2&" + "&".join(f"{name}=1" for name in names))
             assert response.status == 200, response
             assert response.headers["X-Unknown-Parameters"] == ", ".join(["a" * 64, "%3Cscript%3E", "%0D%0ASet-Cookie%3Ax", "c3a9", "a%2Cb", "limit%20", "n0", "n1"])

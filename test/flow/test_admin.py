@@ -128,7 +128,7 @@ def test_metrics_include_build_info_and_process_figures(served):
         pages = int(f.read().split()[1])
     assert metrics.get("process_resident_memory_bytes") == pytest.approx(pages * 4096, rel=0.2)
     assert 10 < metrics.get("process_open_fds") < 60
-    # The server has computed its start when its wall clock, which stands still, showed this time: at most `age` seconds after it.
+    # The server computed its start time by subtracting its age, which was at most `age` seconds, from its wall clock, which stands still.
     age = float(pathlib.Path("/proc/uptime").read_text().split()[0]) - int(pathlib.Path(f"/proc/{served.pid}/stat").read_text().split()[21]) / os.sysconf("SC_CLK_TCK")
     assert -age - 5 < metrics.get("process_start_time_seconds") - served.clock.wall_ms / 1000 < 5
     assert metrics.get("process_cpu_seconds_total") > 0
@@ -152,7 +152,7 @@ def test_default_address_in_use_is_only_a_warning(make_viewtally, clock):
             sock.bind(("127.0.0.1", 9187))
             sock.listen()
         except OSError:
-            pass                # another process has the address, which serves as well
+            pass                # another process already uses the address, which has the same effect
         with make_viewtally({"admin": {"listen": None}}, clock) as instance:
             assert "[admin] listen: 127.0.0.1:9187: address already in use; this process serves no metrics" in instance.log
             assert instance.client().get("/account").status == 401
@@ -310,7 +310,7 @@ def touch(path):
 def test_server_with_an_unreadable_database_is_not_ready(served):
     path = served.directory / "viewtally.db"
     assert served.client(served.key).get("/account").status == 200
-    # That write would store an intact copy of the page in the log.
+    # Later, this write would store an intact copy of the page in the log.
     wait.until(lambda: rows(served, "SELECT last_used_at FROM api_keys") != [(None,)], "the use of the key to be written")
     with sqlite3.connect(path) as database:
         pages = database.execute("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'api_keys'").fetchall()

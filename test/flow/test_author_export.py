@@ -103,8 +103,8 @@ def test_import_gives_equal_responses_while_the_server_runs(source, target):
     assert actions[-1] == "author.imported" and "key.created" not in actions
 
 
-def test_imported_author_continues(source, target):
-    """Later readings give equal results in both databases; event ids continue to ascend."""
+def test_later_readings_of_an_imported_author_give_equal_results(source, target):
+    """The source and the target import the same later readings. Event ids continue to ascend."""
     target.run("import", "--create", "-", stdin=export(source))
     for instance in (source, target):
         instance.import_lines([reading("Ann one", at(5), 60000), reading("Ann two", at(6), 9000000, "facebook"), video("Ann new", "Ann", at(5))])
@@ -121,7 +121,7 @@ def test_posted_at_may_be_later_than_the_last_reading(source, target):
     assert at(5)[:-1] in export(source) and export(target) == export(source)
 
 
-def test_several_exports_and_other_lines_in_one_file(source, target):
+def test_one_file_may_contain_several_exports_and_other_lines(source, target):
     other = "".join(json.dumps(line) + "\n" for line in world_lines("Carl") + [reading("Ann one", at(5), 60000)])
     result = target.run("import", "--create", "--json", "-", stdin=export(source) + other + export(source, "Bob")).json()
     assert result["exports"] == {"imported": 2, "rejected": 0} and result["authors"]["new"] == 3
@@ -136,7 +136,7 @@ def test_dry_run_changes_nothing(source, target):
     assert "Dry run" in result.out and "exports    1 imported" in result.out and rows(target) == before
 
 
-def test_apps_of_keys_are_registered_as_removed(source, target):
+def test_import_registers_the_apps_of_keys_as_removed(source, target):
     app = oauth.add_app(source)
     source.sql("UPDATE api_keys SET app_id = (SELECT id FROM apps) WHERE name = 'test'")
     target.run("import", "--create", "-", stdin=export(source))
@@ -402,7 +402,7 @@ def test_ids_and_posts_of_another_author_are_rejected(source, target):
     target.run("import", "--create", "-", stdin=export(source))
 
     def attempt(*kinds):
-        """Ann's export under Bob's id; the ids of the given types of lines are new."""
+        """Returns Ann's export with Bob's author id, and with new ids in the lines of the given types."""
         text = sealed(lines).replace(uid("Ann"), uid("Bob"))
         for kind in kinds:
             for line in lines:
@@ -423,7 +423,7 @@ def test_ids_and_posts_of_another_author_are_rejected(source, target):
 # --- while the server writes ---
 
 def test_export_is_one_snapshot_while_readings_are_applied(source):
-    """Each export that is made while readings arrive has sums that agree, so that another database accepts it."""
+    """The sums of each export made while readings arrive are consistent, so another database accepts it."""
     stop, failures = threading.Event(), []
 
     def write():

@@ -52,7 +52,7 @@ def test_backup_has_all_commits_and_can_be_restored(viewtally):
 
 
 def test_restored_database_has_other_etags(viewtally):
-    """ETags are made of the revision, so two databases must not share them."""
+    """ETags are derived from the revision. The restored database may reach the same revision with other data."""
     viewtally.import_lines([*first_lines(), reading(1, 5)])
     key = viewtally.create_key(AUTHOR)
     viewtally.start()
@@ -93,7 +93,7 @@ def damage(path, how):
     if how == "cut":
         data = data[:len(data) // 2]
     elif how == "page":
-        data[-4096:] = b"\xAA" * 4096  # of an index that is not read otherwise
+        data[-4096:] = b"\xAA" * 4096  # in an index that no other check reads
     else:
         data = bytearray(b"not a database at all, but long enough to look at " * 100)
     path.write_bytes(data)

@@ -1,4 +1,4 @@
-"""viewtally backup list, verify and prune; targets that are no files; standard input and output; the drill."""
+"""viewtally backup list, verify and prune; targets that are not regular files; standard input and output; the restore drill."""
 import contextlib
 import gzip
 import os
@@ -85,7 +85,7 @@ def test_path_without_a_file_name_is_rejected(world, name):
 def test_mistyped_subcommand_creates_no_file(world):
     assert "did you mean prune?" in world.run("backup", "purne", status=2).err and not (world.directory / "purne").exists()
     world.run("backup", "./purne")
-    world.run("backup", "purne")        # now it is a file
+    world.run("backup", "purne")        # allowed, because the file exists now
     assert "a subcommand is missing" in world.run("backup", status=2).err
 
 

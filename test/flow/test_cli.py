@@ -158,7 +158,7 @@ def test_unknown_ids_exit_with_1(viewtally):
 ], ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else None)
 @pytest.mark.parametrize("empty", [False, True], ids=["missing", "empty"])
 def test_only_some_commands_create_a_database(viewtally, words, creates, empty):
-    """A missing database may be a volume that is not mounted. The message has the absolute path of a relative one."""
+    """A database may be missing because its volume is not mounted. The message names the absolute path even if the configured one is relative."""
     database = viewtally.directory / "here.db"
     if empty:
         database.touch()
@@ -368,7 +368,7 @@ def unread_pipe():
 
 @pytest.mark.parametrize("as_json", [(), ("--json",)], ids=["text", "json"])
 def test_secret_that_could_not_be_printed_is_not_valid(viewtally, full, as_json):
-    """Neither a key nor an app nor a link that nobody has seen is valid, and what worked before still works."""
+    """A key, app or link that could not be printed is not valid, and the credentials that it would have replaced stay valid."""
     owner = viewtally.add_author()
     app = viewtally.run("app", "add", "--name", "Old", "--confidential", "--redirect-uri", "https://a.example/b", "--json").json()
     link = viewtally.run("author", "invite", owner).out.strip()
@@ -444,7 +444,7 @@ def test_example_file_contains_the_defaults(viewtally):
             effective(plain(viewtally, "check-config", "--config", empty)))
 
 
-def test_configuration_file_is_selected_in_order(viewtally):
+def test_option_then_environment_then_current_directory_select_the_configuration_file(viewtally):
     names = {}
     for name in ("a", "b", "here/config"):
         names[name] = viewtally.directory / f"{name}.ini"

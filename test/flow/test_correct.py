@@ -1,4 +1,4 @@
-"""reading correct, the only command that lowers views: from which days it subtracts them, what stays, and the effect of later readings."""
+"""`reading correct`, the only command that lowers views: the days that it subtracts from, the events that it keeps, and later readings."""
 import datetime
 import itertools
 

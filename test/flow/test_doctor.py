@@ -1,4 +1,4 @@
-"""viewtally doctor: on a sound installation it finds nothing, and each problem is found, explained, and changes nothing."""
+"""viewtally doctor: it finds no problem in a sound installation, finds and explains each problem, and changes nothing."""
 import hashlib
 import json
 import os
@@ -363,7 +363,7 @@ def test_incomplete_platform_credentials_are_found(instance):
 # --- Redis ---
 
 
-def test_redis_without_problems_is_unchanged(instance, redis):
+def test_redis_is_checked_with_the_permissions_of_its_user_and_not_changed(instance, redis):
     acl = next(line for line in (ROOT / "docs/operating.md").read_text().splitlines() if line.startswith("user viewtally on "))
     words = [f">{SECRET}" if word.startswith(">") else word for word in acl.split()[1:]]
     redis.call("ACL", "SETUSER", *words)

@@ -20,12 +20,12 @@ KEPT = {"meta", "apps", "app_redirects", "refresh_lease", "leases", "refresh_run
 
 
 def erased(instance):
-    """The tables of ERASED that the database has: `daily` exists only for the previous release."""
+    """Returns the tables of ERASED that the database has. PostgreSQL has no table `daily`, which exists only for the previous release."""
     return ERASED - {"daily"} if instance.is_on_server else ERASED
 
 
 def references_exist(instance):
-    """A server checks them itself."""
+    """Returns True if no foreign key is violated. PostgreSQL checks that itself."""
     return instance.is_on_server or sql(instance, "PRAGMA foreign_key_check") == []
 
 
@@ -73,7 +73,7 @@ def counts(instance):
 
 
 def check_sums(instance, name="sums.db"):
-    """A restore drill compares all numbers of the database."""
+    """Runs a restore drill, which compares all numbers of the database."""
     (instance.directory / name).unlink(missing_ok=True)
     instance.run("backup", name)
     instance.run("restore", "--drill", name)

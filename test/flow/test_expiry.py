@@ -1,4 +1,4 @@
-"""Expiry with wrong clocks: setting it back revives nothing, and a clock that is ahead for a while expires nothing for good."""
+"""Expiry with wrong clocks: setting the clock back revives nothing, and a clock that is ahead for a while expires nothing permanently."""
 import base64
 import hashlib
 
@@ -51,12 +51,12 @@ def completed_writes(viewtally):
 
 
 def advance_59_minutes(viewtally):
-    """Advances the clock, which the floor follows."""
+    """Advances both clocks, so that the expiry floor follows."""
     observe(viewtally, viewtally.clock.wall_ms + 59 * MINUTE_MS, 59 * MINUTE_MS)
 
 
 def short_invitation(viewtally):
-    """Expires after 30 minutes."""
+    """Creates an invitation that expires after 30 minutes, and returns its path."""
     path = invite(viewtally, viewtally.author)
     rows(viewtally, "UPDATE invitations SET expires_at = expires_at - ?", DAY_MS - 30 * MINUTE_MS)
     assert Browser(viewtally.client()).get(path).status == 200

@@ -65,7 +65,7 @@ def fail_with_keys(server, key, unknown, revoked):
     with server.client() as client:
         for text, address in ((unknown, "203.0.113.1"), (FORGED, "2001:db8::1")):
             assert client.get("/account", key=text, headers=hostile(address)).status == 401
-        for text in (key, revoked, None):       # valid, revoked and missing keys are no failure
+        for text in (key, revoked, None):       # valid, revoked and missing keys are not failures
             client.get("/account", key=text, headers=hostile("203.0.113.99"))
         client.request("GET", "/v1/" + urllib.parse.quote(FORGED) + "?" + urllib.parse.quote(FORGED), headers=hostile("203.0.113.99"))
 
@@ -85,7 +85,7 @@ def fail_on_pages(server):
 
 
 EXPECTED = {"203.0.113.1": 1, "2001:db8::1": 1, "203.0.113.3": 2, "203.0.113.4": 1, "203.0.113.5": 1}
-# Messages with text of other origin, such as the name of a file, that are not lines about a failure.
+# Messages that do not report a failure, although they contain foreign text (such as a file name) that looks like one.
 FOREIGN = [f"spool: {FORGED}", f"authentication failed: sign-in from {VICTIM} x", f"authentication failed: spool from {VICTIM}"]
 
 

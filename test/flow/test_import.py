@@ -424,7 +424,7 @@ def test_import_leaves_no_file_beside_the_database(world):
 
 
 def test_import_works_while_the_server_runs(world):
-    """Every response in between shows the state after a complete step; views never fall."""
+    """Every response during the import shows the state after a complete step; views never fall."""
     world.serve()
     hours = [f"2026-07-09T{hour:02}:{minute:02}:00Z" for hour in range(1, 24) for minute in range(60)]
     lines = [video(f"v{i}", "Ada", POSTED) for i in range(10)]
@@ -435,7 +435,7 @@ def test_import_works_while_the_server_runs(world):
     seen = [0]
     while thread.is_alive():
         views = {value for name, value in world.views().items() if name != "a"}
-        assert len(views) <= 1, views                       # a step is all ten or none
+        assert len(views) <= 1, views                       # a step changes all ten videos or none
         seen.append(max(views, default=0))
         assert seen[-1] >= seen[-2]
     thread.join()

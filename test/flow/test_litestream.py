@@ -97,9 +97,9 @@ def test_replica_is_restored_without_reviving_revoked_keys_or_event_ids(viewtall
     revoked, live = (viewtally.create_key(uid("Ada"), name) for name in ("revoked", "live"))
     viewtally.start()
     litestream.start()
-    viewtally.import_lines([read_at(1, 60_000)])                  # while both work
+    viewtally.import_lines([read_at(1, 60_000)])                  # while the server and Litestream run
     wait_until_replicated(litestream, 60_000)
-    litestream.stop()                                             # what follows is not replicated
+    litestream.stop()                                             # later changes are not replicated
     viewtally.import_lines([read_at(2, 600_000)])
     key_id, = (row["id"] for row in viewtally.run("key", "list", "--author", uid("Ada"), "--json").json() if row["name"] == "revoked")
     viewtally.run("key", "revoke", key_id)

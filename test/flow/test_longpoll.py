@@ -284,7 +284,7 @@ def test_disconnecting_waiter_does_not_affect_others(world, leave):
     for poll in leaving:
         leave(poll)
     world.settle()
-    coming = [world.poll("wait=55", name) for _ in range(15) for name in ("Ada", "Bob")]     # on the slots of the disconnected ones
+    coming = [world.poll("wait=55", name) for _ in range(15) for name in ("Ada", "Bob")]     # these reuse the slots of the disconnected waiters
     world.settle()
     world.views("a", 1000)
     assert all(poll.page()["data"] for poll in [staying] + coming[::2])
@@ -294,7 +294,7 @@ def test_disconnecting_waiter_does_not_affect_others(world, leave):
 
 
 def test_half_closed_client_gets_its_response_at_once(world):
-    """Most likely it has gone, which the server would not notice: it is not held until its deadline."""
+    """A half-closed client has most likely gone, and the server would not notice. So its request does not wait until the deadline."""
     poll = world.poll("wait=55")
     world.settle()
     poll.socket.shutdown(socket.SHUT_WR)

@@ -80,7 +80,7 @@ def test_two_authors_connect_the_same_app(world):
 
 
 def test_old_codes_are_deleted(world, clock):
-    """When the next code is issued: unused codes after an hour, used ones after 30 days."""
+    """Issuing a code deletes codes that expired unused an hour ago and codes that were used 30 days ago."""
     hour, day = 3600 * 1000, 24 * 3600 * 1000
     ages = [2 * hour, hour // 2, 2 * hour, 31 * day]
     grants = [oauth.Grant(world, world.app, world.author, at_ms=clock.wall_ms - age) for age in ages]

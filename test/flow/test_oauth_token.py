@@ -175,8 +175,8 @@ def test_invalid_replay_of_a_code_revokes_its_key_too(world, client, how):
     assert not works(world, key)
 
 
-def test_one_of_twenty_concurrent_exchanges_succeeds(world, tmp_path):
-    """Across two processes."""
+def test_exactly_one_of_twenty_concurrent_exchanges_succeeds(world, tmp_path):
+    """The exchanges go to two processes."""
     with Viewtally(tmp_path / "second", {"server": {"trusted_proxies": "127.0.0.1"}, "store": world.settings["store"]}) as second:
         race(world, second)
 
@@ -186,7 +186,7 @@ def race(world, second):
         grant, before = grant_of(world), keys(world)
         clients = [each.client() for each in (world, second) for _ in range(10)]
         for each in clients:
-            each.get("/openapi.json")       # connected
+            each.get("/openapi.json")       # so that all clients are connected
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
             responses = list(pool.map(grant.exchange, clients))
         for each in clients:

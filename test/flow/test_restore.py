@@ -1,4 +1,4 @@
-"""viewtally restore: no foreign log, no running server, no seemingly empty database after a crash."""
+"""viewtally restore: it applies no log of another database, refuses while a server runs, and leaves no empty database after a crash."""
 import contextlib
 import os
 import pathlib

@@ -218,7 +218,7 @@ def test_restore_lists_revived_credentials_if_the_old_database_is_unrelated(worl
 
 
 def test_readable_tables_of_a_damaged_database_are_carried_over(world):
-    """The page of one table is unreadable: its rule fails, the others apply, and the list is printed."""
+    """The page of one table is unreadable: the restore rule of that table fails, the other rules apply, and the list is printed."""
     revoke_all(world)
     (page, size), = sql(world, "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'platform_limits'")
     with open(world.database, "r+b") as file:
@@ -294,7 +294,7 @@ def test_account_unknown_to_the_replaced_database_is_restored(world):
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
 def test_restore_never_lowers_the_expiry_floor(world, then, now, expected):
-    """The observation of a clock that is ahead continues from the replaced database, or starts again."""
+    """The state of the observation of a clock that is ahead comes from the replaced database, or is absent."""
     put_floor(world, then)
     world.run("backup", "clock.db")
     sql(world, "DELETE FROM meta WHERE key LIKE 'expiry%'")

@@ -1,6 +1,6 @@
 """The server process: listen addresses, output, log, signals, draining.
 
-That the server is already draining is seen in its log, or from outside: after SIGINT it refuses new connections.
+A test detects that the server is draining by its log, or from outside: after SIGINT the server refuses new connections.
 """
 import json
 import os

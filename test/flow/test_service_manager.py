@@ -159,7 +159,7 @@ def test_missing_service_manager_does_not_prevent_the_start(make_viewtally, shor
 
 
 def test_passed_sockets_replace_listen(make_viewtally, short_path):
-    instance = make_viewtally({"server": {"listen": "127.0.0.1:1"}, "admin": {"listen": ""}})       # cannot be bound by a user, and off
+    instance = make_viewtally({"server": {"listen": "127.0.0.1:1"}, "admin": {"listen": ""}})       # only root can bind port 1; no admin listener
     public, local, admin = listening(), listening(f"{short_path}/s", socket.AF_UNIX), listening()
     process = start_with_sockets(instance, [public, admin, local], "viewtally.socket:admin:viewtally.socket")
     assert [process.stdout.readline() for _ in range(3)] == [f"listening on {address_of(public)}\n", f"listening on {address_of(local)}\n",

@@ -48,7 +48,7 @@ def test_slow_request_is_logged_without_secrets(served):
     assert not re.search("ann@|ann%40|wrong", server.log)
 
 
-def test_sleep_of_a_long_poll_does_not_count(served):
+def test_wait_of_a_long_poll_is_not_logged_as_slow(served):
     server = served({"log": {"slow_request_ms": 4900}})
     client = server.client(server.key)
     assert client.get("/events", {"after": "latest", "wait": 5}).status == 200

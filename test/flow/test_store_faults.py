@@ -284,7 +284,7 @@ def test_other_process_cannot_lock_out_a_server(viewtally):
         assert total_views(viewtally, key) == 1503
 
 
-def test_reads_are_503_while_another_process_recovers_the_log(viewtally):
+def test_reads_give_503_while_another_process_recovers_the_log(viewtally):
     """The only case in which SQLite rejects a reader: 503 without waiting, and service as soon as the recovery ends."""
     key, = filled(viewtally, "A")
     viewtally.start()

@@ -167,7 +167,7 @@ def test_stop_waits_at_most_for_the_busy_timeout(world):
 
 @pytest.mark.parametrize("table, hit", [("api_keys", set(PATHS)), ("authors", set(PATHS)), ("books", {"/books", MONTHS[1]}),
                                         ("videos", {"/videos", f"/videos/{uid('a')}", "/stats", *MONTHS}), ("events", {"/events"})])
-def test_damaged_page_is_503_until_it_is_repaired(world, table, hit):
+def test_damaged_page_gives_503_until_it_is_repaired(world, table, hit):
     page = world.root_page(table)
     world.serve()
     assert world.statuses() == {200}

@@ -186,7 +186,7 @@ def test_migration_fills_the_packed_days(viewtally):
 
 
 def test_interrupted_fill_of_the_packed_days_is_completed(make_viewtally):
-    """A process killed after a slice leaves the other videos to the next one; what is read is right at any time."""
+    """If the process is killed after a slice, the next process fills the other videos. Reads are correct at any time."""
     left = []
     for step in range(1, KILL_STEPS_MAX):
         viewtally = make_viewtally(seams=True)

@@ -1,5 +1,5 @@
-"""The parameters of /videos that need a search: sort, platform, updated_after, q, include. What the default list and /stats contain is the
-reference for every combination with the other filters."""
+"""The parameters of /videos that need a search: sort, platform, updated_after, q, include. Every combination with the other filters is
+compared with the default list and /stats."""
 import datetime
 import itertools
 import random
@@ -13,7 +13,7 @@ from lib.clock import DEFAULT_NOW, FakeClock
 from lib.lines import author, book, post, reading, uid, video
 from lib.viewtally import Viewtally
 
-VIDEOS = 900        # several calls of the search, and more matches than it has room for
+VIDEOS = 900        # enough for several calls of the search, and for more matches than one call can return
 NOW = datetime.datetime(2026, 7, 10, 12, tzinfo=datetime.timezone.utc)
 PLATFORMS = ["tiktok", "instagram", "youtube", "facebook", "pinterest"]
 
