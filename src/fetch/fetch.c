@@ -272,7 +272,7 @@ static struct engine *engine_new(struct run *run)
     e->deadline = now + e->config->platforms.deadline_s * SECOND_MS;
     e->flushed_at = now;
     e->results.run = run;
-    e->rejections.writes = &e->writes;
+    rejections_init(&e->rejections, &e->writes);
     pending_writes_init(&e->writes);
     init_apis(e);
     for (int p = 0; p < PLATFORM_COUNT; p++)

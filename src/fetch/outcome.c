@@ -319,7 +319,7 @@ static enum call_next apply_response(struct outcome_handler *h, struct api_call 
     run_count(h->run, t->desc->platform, (enum run_counter)(RUN_OUTCOME + (int)o->kind), 1);
     throttle_end(t, o->kind != OUTCOME_RETRY && o->kind != OUTCOME_MALFORMED);
     call->counted = false;
-    rejections_record_response(h->rejections, call->account);
+    rejections_record_use(h->rejections, t->api, call->account->row);
     apply_usage(call, o);
     apply_combined(call, o);
     post_outcomes_apply(call, h->writes, ok);

@@ -59,7 +59,6 @@ struct fetch_account {
     bool busy; /* a call is in flight, so no other call may begin; always false for the API key, which may
                   have any number of calls in flight */
     bool abandoned; /* not used again in this run */
-    bool responded; /* at least one call had a response */
     bool success_recorded,
         failure_recorded; /* a recorded failure prevents a later success from being recorded */
     bool is_personal;     /* platform_call.is_personal */

@@ -3,6 +3,7 @@
 #ifndef VT_FETCH_REJECTIONS_H
 #define VT_FETCH_REJECTIONS_H
 
+#include "base/hash_table.h"
 #include "fetch/author_posts.h"
 
 struct rejected_account {
@@ -12,6 +13,9 @@ struct rejected_account {
 
 struct rejections {
     struct pending_writes *writes;
+    struct hash_table
+        used; /* by row: the accounts that the platform accepted or rejected in this run, so that
+                 each is counted once, even if both a call and the upkeep of tokens used it */
     VEC(struct rejected_account) accounts; /* rejected accounts that are not marked yet */
     struct {
         int64_t used, rejected; /* numbers of accounts in this run; `used` includes the rejected ones */
@@ -19,10 +23,13 @@ struct rejections {
     } apis[PLATFORM_APIS];
 };
 
+/* The accounts that are rejected will be marked through `writes`, which must outlive `r`. */
+void rejections_init(struct rejections *r, struct pending_writes *writes);
 void rejections_fini(struct rejections *r);
 
-/* Records that a call through the account had a response. Counts each account once. */
-void rejections_record_response(struct rejections *r, struct fetch_account *account);
+/* Records that a call through the account had a response or that its tokens were refreshed. Does nothing for
+ * the API key, whose row is 0. */
+void rejections_record_use(struct rejections *r, enum platform_api api, int64_t row);
 
 /* Records that the platform rejected the account or its refresh token. `version` is the version of the
  * rejected tokens. */

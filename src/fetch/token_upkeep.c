@@ -42,9 +42,11 @@ static void apply_result(struct token_upkeep *u, const struct due_token *token,
     struct api_queue *api = &u->apis[token->api];
     const struct platform_desc *desc = api->throttle->desc;
     switch (result->status) {
-    case TOKEN_REFRESHED: run_count(u->run, desc->platform, RUN_TOKENS, 1); break;
+    case TOKEN_REFRESHED:
+        run_count(u->run, desc->platform, RUN_TOKENS, 1);
+        rejections_record_use(u->rejections, token->api, token->row);
+        break;
     case TOKEN_RECONNECT:
-        u->rejections->apis[token->api].used++;
         rejections_add(u->rejections, api->throttle, token->row, token->version, result->code);
         break;
     case TOKEN_APP_REJECTED: api_queue_reject_app(api, result->code); break;

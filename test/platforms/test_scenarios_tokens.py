@@ -190,6 +190,28 @@ def test_22_app_is_suspected_if_most_accounts_are_rejected(world, clock, standin
             assert world.post("facebook", world.ids("facebook", name)[0])["at"] == clock.wall_ms
 
 
+def test_22_rejected_account_counts_once(world, clock, standins):
+    """A call and the upkeep of idle tokens both need a refresh of the same accounts. Two of five rejected accounts are no majority."""
+    names = world.add(authors=5, platforms=("tiktok",))
+    clock.advance(8 * 24 * HOUR)                    # the tokens are so old that the upkeep refreshes them, too
+    for name in names[:2]:
+        standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
+    world.refresh(status=None)
+    assert [world.credential(name, "tiktok")["state"] for name in names] == 2 * [RECONNECT_REQUIRED] + 3 * [CONNECTED]
+
+
+def test_22_accounts_that_only_the_upkeep_uses_count(world, clock, standins):
+    """No account has a post to read. Three of eight refresh tokens are rejected, which is no majority."""
+    names = world.add(authors=8, platforms=("tiktok",))
+    for name in names[:3]:
+        standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="revoke")
+    clock.advance(31 * 24 * HOUR)                   # the posts are too old to be read
+    world.add(platforms=("pinterest",), posted_at="2026-08-10T08:00:00Z")
+    world.refresh(status=None)
+    assert standins.count("tiktok", "tiktok.query") == 0
+    assert [world.credential(name, "tiktok")["state"] for name in names] == 3 * [RECONNECT_REQUIRED] + 5 * [CONNECTED]
+
+
 def test_missing_scope_is_recorded_for_the_account(world, clock, standins):
     names = world.add(authors=3, platforms=("tiktok", "facebook"))
     for platform in ("tiktok", "facebook"):
