@@ -318,7 +318,7 @@ static enum next refresh_token(struct api_call *call, struct call_result *result
 
 static void count_call(struct api_call *call)
 {
-    throttle_begin(call->account->api->throttle, call->tier, clock_mono_ms());
+    throttle_begin(call->account->api->throttle, call, call->tier, clock_mono_ms());
     call->counted = true;
 }
 

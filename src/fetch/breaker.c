@@ -29,12 +29,13 @@ int64_t breaker_ready_at(const struct breaker *b, int64_t now)
 {
     if (!b->until)
         return now;
-    return b->probing ? INT64_MAX : b->until;
+    return b->probe ? INT64_MAX : b->until;
 }
 
-void breaker_begin(struct breaker *b)
+void breaker_begin(struct breaker *b, const void *call, int64_t now)
 {
-    b->probing = b->until != 0;
+    if (b->until && now >= b->until && !b->probe)
+        b->probe = call;
 }
 
 /* Returns true if the circuit must open. */
@@ -53,26 +54,27 @@ static void open_circuit(struct breaker *b, int64_t now)
 {
     b->level = b->level < LEVELS ? b->level + 1 : LEVELS;
     b->until = now + open_ms(b->level);
-    b->probing = false;
+    b->probe = NULL;
     b->in_a_row = b->window_count = 0;
     b->window = 0;
 }
 
-bool breaker_end(struct breaker *b, bool good, int64_t now)
+bool breaker_end(struct breaker *b, const void *call, bool good, int64_t now)
 {
-    if (b->until && !b->probing) /* the call began before the circuit opened */
+    if (b->until && b->probe != call)
         return false;
-    if (b->probing && good) {
+    if (b->until && good) {
         *b = (struct breaker){0};
         return true;
     }
-    if (!b->probing && !record_call(b, good))
+    if (!b->until && !record_call(b, good))
         return false;
     open_circuit(b, now);
     return true;
 }
 
-void breaker_cancel(struct breaker *b)
+void breaker_cancel(struct breaker *b, const void *call)
 {
-    b->probing = false;
+    if (b->probe == call)
+        b->probe = NULL;
 }

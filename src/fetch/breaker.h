@@ -1,7 +1,7 @@
 /* A circuit breaker per API.
  *
  *   CLOSED  --20 failures in a row, or more than half of 50 calls-->  OPEN for 5, 10, 20, 40, 60 min
- *   OPEN    --that time has passed, breaker_begin()-->                PROBING, one call
+ *   OPEN    --that time has passed, breaker_begin()-->                PROBING, one call is in flight
  *   PROBING --breaker_end(good)--> CLOSED    --breaker_end(bad)--> OPEN, for longer
  *
  * The state outlives a run, so `now` is the wall clock. If the clock is set back, the circuit stays open for
@@ -15,9 +15,9 @@
 enum { BREAKER_IN_A_ROW = 20, BREAKER_WINDOW = 50 };
 
 struct breaker {
-    int level;     /* number of times that the circuit has opened since the last success */
-    int64_t until; /* when the circuit may be probed; 0: closed */
-    bool probing;
+    int level;         /* number of times that the circuit has opened since the last success */
+    int64_t until;     /* when the circuit may be probed; 0: closed */
+    const void *probe; /* the call that probes, while it is in flight; NULL: none */
     int in_a_row;
     uint64_t window; /* the last calls, the newest in bit 0; a set bit is a failed call */
     int window_count;
@@ -30,14 +30,17 @@ void breaker_restore(struct breaker *b, int level, int64_t until, int64_t now);
  * call may begin before the probe has ended. */
 int64_t breaker_ready_at(const struct breaker *b, int64_t now);
 
-/* Begins a call. If the circuit is open, the call is the probe. */
-void breaker_begin(struct breaker *b);
+/* Begins a call, which `call` identifies until it ends. If the circuit is open and its time has passed, the
+ * call is the probe. A call that begins too early, such as one that is repeated after a token refresh, is no
+ * probe. */
+void breaker_begin(struct breaker *b, const void *call, int64_t now);
 
-/* Ends a call. `good` is true if the platform sent a valid response, even one that refused the call. Returns
- * true if the circuit has opened or closed. */
-bool breaker_end(struct breaker *b, bool good, int64_t now);
+/* Ends a call. `good` is true if the platform sent a valid response, even one that refused the call. While
+ * the circuit is open, only the result of the probe matters. Returns true if the circuit has opened or
+ * closed. */
+bool breaker_end(struct breaker *b, const void *call, bool good, int64_t now);
 
 /* Ends a call that has no response, if the platform is not the reason. */
-void breaker_cancel(struct breaker *b);
+void breaker_cancel(struct breaker *b, const void *call);
 
 #endif

@@ -257,8 +257,13 @@ static enum call_next handle_token_rejected(struct outcome_handler *h, struct ap
         api_queue_reject_app(call->account->api, code);
         return CALL_FINISH;
     }
-    if (!call->refreshed && o->kind == OUTCOME_TOKEN_REJECTED)
-        return CALL_REFRESH_TOKEN;
+    if (!call->refreshed && o->kind == OUTCOME_TOKEN_REJECTED) {
+        if (!throttle_of(call)->breaker.until)
+            return CALL_REFRESH_TOKEN;
+        /* The circuit opened while the call was in flight, so no request may follow now. */
+        fetch_account_requeue(call->account, take_batch(call));
+        return CALL_FINISH;
+    }
     abandon_batch(call);
     rejections_add_account(h->rejections, call->account, code);
     return CALL_FINISH;
@@ -317,7 +322,7 @@ static enum call_next apply_response(struct outcome_handler *h, struct api_call 
     struct throttle *t = throttle_of(call);
     const bool ok = o->kind == OUTCOME_OK;
     run_count(h->run, t->desc->platform, (enum run_counter)(RUN_OUTCOME + (int)o->kind), 1);
-    throttle_end(t, o->kind != OUTCOME_RETRY && o->kind != OUTCOME_MALFORMED);
+    throttle_end(t, call, o->kind != OUTCOME_RETRY && o->kind != OUTCOME_MALFORMED);
     call->counted = false;
     rejections_record_use(h->rejections, t->api, call->account->row);
     apply_usage(call, o);
@@ -368,7 +373,7 @@ enum call_next outcome_apply(struct outcome_handler *h, struct api_call *call,
     if (result->kind == CALL_RESPONDED)
         return apply_response(h, call, &result->outcome);
     if (call->counted)
-        throttle_cancel(throttle_of(call));
+        throttle_cancel(throttle_of(call), call);
     call->counted = false;
     apply_unsent(h, call, result);
     return CALL_FINISH;

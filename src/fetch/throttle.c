@@ -65,7 +65,7 @@ bool throttle_spend_quota(struct throttle *t, int tier)
     quota_mark_spent(quota_of(t, tier));
     t->unsaved = true;
     const struct quota *next = throttle_quota_in_use(t);
-    if (quota_is_spent(next, wall))
+    if (!next->units || quota_is_spent(next, wall))
         return false;
     t->share = t->begun + quota_share(next, wall, HOUR_MS);
     return true;
@@ -114,19 +114,19 @@ int64_t throttle_ready_at(const struct throttle *t, int64_t now)
     return at;
 }
 
-void throttle_begin(struct throttle *t, int tier, int64_t now)
+void throttle_begin(struct throttle *t, const void *call, int tier, int64_t now)
 {
     const int64_t wall = clock_wall_ms();
     for (int i = 0; i < throttle_quota_count(t); i++)
         quota_roll_over(&t->quotas[i], wall);
     pace_begin(&t->pace, now);
-    breaker_begin(&t->breaker);
+    breaker_begin(&t->breaker, call, wall);
     quota_use(quota_of(t, tier));
     t->begun++;
     t->unsaved = t->unsaved || t->quotas[0].units;
 }
 
-void throttle_end(struct throttle *t, bool good)
+void throttle_end(struct throttle *t, const void *call, bool good)
 {
     const int64_t now = clock_wall_ms();
     pace_end(&t->pace);
@@ -134,7 +134,7 @@ void throttle_end(struct throttle *t, bool good)
         t->responded_at = now;
         t->unsaved = true;
     }
-    if (!breaker_end(&t->breaker, good, now))
+    if (!breaker_end(&t->breaker, call, good, now))
         return;
     t->unsaved = true;
     if (t->breaker.until)
@@ -144,10 +144,10 @@ void throttle_end(struct throttle *t, bool good)
         log_info("platforms: %s: circuit closed, calls succeed again", t->desc->name);
 }
 
-void throttle_cancel(struct throttle *t)
+void throttle_cancel(struct throttle *t, const void *call)
 {
     pace_end(&t->pace);
-    breaker_cancel(&t->breaker);
+    breaker_cancel(&t->breaker, call);
 }
 
 void throttle_pause(struct throttle *t, int64_t wait_ms)

@@ -56,22 +56,22 @@ int throttle_ids_per_call(const struct throttle *t, enum call_kind kind, int tie
  * and another form has quota left. */
 int throttle_select_tier(const struct throttle *t, int wanted);
 
-/* Begins a call: counts it against all limits. `tier` must come from throttle_select_tier(). End each call
- * with throttle_end() or throttle_cancel(). */
-void throttle_begin(struct throttle *t, int tier, int64_t now);
+/* Begins a call, which `call` identifies until it ends: counts it against all limits. `tier` must come from
+ * throttle_select_tier(). End each call with throttle_end() or throttle_cancel(). */
+void throttle_begin(struct throttle *t, const void *call, int tier, int64_t now);
 /* Ends a call that was begun with throttle_begin(). `good` is true if the platform sent a valid response,
  * even one that refused the call. */
-void throttle_end(struct throttle *t, bool good);
+void throttle_end(struct throttle *t, const void *call, bool good);
 /* Like throttle_end(), for a call that was begun but not sent, or that this process has canceled: it says
  * nothing about the platform. */
-void throttle_cancel(struct throttle *t);
+void throttle_cancel(struct throttle *t, const void *call);
 
 /* Prevents calls from beginning for the next `wait_ms`. If this is longer than the rest of the run, no more
  * calls begin in this run. */
 void throttle_pause(struct throttle *t, int64_t wait_ms);
 
 /* Records that, according to the platform, the daily quota of the form is spent. Returns false if no other
- * form has quota left. */
+ * form has quota left, or if the configuration sets no quota, so that nothing is known about other forms. */
 MUST_USE bool throttle_spend_quota(struct throttle *t, int tier);
 
 /* Stops using request forms below `tier`: for a day if `remember`, otherwise for this run. */

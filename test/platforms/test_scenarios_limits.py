@@ -156,6 +156,19 @@ def test_10_circuit_opens_if_a_platform_is_down(world, clock, standins):
     assert 20 <= standins.count("facebook", "facebook.batch") <= 24
 
 
+def test_10_token_is_not_refreshed_while_the_circuit_is_open(world, clock, standins):
+    """A call is in flight when twenty others fail. Its token is rejected, but its refresh and repetition must wait for the circuit."""
+    world.configure(platforms={"retry_percent": 0}, tiktok={"in_flight": 21})
+    names = world.add(authors=21, platforms=("tiktok",))
+    accounts = [world.accounts[name, "tiktok"] for name in names]
+    standins.command("tiktok", "token", account=accounts[0], what="expire")
+    standins.fault("tiktok", "slow", route="tiktok.query", account=accounts[0], latency_ms=2000)
+    for account in accounts[1:]:
+        standins.fault("tiktok", "error", name="internal_error", account=account)
+    world.refresh(status=None)
+    assert standins.calls("tiktok") == {"tiktok.query": 21}
+
+
 def test_23_the_next_run_does_not_overlap(world, clock, standins):
     world.add(platforms=("tiktok",))
     standins.fault("tiktok", "slow", route="tiktok.query", latency_ms=1500, times=1)

@@ -123,10 +123,13 @@ static void pace_limits_concurrency_and_pauses(void **state)
 
 /* --- circuit breaker --- */
 
+/* Addresses that identify calls. */
+static const char first_call, other_call;
+
 static bool call(struct breaker *b, bool good, int64_t now)
 {
-    breaker_begin(b);
-    return breaker_end(b, good, now);
+    breaker_begin(b, &first_call, now);
+    return breaker_end(b, &first_call, good, now);
 }
 
 static void breaker_opens_after_20_failures_in_a_row(void **state)
@@ -168,13 +171,12 @@ static void breaker_backs_off_and_closes_on_success(void **state)
         assert_int_equal(b.until - now, minutes[i] * MINUTE_MS);
         now = b.until;
         assert_true(breaker_ready_at(&b, now) <= now);
-        breaker_begin(&b);
+        breaker_begin(&b, &first_call, now);
         assert_true(breaker_ready_at(&b, now) == INT64_MAX); /* only one probe */
-        assert_true(breaker_end(&b, false, now));
+        assert_true(breaker_end(&b, &first_call, false, now));
     }
     now = b.until;
-    breaker_begin(&b);
-    assert_true(breaker_end(&b, true, now));
+    assert_true(call(&b, true, now));
     assert_int_equal(breaker_ready_at(&b, now), now);
     assert_int_equal(b.level, 0);
 }
@@ -185,11 +187,29 @@ static void breaker_ignores_late_responses_while_open(void **state)
     struct breaker b = {0};
     for (int i = 0; i < 20; i++)
         (void)call(&b, false, T0);
-    assert_false(breaker_end(&b, true, T0 + 1));
+    assert_false(breaker_end(&b, &other_call, true, T0 + 1));
+    assert_false(call(&b, true, T0 + 1)); /* begins too early to be the probe */
     assert_int_equal(b.until, T0 + 5 * MINUTE_MS);
-    breaker_begin(&b);
-    breaker_cancel(&b);
+    breaker_begin(&b, &first_call, b.until);
+    breaker_cancel(&b, &first_call);
     assert_int_equal(breaker_ready_at(&b, T0 + 2), T0 + 5 * MINUTE_MS);
+}
+
+static void only_the_probe_closes_or_reopens_the_circuit(void **state)
+{
+    (void)state;
+    struct breaker b = {0};
+    for (int i = 0; i < 20; i++)
+        (void)call(&b, false, T0);
+    const int64_t now = b.until;
+    breaker_begin(&b, &first_call, now);
+    breaker_begin(&b, &other_call, now);
+    assert_false(breaker_end(&b, &other_call, true, now));
+    assert_false(breaker_end(&b, &other_call, false, now));
+    breaker_cancel(&b, &other_call);
+    assert_true(breaker_ready_at(&b, now) == INT64_MAX);
+    assert_true(breaker_end(&b, &first_call, true, now));
+    assert_int_equal(breaker_ready_at(&b, now), now);
 }
 
 static void breaker_restores_its_state_and_tolerates_a_wrong_clock(void **state)
@@ -198,9 +218,8 @@ static void breaker_restores_its_state_and_tolerates_a_wrong_clock(void **state)
     struct breaker b;
     breaker_restore(&b, 2, T0 + 3 * MINUTE_MS, T0);
     assert_int_equal(breaker_ready_at(&b, T0), T0 + 3 * MINUTE_MS);
-    breaker_begin(&b);
-    assert_true(breaker_end(&b, false, T0));
-    assert_int_equal(b.until, T0 + 20 * MINUTE_MS);
+    assert_true(call(&b, false, b.until));
+    assert_int_equal(b.until, T0 + (3 + 20) * MINUTE_MS);
     breaker_restore(&b, 1, T0 + 365 * DAY_MS, T0);
     assert_int_equal(breaker_ready_at(&b, T0), T0 + 5 * MINUTE_MS);
     breaker_restore(&b, 0, T0 + MINUTE_MS, T0);
@@ -220,6 +239,7 @@ int main(void)
         cmocka_unit_test(breaker_opens_if_more_than_half_of_50_fail),
         cmocka_unit_test(breaker_backs_off_and_closes_on_success),
         cmocka_unit_test(breaker_ignores_late_responses_while_open),
+        cmocka_unit_test(only_the_probe_closes_or_reopens_the_circuit),
         cmocka_unit_test(breaker_restores_its_state_and_tolerates_a_wrong_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Tests daily quotas, midnights in Los Angeles, and how often posts are read. */
 #include "fetch/read_interval.h"
 #include "fetch/quota.h"
+#include "fetch/throttle.h"
 
 #include "base/clock.h"
 #include "store/model.h"
@@ -204,6 +205,21 @@ static void posts_missing_for_a_day_are_read_daily(void **state)
     assert_true(missing_is_due(9, now - 3 * DAY_MS, now + HOUR_MS, now)); /* the clock was set back */
 }
 
+static void another_form_is_used_only_if_its_quota_is_known(void **state)
+{
+    struct throttle t = {.api = API_YOUTUBE, .desc = platform_desc(API_YOUTUBE), .begun = 1};
+    const int64_t now = clock_wall_ms();
+    (void)state;
+    assert_true(t.desc->quota_by_tier);
+    for (int tier = 0; tier < THROTTLE_QUOTAS; tier++)
+        quota_init(&t.quotas[tier], 0, 0, now); /* the configuration sets no quota */
+    assert_false(throttle_spend_quota(&t, 0));
+    for (int tier = 0; tier < THROTTLE_QUOTAS; tier++)
+        quota_init(&t.quotas[tier], 100, 0, now);
+    assert_true(throttle_spend_quota(&t, 0));
+    assert_false(throttle_spend_quota(&t, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +233,7 @@ int main(void)
         cmocka_unit_test(reads_are_distributed_evenly_over_the_hours),
         cmocka_unit_test(new_and_overdue_posts_are_due),
         cmocka_unit_test(posts_missing_for_a_day_are_read_daily),
+        cmocka_unit_test(another_form_is_used_only_if_its_quota_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
