@@ -187,7 +187,8 @@ static enum err drop_old_keys(struct rotation *r, bool *removed)
 }
 
 /* Reseals all rows and removes the old keys. Repeats both, at most PASSES_MAX times, if rows with an old key
- * remain: a transaction that started before the new key was inserted may have written them. */
+ * remain: a transaction that started before the new key was inserted may have written them. Fails if rows
+ * with an old key remain after that. */
 static enum err reseal_and_remove(struct rotation *r)
 {
     bool removed = false;
@@ -199,7 +200,12 @@ static enum err reseal_and_remove(struct rotation *r)
         if (err)
             return err;
     }
-    return OK;
+    if (removed)
+        return OK;
+    return error_set(
+        r->error, ERR_BUSY,
+        "some rows are still sealed with an old key, because another process keeps sealing rows with "
+        "it: stop the other viewtally processes");
 }
 
 static enum err open_keys(struct rotation *r)

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lib import lines
+from lib import lines, secrets
 from lib.pgstore import StoreDriver
 
 COMMAND_SECONDS = 120
@@ -193,6 +193,27 @@ def test_interrupted_import_says_to_import_again(cluster, commands, url):
                 "CREATE TRIGGER lose_connection BEFORE UPDATE OF views ON videos EXECUTE FUNCTION fail()", database)
     text = commands.run("import", "-", stdin=entities + readings, status=3)
     assert "the import stopped: database error: input/output error; import the same files again to complete it" in text
+
+
+def test_rotation_fails_while_another_process_seals_with_the_old_key(cluster, commands, tmp_path, url):
+    """The trigger restores the old sealed token after each write. The old key must stay in the file, and the command must not report success."""
+    database, path = re.search(r"/(test_\d+)", url)[1], tmp_path / "secrets.key"
+    commands.run("secrets", "init", str(path))
+    commands.env["VIEWTALLY_SECRETS_KEY_FILE"] = str(path)
+    old, = secrets.key_ids(path)
+    author = commands.json("author", "add", "--name", "Ann")["id"]
+    commands.run("platform", "connect", "--author", author, "--platform", "tiktok", "--account", "a", stdin=json.dumps(secrets.GRANT))
+    cluster.sql("CREATE FUNCTION other_process() RETURNS trigger LANGUAGE plpgsql AS "
+                "'BEGIN NEW.access_sealed = OLD.access_sealed; RETURN NEW; END';"
+                "CREATE TRIGGER other_process BEFORE UPDATE ON platform_credentials FOR EACH ROW EXECUTE FUNCTION other_process()", database)
+    for _ in range(2):                                      # the second run completes the first one before it adds another key
+        text = commands.run("secrets", "rotate", status=3)
+        assert "still sealed with an old key" in text and "Run this command again" in text and "was removed" not in text
+        new, last = secrets.key_ids(path)
+        assert last == old
+    cluster.sql("DROP TRIGGER other_process ON platform_credentials", database)
+    commands.run("secrets", "rotate")
+    assert not {old, new} & set(secrets.key_ids(path)) and "all can be decrypted" in commands.run("secrets", "check")
 
 
 def test_temporary_directory_is_named(commands, tmp_path):
