@@ -216,7 +216,10 @@ static enum err run_with_lease(struct making *m)
         if (!m->lease_is_lost && in_transaction(m, stopped ? release : record_failure) == ERR_CANCELED)
             m->lease_is_lost = true;
         if (m->lease_is_lost)
-            error_set(&m->error, err, "another process has taken over the lease of the backup");
+            error_set(
+                &m->error, err,
+                "another process has taken over the backup, because this process did not renew its lease in "
+                "time");
         return err;
     }
     r->done = true;

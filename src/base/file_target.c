@@ -68,7 +68,7 @@ enum err file_target_resolve(const char *path, char out[FILE_PATH_MAX], struct e
     struct stat st;
     const size_t len = strlen(path);
     if (!len || path[len - 1] == '/')
-        return error_set(error, ERR_INVALID, "\"%s\" is not the path of a file: choose another one", path);
+        return error_set(error, ERR_INVALID, "\"%s\" is not the path of a file: choose another path", path);
     if (!file_resolve_path(path, out))
         return error_set(error, ERR_IO, "cannot create %s: %s", path, strerror(errno));
     if (lstat(out, &st) != 0)

@@ -131,7 +131,9 @@ static int64_t start_api_calls(struct engine *e, struct api_queue *api, int64_t 
         const int64_t at = throttle_ready_at(t, now);
         int64_t soonest;
         if (at != PACE_NEVER && at >= e->deadline) {
-            log_warn("platforms: %s: no more calls can begin before this run ends", t->desc->name);
+            log_warn("platforms: %s: no more calls can begin before this run ends; the next run reads the "
+                     "remaining posts",
+                     t->desc->name);
             api_queue_close(api);
             break;
         }

@@ -78,7 +78,8 @@ static int64_t decide_intervals(const struct throttle *t, struct platform_walk *
     walk->passes = 2;
     log_warn("platforms: %s: %s for %" PRId64 " post%s: posts older than a day are read every 6 hours, older "
              "than a week once a day",
-             t->desc->name, t->backlog ? "the last run had too little time" : "quota or rate limit too low",
+             t->desc->name,
+             t->backlog ? "the last run ended before it had read all posts" : "quota or rate limit too low",
              all, plural(all, "", "s"));
     return all ? calls * posts_by_age(posts) / all + 1 : calls;
 }

@@ -183,8 +183,11 @@ static enum err delete_mark(struct store *store, void *ctx)
  * account is only delayed. */
 static void clear_mark(struct token_refresh *refresh)
 {
+    const struct str account = refresh->tokens.grant.account_id;
     if (transaction_run(&refresh->refresher->scope, delete_mark, refresh))
-        log_warn("could not record that a token refresh failed; the account's next refresh is delayed");
+        log_warn(
+            "could not record that the token refresh of account %.*s failed; its next refresh is delayed",
+            (int)account.len, account.p);
 }
 
 struct token_swap {
