@@ -2,10 +2,20 @@
 #ifndef VT_STORE_SLOW_QUERY_H
 #define VT_STORE_SLOW_QUERY_H
 
+#include "store/queries.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Logs the statement if `took_ms`, its duration, is at least the configured limit. The logged text contains
- * placeholders instead of values. */
-void slow_query_report(const char *sql, int64_t took_ms);
+/* Logs the statement and returns true if `took_ms`, its duration, is at least the configured limit. The
+ * logged text contains placeholders instead of values. */
+bool slow_query_report(const char *sql, int64_t took_ms);
+
+/* Requests that the plan of the statement is logged. Replaces an earlier request that is still waiting. */
+void slow_query_request_plan(enum query query);
+
+/* Returns true at most once a minute, and only if a request is waiting. Then ends the request and sets
+ * `*query` to its statement. Any thread can call it. */
+bool slow_query_take_request(enum query *query);
 
 #endif

@@ -199,6 +199,11 @@ def test_slow_read_is_logged_without_values(served, private, database, key):
     locking.join()
     line = wait.until(lambda: next((line for line in served.log.splitlines() if "slow query: " in line and " videos " in line), None), "the log line")
     assert "SELECT" in line and "$1" in line
+    served.client(served.create_key(lines.uid("Ann"))).get("/account")      # the plan is read after a commit, here of the use of this key
+    wait.until(lambda: "generic plan of" in served.log, "the plan")
+    plan = wait.until(lambda: [line for line in served.log.splitlines() if "slow query: | " in line], "the lines of the plan")
+    assert any("Index" in line and "videos" in line for line in plan) and any("$1" in line for line in plan)
+    assert "Seq Scan" not in "".join(plan) and "ERROR" not in served.log and " error " not in served.log
 
 
 def test_load_of_the_server_is_reported(served, private, database):

@@ -51,6 +51,19 @@ def names(store):
 # -- transactions ----------------------------------------------------------------------------------------------------------------
 
 
+def test_plan_of_a_slow_write_is_logged(cluster, database, store):
+    store.ok("slow 100", "begin")
+    locked = "SELECT 1 FROM pg_locks WHERE mode = 'ExclusiveLock' AND relation = 'authors'::regclass"
+    locking = threading.Thread(target=cluster.sql, args=("BEGIN; LOCK TABLE authors IN EXCLUSIVE MODE; SELECT pg_sleep(0.5); COMMIT", database))
+    locking.start()
+    wait.until(lambda: cluster.sql(locked, database), "the lock")
+    store.ok("author Ann", "commit")
+    locking.join()
+    store.until_logged("slow query: generic plan of ")
+    store.until_logged("slow query: | Insert on authors")
+    assert names(store) == ["Ann"]                  # the plan was not executed
+
+
 def test_commit_is_visible_and_rollback_is_not(cluster, database, store):
     store.ok("begin", "author Ann", "commit", "begin", "author Bob", "rollback")
     assert names(store) == ["Ann"]

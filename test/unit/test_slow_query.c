@@ -5,6 +5,7 @@
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
+#include "store/slow_query.h"
 #include "store/sqlite/sqlite_store.h"
 
 static struct temp_db t;
@@ -82,12 +83,25 @@ static void logged_statement_is_one_line(void **state)
                      "SELECT count(*) FROM c\n"));
 }
 
+static void one_plan_a_minute_is_requested(void **state)
+{
+    enum query query = QUERY_COUNT;
+    (void)state;
+    assert_false(slow_query_take_request(&query));
+    slow_query_request_plan(QUERY_AUTHOR_BY_UUID);
+    assert_true(slow_query_take_request(&query));
+    assert_int_equal(query, QUERY_AUTHOR_BY_UUID);
+    slow_query_request_plan(QUERY_AUTHOR_BY_UUID);
+    assert_false(slow_query_take_request(&query));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(slow_statement_is_logged_without_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_statement_is_logged_below_the_threshold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(logged_statement_is_one_line, set_up, tear_down),
+        cmocka_unit_test(one_plan_a_minute_is_requested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

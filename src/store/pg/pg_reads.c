@@ -71,7 +71,8 @@ static bool decode(void *ctx, const struct pg_result *result)
 {
     struct pg_read *p = ctx;
     struct store *s = p->read->store;
-    slow_query_report(pg_translate(p->query)->text, p->reply.took_us / 1000);
+    if (slow_query_report(pg_translate(p->query)->text, p->reply.took_us / 1000))
+        slow_query_request_plan(p->query);
     p->cursor.result = result;
     p->cursor.row = -1;
     p->err = row_read_pass(s, &pg_received, &p->cursor.statement, p->reader, p->ctx);

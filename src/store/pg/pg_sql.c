@@ -99,7 +99,7 @@ static enum err run_batch(struct pg_sql *db, const char *text, int64_t deadline_
     const int64_t start_us = clock_work_us();
     const enum err err =
         pg_later_end_batch(&db->later, &db->session, pg_session_run(&db->session, deadline_ms));
-    slow_query_report(text, (clock_work_us() - start_us) / 1000);
+    db->was_slow = slow_query_report(text, (clock_work_us() - start_us) / 1000);
     return err;
 }
 
@@ -183,6 +183,8 @@ static enum err send_cursor(struct pg_sql *db, void *ctx)
     pg_session_add(&db->session, sql_queries[query].name, prepares ? t->text : NULL, &params);
     pg_params_fini(&params);
     enum err err = run_batch(db, t->text, PG_STATEMENT_MS);
+    if (db->was_slow)
+        slow_query_request_plan(query);
     /* If a later command has failed, the statement is prepared, and outlives the failed transaction. */
     db->was_prepared[query] = !prepares || !err || (db->session.has_error && db->session.failed_at > index);
     return err;

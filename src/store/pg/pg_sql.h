@@ -37,6 +37,7 @@ struct pg_sql {
     char writer[PG_WRITER_MAX];
     bool has_forgotten_writers; /* the rows of `barriers` that are older than a day were deleted */
     int64_t transaction_number;
+    bool was_slow;   /* the last batch was logged as slow */
     int64_t changes; /* number of rows that the last statement changed */
 
     struct pg_later later;

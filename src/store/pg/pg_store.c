@@ -2,6 +2,7 @@
 #include "store/pg/pg_store.h"
 
 #include "base/check.h"
+#include "store/pg/pg_plan.h"
 #include "store/pg/pg_replace.h"
 #include "store/pg/pg_schema.h"
 #include "store/pg/pg_server_load.h"
@@ -72,7 +73,10 @@ static enum err begin_snapshot(struct store *s)
 static enum err commit(struct store *s)
 {
     pg_ahead_clear(&((struct pg_store *)s)->ahead);
-    return pg_sql_commit(pg_sql_of_store(s));
+    const enum err err = pg_sql_commit(pg_sql_of_store(s));
+    if (!err)
+        pg_plan_log_slow(pg_sql_of_store(s));
+    return err;
 }
 
 static void rollback(struct store *s)

@@ -133,7 +133,7 @@ static int on_statement_end(unsigned event, void *ctx, void *statement, void *na
 {
     (void)event;
     (void)ctx;
-    slow_query_report(sqlite3_sql(statement), *(const sqlite3_int64 *)nanoseconds / 1000000);
+    (void)slow_query_report(sqlite3_sql(statement), *(const sqlite3_int64 *)nanoseconds / 1000000);
     return 0;
 }
 
