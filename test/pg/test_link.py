@@ -21,7 +21,7 @@ def clock(tmp_path):
 
 
 def answers(**by_name):
-    """answer() that gives fixed bytes for some statements."""
+    """Returns a function answer() that sends fixed bytes for some statements."""
     return lambda name, parameters: by_name.get(name)
 
 
@@ -142,7 +142,7 @@ def test_link_is_stale_without_an_acknowledged_barrier(server, clock):
 
 
 def test_late_acknowledgment_does_not_revive_the_link(server, clock):
-    """The barrier was sent 6 s before its acknowledgment, which proves nothing about now. The next one does."""
+    """An acknowledgment proves the state only at the time when its barrier was sent, here 6 s ago. The next barrier proves the current state."""
     with Driver(server.url, clock=clock) as driver:
         driver.until_state("up")
         before = len(server.batches)
@@ -459,7 +459,7 @@ def test_pooler_that_mixes_up_prepared_statements_is_refused(server, state):
 
 
 def test_pooler_in_transaction_mode_is_refused(server):
-    """It gives each transaction another backend."""
+    """In this mode, a pooler may give each transaction another backend."""
     pids = iter(range(100, 10_000))
     server.backend_pid = lambda: next(pids)
     with Driver(server.url) as driver:
@@ -469,7 +469,7 @@ def test_pooler_in_transaction_mode_is_refused(server):
 
 
 def test_pooler_is_detected_later(server, clock):
-    """A pooler with one idle backend gives it to all batches of a quiet start."""
+    """While a pooler has only one idle backend, every batch gets this one, so the check at the start finds nothing."""
     with Driver(server.url, clock=clock) as driver:
         driver.until_state("up")
         server.backend_pid = lambda: 999

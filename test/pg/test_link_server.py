@@ -80,7 +80,7 @@ def test_password_by_scram(cluster, database):
 
 
 def test_password_from_passfile(cluster, database, tmp_path):
-    """Named by the host name, although the connection is made to its address."""
+    """The password file names the host, although the connection is made to its address."""
     passfile = tmp_path / "pgpass"
     passfile.write_text(f"localhost:{cluster.port}:*:secured:{PASSWORD}\n")
     passfile.chmod(0o600)

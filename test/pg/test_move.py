@@ -9,7 +9,7 @@ from lib import filled_tables, packed_days
 from lib.viewtally import Viewtally
 
 KILLS_IN_VIDEOS = (9, 9)
-COMMITS = 38         # of a move whose tables are copied already
+COMMITS = 38         # number of commits of a move whose tables are already copied
 IDENTITIES = ("authors", "api_keys", "platform_credentials", "webhook_endpoints")
 
 

@@ -98,7 +98,7 @@ def test_restore_refuses_while_a_server_runs(commands, tmp_path, sql, url):
 
 
 def test_restore_refuses_during_an_import(commands, sql, url):
-    """An import remembers row ids of videos. With another application_name, the check for other processes overlooks it."""
+    """An import remembers row ids of videos. Because of its other application_name, the check for other processes does not find it, so its lock must."""
     add_views(commands, 99_000)
     with StoreDriver(f"{url}&application_name=other") as importer:
         importer.ok("open write 0")
@@ -155,7 +155,7 @@ def test_role_that_does_not_own_the_tables_is_named(commands, tmp_path, sql, url
 
 
 def test_kill_leaves_the_old_or_the_new_data(commands, tmp_path, sql):
-    """After each kill, an author is added, which fails if the next id is one that is in use."""
+    """After each kill, an author is added. This fails if the next id that would be issued is in use."""
     entities, readings = history(videos=5, hours=3)
     commands.run("import", "-", stdin=entities + readings)
     number = kills = 0
@@ -177,7 +177,7 @@ def test_kill_leaves_the_old_or_the_new_data(commands, tmp_path, sql):
 
 
 def test_snapshot_from_before_the_restore_still_has_the_old_data(commands, sql, url):
-    """Like that of a backup, or of pg_dump, that runs at the same time."""
+    """A backup or pg_dump that runs at the same time as the restore uses such a snapshot."""
     add_views(commands, 99_000)
     reader = subprocess.Popen([postgres.programs() / "psql", url, "-At"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -228,7 +228,7 @@ def test_server_with_another_name_is_recognized(commands, tmp_path, sql, url):
 
 
 def test_file_of_store_path_can_be_restored(commands, tmp_path, sql, url):
-    """[store] path may still be there, although `url` is used."""
+    """[store] path may still be set, although `url` is used."""
     add_views(commands, 99_000)
     Commands(tmp_path, url, STORE_PATH="b.db").run("restore", "b.db")
     assert sql("SELECT views FROM videos") == [["25000"]]

@@ -75,7 +75,7 @@ def pair(cluster, tmp_path_factory):
 
 
 def comparable(response):
-    """Without the ids of events and requests and without keys, which each side issues."""
+    """Removes what each server issues itself: the ids of events and requests, and keys."""
     text = re.sub(r"evt_[0-9]+", "evt_N", response.body.decode())
     return response.status, re.sub(r'"(prefix|request_id)":"[^"]*"', r'"\1":""', text)
 

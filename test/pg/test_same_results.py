@@ -77,7 +77,7 @@ def literal(value):
 
 
 def canonical(value):
-    """A value of SQLite as psql's values are normalized."""
+    """Converts a value of SQLite to the form to which values of psql are converted."""
     if value is None:
         return NULL
     return value.hex() if isinstance(value, bytes) else str(value)

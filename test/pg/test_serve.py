@@ -57,7 +57,7 @@ def views(client):
 
 def test_import_of_another_process_is_in_the_next_response(served, key):
     client = served.client(key)
-    seen = [views(client) for _ in range(3)]                # the second one is stored, the third one is cached
+    seen = [views(client) for _ in range(3)]                # the second response is stored in the cache, the third one comes from it
     served.import_lines(world(31_000, 2)[-1:])
     assert seen == [25_000] * 3 and views(client) == 31_000
     assert client.get("/account").status == 200

@@ -446,7 +446,7 @@ def test_crash_of_another_backend_is_noticed_before_the_deadline(crashing, write
         wait.until(lambda: len(backends(crashing, "template")) == 1, "the backends of earlier tests to end")
         other, = backends(crashing, "template")
         remote.ok("open write 600000", "begin", "author Ann", "commit")
-        remote.process.send_signal(signal.SIGSTOP)      # it reads the warning and the reset at once
+        remote.process.send_signal(signal.SIGSTOP)      # so that it later reads the warning and the reset together
         os.kill(other, signal.SIGKILL)
         wait.until(lambda: has_recovered(crashing), "the recovery")
         remote.process.send_signal(signal.SIGCONT)
@@ -484,7 +484,7 @@ def test_transaction_id_that_was_given_out_again_proves_nothing(crashing, writer
     os.kill(pid, signal.SIGSTOP)
     writer.send("commit")
     os.kill(pid, signal.SIGKILL)
-    writer.process.send_signal(signal.SIGSTOP)      # it asks for the outcome after other transactions were committed
+    writer.process.send_signal(signal.SIGSTOP)      # so that it asks for the outcome after other transactions were committed
     try:
         wait.until(lambda: has_recovered(crashing), "the recovery")
         crashing.sql("SELECT pg_current_xact_id();" * 100)

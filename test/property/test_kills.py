@@ -168,7 +168,7 @@ class World:
         self.clock.advance(PAST_LEASE)
         with self.victim:
             wait.until(self.is_idle, "the spool to be empty")
-            # The run that moved the last file is still about to end.
+            # The run that moved the last file may not have ended yet.
             wait.until(lambda: self.one("SELECT holder FROM refresh_lease") == "", "the lease to be released")
 
     # -- checks -----------------------------------------------------------------------------------------------------
