@@ -338,7 +338,7 @@ def test_drill_finds_numbers_that_do_not_agree(world, what):
 
 
 def test_drill_finds_packed_days_that_differ(world):
-    """The packed days have the sum of the rows, but another date."""
+    """The packed daily gains have the same sum as the rows of the table daily, but another date."""
     world.run("backup", "copy.db")
     for statement in ("DELETE FROM author_daily", "DELETE FROM daily", "INSERT INTO daily SELECT id, 20001, 5, 5 FROM videos",
                       "UPDATE videos SET baseline = 0, views = 5, days = x'01c2b8020505'"):

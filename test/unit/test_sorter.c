@@ -79,7 +79,7 @@ static void sorts(size_t n, size_t in_memory, int spread)
     free(all);
 }
 
-static void sorts_no_and_few_records(void **state)
+static void sorts_empty_and_small_inputs(void **state)
 {
     (void)state;
     sorts(0, 10, 10);
@@ -88,7 +88,7 @@ static void sorts_no_and_few_records(void **state)
     sorts(10, 10, 1000);
 }
 
-static void sorts_about_one_buffer(void **state)
+static void sorts_inputs_around_the_size_of_the_buffer(void **state)
 {
     (void)state;
     for (size_t n = 95; n <= 105; n++)
@@ -98,7 +98,7 @@ static void sorts_about_one_buffer(void **state)
 }
 
 /* Runs of one record: 32 are merged into a run of the next level, 1,024 into one of the level above. */
-static void sorts_over_several_levels(void **state)
+static void sorts_inputs_that_need_several_merge_levels(void **state)
 {
     (void)state;
     sorts(33, 1, 1000);
@@ -108,7 +108,7 @@ static void sorts_over_several_levels(void **state)
     sorts(50000, 1000, 3);
 }
 
-static void can_be_freed_at_any_time(void **state)
+static void sorter_can_be_freed_in_every_state(void **state)
 {
     (void)state;
     unsigned seed = 1;
@@ -144,7 +144,7 @@ static void missing_directory_is_an_error(void **state)
     sorter_free(s);
 }
 
-static void temporary_files_have_no_name(void **state)
+static void temporary_files_are_not_linked_in_the_directory(void **state)
 {
     (void)state;
     struct temp_file f;
@@ -184,9 +184,12 @@ static void temporary_files_have_no_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorts_no_and_few_records),      cmocka_unit_test(sorts_about_one_buffer),
-        cmocka_unit_test(sorts_over_several_levels),     cmocka_unit_test(can_be_freed_at_any_time),
-        cmocka_unit_test(missing_directory_is_an_error), cmocka_unit_test(temporary_files_have_no_name),
+        cmocka_unit_test(sorts_empty_and_small_inputs),
+        cmocka_unit_test(sorts_inputs_around_the_size_of_the_buffer),
+        cmocka_unit_test(sorts_inputs_that_need_several_merge_levels),
+        cmocka_unit_test(sorter_can_be_freed_in_every_state),
+        cmocka_unit_test(missing_directory_is_an_error),
+        cmocka_unit_test(temporary_files_are_not_linked_in_the_directory),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
