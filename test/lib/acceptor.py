@@ -5,11 +5,11 @@ import threading
 
 
 class Acceptor(threading.Thread):
-    """Listens on 127.0.0.1:port and calls `handle` with each connection."""
+    """Listens on 127.0.0.1:port and calls `on_connection` with each connection."""
 
-    def __init__(self, handle):
+    def __init__(self, on_connection):
         super().__init__(daemon=True)
-        self._handle = handle
+        self._on_connection = on_connection
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.start()
@@ -17,11 +17,11 @@ class Acceptor(threading.Thread):
     def run(self):
         with contextlib.suppress(OSError):      # close() was called
             while True:
-                self._handle(self._listener.accept()[0])
+                self._on_connection(self._listener.accept()[0])
 
     def close(self):
-        """Stops accepting. Closing the socket alone would not wake the thread in accept(2). After a restarted call, the thread would then
-        accept connections of the next listener, which gets the same descriptor."""
+        """Stops accepting. Closing the socket alone would not wake the thread from accept(2), which the thread could then repeat on the
+        next listener, because that gets the same descriptor."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self.join()
         self._listener.close()
