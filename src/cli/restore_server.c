@@ -120,7 +120,8 @@ static enum err fill(void *ctx, struct error *error)
         return err;
     err = store_renew(r->draft, clock_wall_ms() + DAY_MS, *r->before ? r->before : NULL, &r->carried, error);
     if (*r->before)
-        remove_companions(r->before); /* store_renew() leaves an empty log there */
+        remove_companions(r->before); /* store_renew() has read this database, which leaves an empty
+                                         write-ahead log beside it */
     return err;
 }
 

@@ -159,7 +159,7 @@ static void check_directory(struct doctor *d)
         (void)snprintf(fix, sizeof fix, "chmod o-w %s", dir);
         doctor_error(d, fix, "every user can replace files in %s, the directory of the database", dir);
     } else {
-        doctor_ok(d, "the directory %s can be written", dir);
+        doctor_ok(d, "the server can create files in the directory %s", dir);
     }
 }
 
@@ -212,7 +212,7 @@ static void check_spool(struct doctor *d)
         doctor_error(d, "chown it to the user of the server, who moves finished files",
                      "the server cannot move files in the spool directory %s", path);
     else
-        doctor_ok(d, "the spool directory %s can be written", path);
+        doctor_ok(d, "the server can move files in the spool directory %s", path);
 }
 
 static void check_backup_directory(struct doctor *d)

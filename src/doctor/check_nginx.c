@@ -210,8 +210,10 @@ static void check_error_log(struct doctor *d)
     if (!v)
         return;
     if (nginx_error_log_has_secret(v, &why))
-        doctor_warn(d, "add the location with error_log … emerg of packaging/nginx/viewtally.conf", "%s",
-                    why.text);
+        doctor_warn(
+            d,
+            "packaging/nginx/viewtally.conf has a location for such paths, with `error_log … emerg`: add it",
+            "%s", why.text);
     else
         doctor_ok(d, "the error log contains no invitations or codes");
 }

@@ -124,7 +124,7 @@ static void check_networks(struct doctor *d)
     const char *networks = d->config->webhooks.allowed_networks;
     struct address_policy policy;
     if (!*networks) {
-        doctor_ok(d, "webhooks reach public addresses only");
+        doctor_ok(d, "webhooks can be sent to public addresses only");
         return;
     }
     if (!address_policy_init(&policy, str_from_cstr(networks)))
@@ -141,7 +141,7 @@ static void check_networks(struct doctor *d)
                     sensitive[i], networks);
         return;
     }
-    doctor_ok(d, "authors can also reach the networks %s", networks);
+    doctor_ok(d, "webhooks can also be sent to the networks %s", networks);
 }
 
 static const struct doctor_check checks[] = {

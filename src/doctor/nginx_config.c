@@ -201,8 +201,8 @@ static bool matches(const struct nginx_text *t, struct str pattern, struct str n
     return fnmatch(absolute, path, FNM_PATHNAME) == 0;
 }
 
-/* Inserts the files that the directive `d` includes after this directive. Each file is inserted once, at its
- * first include. */
+/* Inserts the content of the files that the include directive `d` names, behind `d`. Each file is inserted
+ * only once, at its first include. */
 static void insert_files(struct nginx_text *t, struct nginx_directive *d)
 {
     for (int i = t->file_count - 1; i > 0; i--)

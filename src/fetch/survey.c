@@ -55,7 +55,7 @@ static void count_author(const struct author_plan *p, struct survey *s)
             count_platform(p, s, (enum platform)platform, posts[platform]);
 }
 
-/* Returns the number of posts per run with age-based intervals. */
+/* Returns how many posts each run reads if older posts are read less often. */
 static int64_t posts_by_age(const int64_t posts[AGE_CLASSES])
 {
     int64_t n = 0;

@@ -43,7 +43,8 @@ static int evictions_needed(const struct http_server *s)
 
 int64_t server_evict(struct http_server *s, int64_t now_ms)
 {
-    int64_t next_ms = now_ms + IDLE_MIN_MS; /* another connection may then be idle long enough */
+    int64_t next_ms = now_ms + IDLE_MIN_MS; /* by then, another connection may have been idle long
+                                              enough */
     int needed = evictions_needed(s);
     for (; needed > 0; needed--) {
         if (evict_oldest(s, CONN_NEW, UNUSED_MIN_MS, now_ms, &next_ms))

@@ -14,7 +14,8 @@ enum run_counter {
     RUN_MILESTONE_EVENTS,
     RUN_BAD_LINES,      /* bad lines of files; rejected readings are not included */
     RUN_UNKNOWN_FIELDS, /* lines with an unknown field, which was ignored */
-    RUN_REJECTED,       /* rejected readings by reason: add an enum rejection */
+    RUN_REJECTED,       /* first of the counters of rejected readings; that of a reason is
+                             RUN_REJECTED + its enum rejection */
 
     /* Only for the source `platforms`. Each post that a run should read is counted in one of these: */
     RUN_READ = RUN_REJECTED + REJECTION_KINDS,

@@ -22,7 +22,8 @@ struct webhook_creation {
     struct actor by;
     /* The result. */
     bool existed;    /* the same form had already created the endpoint */
-    bool show_again; /* the endpoint was created less than WEBHOOK_REPEAT_MS ago: show the secret again */
+    bool show_again; /* show the secret, although the endpoint existed: it was created less than
+                        WEBHOOK_REPEAT_MS ago, so the author may not have seen the secret yet */
     bool is_full;    /* the author has WEBHOOKS_PER_AUTHOR endpoints */
 };
 /* Inserts an endpoint. Its position is the author's newest event, so that only later events are delivered. */

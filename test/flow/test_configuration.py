@@ -59,7 +59,7 @@ def test_system_configuration_is_in_etc(viewtally):
     assert "/etc/viewtally/config.ini" in done.stdout
 
 
-def test_mistake_in_the_system_configuration_names_it(bare):
+def test_mistake_in_the_system_wide_configuration_file_names_this_file(bare):
     bare.system_config.write_text("[keys]\nprfix = x\n")
     assert bare.run("check-config", status=2).stderr == f'{bare.system_config}:2: [keys] has no key "prfix" (did you mean prefix?)\n'
 

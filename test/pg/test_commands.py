@@ -105,7 +105,7 @@ def test_dry_run_does_not_wait_for_a_writer(cluster, commands, url):
         commands.run("import", "--dry-run", "-", stdin=world(2_000))
 
 
-def test_keys_and_audit_log(commands):
+def test_keys_are_created_listed_revoked_and_audited(commands):
     author = commands.json("author", "add", "--name", "Bob")["id"]
     key = commands.json("key", "create", "--author", author, "--name", "laptop")
     [listed] = commands.json("key", "list", "--author", author)

@@ -158,7 +158,7 @@ def test_failed_migration_leaves_nothing(cluster, empty):
     assert cluster.sql(TABLES, empty) == [["0"]]
 
 
-def test_database_with_another_encoding(cluster):
+def test_database_with_another_encoding_is_refused(cluster):
     cluster.sql("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0", "postgres")
     error, text = refusal(cluster.url("latin"))
     assert error == "invalid" and "does not have the encoding UTF8" in text, text

@@ -324,7 +324,7 @@ static void finalizing_decides_by_the_baseline(void **state)
 }
 
 /* Finalizing compares the baseline with the present threshold, even if the stored threshold is higher. */
-static void finalizing_is_viral_at_exactly_the_threshold(void **state)
+static void finalized_video_is_viral_at_exactly_the_threshold(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -420,7 +420,7 @@ int main(void)
         STEP_TEST(rejected_readings_change_nothing),
         STEP_TEST(replayed_step_changes_nothing),
         STEP_TEST(finalizing_decides_by_the_baseline),
-        STEP_TEST(finalizing_is_viral_at_exactly_the_threshold),
+        STEP_TEST(finalized_video_is_viral_at_exactly_the_threshold),
         STEP_TEST(gain_above_a_pending_baseline_is_viral_once),
         STEP_TEST(video_that_is_not_viral_is_below_its_threshold),
         STEP_TEST(step_applies_to_a_thousand_videos),
