@@ -220,7 +220,7 @@ static void check_admin(struct doctor *d)
         doctor_warn(d, "listen on 127.0.0.1, or let a firewall admit only the monitoring system",
                     "[admin] listen %s is reachable from other machines without authentication", e.address);
     else
-        doctor_ok(d, "the admin listener is local");
+        doctor_ok(d, "the admin listener can be reached only from this machine");
 }
 
 static void check_proxies(struct doctor *d)

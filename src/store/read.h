@@ -173,8 +173,8 @@ struct stats_query {
     int64_t author_row;
     int64_t book_row; /* 0: all videos of the author; otherwise only videos of this book */
     int32_t from, to;
-    bool with_idle; /* also list the videos without gains in this range, if they have a reading; books are not
-                       read */
+    bool with_idle; /* also list the videos that gained nothing in this range, if they were ever read; does
+                       not apply to books */
     bool has_after;
     struct video_position after;
     int limit;

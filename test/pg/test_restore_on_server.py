@@ -148,7 +148,7 @@ def test_role_that_does_not_own_the_tables_is_named(commands, tmp_path, sql, url
     try:
         served = Commands(tmp_path, url.replace("tester@", "restorer@"))
         text = served.run("restore", "b.db", status=3)
-        assert "the role restorer does not own the tables: use the role of viewtally migrate. Nothing was changed" in text
+        assert "the role restorer does not own the tables: use the role that ran `viewtally migrate`. Nothing was changed" in text
         assert sql("SELECT views FROM videos") == [["99000"]] and [path.name for path in tmp_path.iterdir()] == ["b.db"]
     finally:
         sql("DROP OWNED BY restorer; DROP ROLE restorer")

@@ -52,7 +52,8 @@ static enum err read_count(struct pg_sql *db, const char *name, const char *text
     return OK;
 }
 
-/* The owner of the table `authors` is the role of viewtally migrate, which owns all tables and sequences. */
+/* The owner of the table `authors` is the role that ran `viewtally migrate`, so it owns all tables and
+ * sequences. */
 static enum err check_owner(struct pg_sql *db, struct error *error)
 {
     struct pg_row row;
@@ -62,7 +63,7 @@ static enum err check_owner(struct pg_sql *db, struct error *error)
     const struct str role = pg_row_bytes(&row, 0);
     if (!pg_row_bool(&row, 1))
         err = error_set(error, ERR_READONLY,
-                        "the role %.*s does not own the tables: use the role of viewtally migrate",
+                        "the role %.*s does not own the tables: use the role that ran `viewtally migrate`",
                         (int)role.len, role.p ? role.p : "");
     pg_result_free(row.result);
     return err;
@@ -90,7 +91,8 @@ enum err pg_replace_check_not_served(struct pg_sql *db, struct error *error)
     const enum err err = read_count(db, "servers since begin", SQL_SERVERS_SINCE_BEGIN, &servers, error);
     if (err || servers == 0)
         return err;
-    return error_set(error, ERR_BUSY, "a viewtally server was started in the meantime: stop it");
+    return error_set(error, ERR_BUSY,
+                     "a viewtally server was started during this command: stop it, and repeat the command");
 }
 
 static void append_names(struct buf *text, bool only_numbered)
