@@ -73,6 +73,14 @@ def test_every_subject_has_a_document():
     assert {path.stem for path in (ROOT / "docs").glob("*.md")} >= SUBJECTS
 
 
+def test_every_migration_is_described_as_additive_or_not():
+    """The first one creates the database, so nobody upgrades to it."""
+    rows = re.findall(r"^\| (\d{3}) \| [\d.]+ \| (yes|no|–) \|", (ROOT / "docs/upgrading.md").read_text(encoding="utf-8"), re.M)
+    declared = [(path.name[:3], re.search(r"^-- additive: (yes|no)$", path.read_text(encoding="utf-8"), re.M)[1])
+                for path in sorted((ROOT / "schema").glob("[0-9]*.sql"))]
+    assert len(declared) >= 18 and rows == [("001", "–"), *declared[1:]]
+
+
 @pytest.fixture(scope="module")
 def generator():
     """scripts/gen-docs as a module."""
