@@ -51,7 +51,7 @@ CASES = [
     (["auth"], ["author"]),
     (["key", ""], sorted(re.findall(r"^### viewtally key (\S+)$", (ROOT / "docs/cli.md").read_text(encoding="utf-8"), re.M))),
     (["--config", "/etc/viewtally/config.ini", "key", "re"], ["revoke"]),
-    (["key", "create", "--a"], ["--author"]),
+    (["key", "create", "--au"], ["--author"]),           # fish 4 also completes --a to --name
     (["author", "set-plan", "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99", ""], ["active", "inactive"]),
     (["author", "set-plan", ""], []),
     (["platform", "connect", "--platform", ""], PLATFORMS),
