@@ -1,8 +1,8 @@
 /* A circuit breaker per API.
  *
- *   CLOSED  --20 failures in a row, or more than half of 50 calls-->  OPEN for 5, 10, 20, 40, 60 min
- *   OPEN    --that time has passed, breaker_begin()-->                PROBING, one call is in flight
- *   PROBING --breaker_end(good)--> CLOSED    --breaker_end(bad)--> OPEN, for longer
+ *   CLOSED    --20 failures in a row, or more than half of 50 calls-->    OPEN for 5, 10, 20, 40, 60 min
+ *   OPEN      --that time has passed, breaker_begin()-->                  HALF-OPEN, one call: the probe
+ *   HALF-OPEN --breaker_end(good)--> CLOSED    --breaker_end(bad)--> OPEN, for longer
  *
  * The state outlives a run, so `now` is the wall clock. If the clock is set back, the circuit stays open for
  * at most an hour. */
