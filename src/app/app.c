@@ -175,8 +175,7 @@ static void check_base_url(const struct config *c)
     config_each_item(c->server.listen, find_reachable, &found);
     if (found)
         log_warn("[server] base_url is not set, so links and the API description contain no host name. Set "
-                 "it to the "
-                 "URL that clients use, such as https://stats.example.com/v1");
+                 "it to the URL that clients use, such as https://stats.example.com/v1");
 }
 
 static enum err open_server(struct app *app, struct error *error)

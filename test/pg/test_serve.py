@@ -185,18 +185,28 @@ def test_states_in_the_database_are_those_of_the_previous_scrape(private, databa
     wait.until(lambda: active() == 1, "the states to be known again")
 
 
-def test_slow_read_is_logged_without_values(served, private, database, key):
+@pytest.fixture
+def slow_log(served):
+    """The server logs statements that take at least 200 ms."""
     served.configure({"log": {"slow_query_ms": 200}})
     served.signal(signal.SIGHUP)
     wait.until(lambda: "configuration reloaded" in served.log, "the reload")
+
+
+def respond_while_locked(private, database, table, client, path):
+    """Sends a request whose read must wait for a lock of the table for about 0.6 s."""
+    locking = threading.Thread(target=private.sql, args=(f"BEGIN; LOCK TABLE {table}; SELECT pg_sleep(0.6); COMMIT", database))
+    locking.start()
+    locked = f"SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation = '{table}'::regclass"
+    wait.until(lambda: private.sql(locked, database), "the lock")
+    assert client.get(path).status == 200
+    locking.join()
+
+
+def test_slow_read_is_logged_with_its_plan_and_without_values(served, private, database, key, slow_log):
     client = served.client(key)
     client.get("/account")
-    locked = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'videos'::regclass"
-    locking = threading.Thread(target=private.sql, args=("BEGIN; LOCK TABLE videos; SELECT pg_sleep(0.6); COMMIT", database))
-    locking.start()
-    wait.until(lambda: private.sql(locked, database), "the lock")
-    assert client.get("/videos").status == 200
-    locking.join()
+    respond_while_locked(private, database, "videos", client, "/videos")
     line = wait.until(lambda: next((line for line in served.log.splitlines() if "slow query: " in line and " videos " in line), None), "the log line")
     assert "SELECT" in line and "$1" in line
     served.client(served.create_key(lines.uid("Ann"))).get("/account")      # the plan is read after a commit, here of the use of this key
@@ -204,6 +214,11 @@ def test_slow_read_is_logged_without_values(served, private, database, key):
     plan = wait.until(lambda: [line for line in served.log.splitlines() if "slow query: | " in line], "the lines of the plan")
     assert any("Index" in line and "videos" in line for line in plan) and any("$1" in line for line in plan)
     assert "Seq Scan" not in "".join(plan) and "ERROR" not in served.log and " error " not in served.log
+
+
+def test_slow_read_of_a_key_is_logged(served, private, database, key, slow_log):
+    respond_while_locked(private, database, "api_keys", served.client(key), "/account")
+    wait.until(lambda: re.search(r"slow query: \d+ ms: SELECT .* WITH ORDINALITY ", served.log), "the log line")
 
 
 def test_load_of_the_server_is_reported(served, private, database):

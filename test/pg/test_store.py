@@ -51,17 +51,45 @@ def names(store):
 # -- transactions ----------------------------------------------------------------------------------------------------------------
 
 
-def test_plan_of_a_slow_write_is_logged(cluster, database, store):
+def lock_authors(cluster, database, mode, seconds):
+    """Locks the table in a thread, which it returns, once no other transaction uses it."""
+    text = f"BEGIN; LOCK TABLE authors IN {mode} MODE; SELECT pg_sleep({seconds}); COMMIT"
+    thread = threading.Thread(target=cluster.sql, args=(text, database))
+    thread.start()
+    return thread
+
+
+def locks_of_authors(cluster, database, granted):
+    return cluster.sql(f"SELECT mode FROM pg_locks WHERE relation = 'authors'::regclass AND mode LIKE '%ExclusiveLock' AND granted = {granted}", database)
+
+
+def add_author_slowly(cluster, database, store):
+    """Begins a transaction in which adding Ann waits for half a second."""
     store.ok("slow 100", "begin")
-    locked = "SELECT 1 FROM pg_locks WHERE mode = 'ExclusiveLock' AND relation = 'authors'::regclass"
-    locking = threading.Thread(target=cluster.sql, args=("BEGIN; LOCK TABLE authors IN EXCLUSIVE MODE; SELECT pg_sleep(0.5); COMMIT", database))
-    locking.start()
-    wait.until(lambda: cluster.sql(locked, database), "the lock")
-    store.ok("author Ann", "commit")
+    locking = lock_authors(cluster, database, "EXCLUSIVE", 0.5)
+    wait.until(lambda: locks_of_authors(cluster, database, True), "the lock")
+    store.ok("author Ann")
     locking.join()
+
+
+def test_plan_of_a_slow_write_is_logged(cluster, database, store):
+    add_author_slowly(cluster, database, store)
+    store.ok("commit")
     store.until_logged("slow query: generic plan of ")
     store.until_logged("slow query: | Insert on authors")
     assert names(store) == ["Ann"]                  # the plan was not executed
+
+
+def test_plan_of_a_locked_table_delays_no_commit(cluster, database, store):
+    """A migration or VACUUM FULL may hold for minutes the lock that made the statement slow. Explaining it would wait for this lock, too."""
+    add_author_slowly(cluster, database, store)
+    locking = lock_authors(cluster, database, "ACCESS EXCLUSIVE", 8)
+    wait.until(lambda: locks_of_authors(cluster, database, False), "the lock to be requested")
+    store.send("commit")
+    assert store.answer(seconds=4) == ["ok", ""]
+    store.until_logged("canceling statement due to lock timeout")
+    locking.join()
+    assert names(store) == ["Ann"]
 
 
 def test_commit_is_visible_and_rollback_is_not(cluster, database, store):

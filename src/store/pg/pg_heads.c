@@ -131,8 +131,10 @@ static void decode_owner(struct head_batch *batch, struct sql_statement *q)
 
 static bool decode_owners(void *ctx, const struct pg_result *result)
 {
+    const struct head_batch *batch = ctx;
     struct pg_cursor cursor;
     enum err err;
+    pg_links_report_slow(PG_READ_KEY_OWNERS, &batch->reply);
     pg_received_begin(&cursor, result);
     while (sql_row(&pg_received, &cursor.statement, &err))
         decode_owner(ctx, &cursor.statement);
@@ -210,6 +212,7 @@ static bool decode_heads(void *ctx, const struct pg_result *result)
     struct pg_cursor cursor;
     enum err err;
     const int rows = pg_result_rows(result);
+    pg_links_report_slow(PG_READ_HEADS, &c->reply);
     free(c->versions);
     c->versions = xmalloc((size_t)rows * sizeof c->versions[0]);
     c->count = 0;

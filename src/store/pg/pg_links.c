@@ -6,6 +6,7 @@
 #include "store/pg/pg_queries.h"
 #include "store/pg/pg_translate.h"
 #include "store/pg/pg_where.h"
+#include "store/slow_query.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -88,6 +89,14 @@ int pg_links_held_max(const struct store_options *options)
 {
     const int share = options->held_max / PG_LINK_USES;
     return share < 1 ? 1 : share > PG_QUEUE_MAX ? PG_QUEUE_MAX : share;
+}
+
+void pg_links_report_slow(int read, const struct pg_reply *reply)
+{
+    const enum pg_link_use use = read < QUERY_COUNT ? PG_LINK_PAGES : PG_LINK_HEADS;
+    const char *text = tables.of[use].statements[tables.index[read]].sql;
+    if (slow_query_report(text, reply->took_us / 1000) && read < QUERY_COUNT)
+        slow_query_request_plan((enum query)read);
 }
 
 uint64_t pg_links_incarnation(const struct pg_incarnation *incarnation)

@@ -27,6 +27,10 @@ int pg_links_held_max(const struct store_options *options);
 enum next pg_links_query(struct pg_link *link, int read, struct pg_params *params, struct waiter *w,
                          struct pg_reply *reply);
 
+/* Logs the statement of a read if it was slow, and requests its plan if it is a query of queries.h. Call when
+ * its result has arrived. */
+void pg_links_report_slow(int read, const struct pg_reply *reply);
+
 /* Returns a number that identifies the incarnation, for key_owner.incarnation. It is never 0. */
 uint64_t pg_links_incarnation(const struct pg_incarnation *incarnation);
 

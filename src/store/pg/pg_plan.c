@@ -3,11 +3,18 @@
 #include "store/pg/pg_plan.h"
 
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/log.h"
+#include "pg/pg_link.h"
 #include "store/pg/pg_translate.h"
 #include "store/slow_query.h"
 
 enum { TEXT_MAX = 64 * 1024 };
+
+/* The lock that made the statement slow may be held for minutes, and the caller must not wait for it, too. */
+#define SETTINGS                                                                                             \
+    "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('lock_timeout', '100', "   \
+    "true)"
 
 /* Runs the statement in `text`, and empties `text`. Sets `*out` on OK. */
 static enum err run(struct pg_sql *db, struct buf *text, const struct pg_result **out)
@@ -15,7 +22,8 @@ static enum err run(struct pg_sql *db, struct buf *text, const struct pg_result 
     struct pg_params none;
     pg_params_init(&none);
     buf_append_char(text, '\0');
-    const enum err err = pg_sql_read(db, "plan", text->p, &none, PG_STATEMENT_MS, out);
+    CHECK(!text->failed);
+    const enum err err = pg_sql_read(db, "plan", text->p, &none, PG_ANSWER_MS, out);
     buf_reset(text, TEXT_MAX);
     return err;
 }
@@ -44,7 +52,7 @@ static enum err explain(struct pg_sql *db, const struct pg_translated *t, struct
 {
     static _Atomic unsigned last_number;
     const unsigned number = ++last_number;
-    buf_append(text, STR("SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"));
+    buf_append(text, STR(SETTINGS));
     enum err err = run_without_result(db, text);
     if (err)
         return err;

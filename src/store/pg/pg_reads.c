@@ -6,7 +6,6 @@
 #include "store/handle.h"
 #include "store/pg/pg_cursor.h"
 #include "store/pg/pg_translate.h"
-#include "store/slow_query.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -71,8 +70,7 @@ static bool decode(void *ctx, const struct pg_result *result)
 {
     struct pg_read *p = ctx;
     struct store *s = p->read->store;
-    if (slow_query_report(pg_translate(p->query)->text, p->reply.took_us / 1000))
-        slow_query_request_plan(p->query);
+    pg_links_report_slow((int)p->query, &p->reply);
     p->cursor.result = result;
     p->cursor.row = -1;
     p->err = row_read_pass(s, &pg_received, &p->cursor.statement, p->reader, p->ctx);
