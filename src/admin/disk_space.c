@@ -1,4 +1,4 @@
-/* Reads the free space with a timer. */
+/* Reads the free disk space every INTERVAL_MS. */
 #include "admin/disk_space.h"
 
 #include "base/check.h"

@@ -29,7 +29,7 @@ static enum err check_tokens(const struct config *c, const struct store_options 
     enum err err = store_open(&store, options, error);
     if (err)
         return err;
-    err = vault_check(c, store, error);
+    err = vault_check_key_file(c, store, error);
     store_close(store);
     return err ? ERR_INVALID : OK;
 }

@@ -11,7 +11,7 @@ enum { SETS = 4096, WAYS = 4, DOUBLINGS_MAX = 20 };
 
 struct failure_entry {
     uint64_t key;
-    int64_t decay_from_ms; /* the next failure expires decay_ms later */
+    int64_t decay_from_ms; /* the oldest failure that counts expires decay_ms after this time */
     int64_t wait_until_ms;
     int failures; /* 0 if the entry is free */
 };

@@ -12,7 +12,7 @@ enum {
     TEXT_BYTES_MAX = 1 << 20,
     LONG_PART = 32, /* after this many characters, a part ends before the next character that cannot combine
                        with the part */
-    MARKS_MAX = 64, /* a part ends after this many marks in a row */
+    MARKS_MAX = 64, /* a part ends after this many combining marks in a row */
 };
 
 static const utf8proc_option_t options =

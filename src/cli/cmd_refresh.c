@@ -141,7 +141,7 @@ static enum cli_exit check_secrets(const struct config *config)
     const struct store_options reads = store_options_from_config(config, STORE_READ);
     if (store_open(&store, &reads, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
-    enum err err = vault_check(config, store, &error);
+    enum err err = vault_check_key_file(config, store, &error);
     store_close(store);
     return err ? cli_fail(CLI_USAGE, "%s", error.text) : CLI_DONE;
 }

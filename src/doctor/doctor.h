@@ -29,8 +29,8 @@ struct doctor {
     int64_t now_ms;
     struct store *store; /* NULL if the database cannot be used, which the check database.open reports */
     struct error store_error;
-    const struct redis_facts *redis; /* facts that the first check that needs them reads; NULL before that */
-    struct nginx_view *nginx;        /* view that the first check that needs it reads; NULL before that */
+    const struct redis_facts *redis; /* NULL until the first check that needs the facts has read them */
+    struct nginx_view *nginx;        /* NULL until the first check that needs the view has read it */
     struct server_units *units;      /* read before the first check */
     struct server_user user;         /* determined before the first check */
     const char *group, *check;       /* the check that is running */

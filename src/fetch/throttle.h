@@ -96,7 +96,7 @@ MUST_USE enum err throttle_save(struct throttle *t, struct store *store);
 
 /* Returns the number of `quotas` that the API has. */
 int throttle_quota_count(const struct throttle *t);
-/* Returns the quota of the request form in use. */
+/* Returns the quota against which the next call of the API counts. */
 const struct quota *throttle_quota_in_use(const struct throttle *t);
 
 #endif

@@ -134,7 +134,7 @@ static void add_account(struct arena *a, struct platform_link *link, enum platfo
 static void add_page(struct arena *a, struct platform_link *link, struct yyjson_val *page)
 {
     struct str token = jsonr_text(jsonr_get(page, "access_token"));
-    if (!grant_token_is_plain(token))
+    if (!grant_token_fits_header(token))
         return;
     add_account(a, link, API_FACEBOOK, page, "name", token);
     add_account(a, link, API_INSTAGRAM_FACEBOOK, jsonr_get(page, "instagram_business_account"), "username",

@@ -24,7 +24,7 @@ const struct error_row grant_errors[] = {
     {0},
 };
 
-bool grant_token_is_plain(struct str token)
+bool grant_token_fits_header(struct str token)
 {
     for (size_t i = 0; i < token.len; i++)
         if (token.p[i] <= ' ' || token.p[i] > '~')
@@ -47,8 +47,8 @@ bool grant_parse(struct yyjson_val *root, const char *refresh_life, struct token
         .expires_in_s = read_lifetime(jsonr_get(root, "expires_in")),
         .refresh_expires_in_s = refresh_life ? read_lifetime(jsonr_get(root, refresh_life)) : 0,
     };
-    return grant_token_is_plain(got->access_token) &&
-           (got->refresh_token.len == 0 || grant_token_is_plain(got->refresh_token));
+    return grant_token_fits_header(got->access_token) &&
+           (got->refresh_token.len == 0 || grant_token_fits_header(got->refresh_token));
 }
 
 struct outcome grant_parse_error(struct arena *a, struct yyjson_val *root, const struct http_response *r)

@@ -7,7 +7,7 @@
 #include "platforms/response_reader.h"
 
 /* Returns true if the token can be sent in a header: 1 to 4096 visible ASCII characters. */
-bool grant_token_is_plain(struct str token);
+bool grant_token_fits_header(struct str token);
 
 /* Parses access_token, refresh_token, expires_in and scope. `refresh_life` is the name of the member with the
  * lifetime of the refresh token (NULL: none). Returns false if there is no access token, or if a token cannot

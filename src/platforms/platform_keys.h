@@ -1,5 +1,5 @@
-/* Several platforms have the same configuration keys. These macros are the rows of these keys in the table of
- * a connector. `constant` is the PLATFORM_… constant, and `section` is the name of the platform's section. */
+/* Rows of the configuration table of a connector, as macros, for the keys that several platforms share.
+ * `constant` is the PLATFORM_… constant, and `section` is the name of the platform's section. */
 #ifndef VT_PLATFORMS_PLATFORM_KEYS_H
 #define VT_PLATFORMS_PLATFORM_KEYS_H
 

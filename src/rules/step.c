@@ -256,8 +256,8 @@ static int by_id(const void *a, const void *b)
     return uuid_cmp(&(*x)->video.id, &(*y)->video.id);
 }
 
-/* Removes the unchanged videos from the step and sorts the others by id, which determines the order of the
- * events. */
+/* Applies the readings of each video of the step. Then removes the unchanged videos and sorts the others by
+ * id, which determines the order of the events. */
 static void apply_all(struct step *s, struct step_result *result)
 {
     size_t count = 0;

@@ -15,9 +15,10 @@ enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MA
 
 /* Checks that the key file contains all keys that the sealed rows need, and that each key decrypts at least
  * one of its rows. Call before a server or a refresh starts. Without sealed rows no key file is needed. */
-MUST_USE enum err vault_check(const struct config *config, struct store *s, struct error *error);
+MUST_USE enum err vault_check_key_file(const struct config *config, struct store *s, struct error *error);
 
-/* Like vault_check(), but decrypts every row if `all` is true. `*rows` receives the number of rows. */
+/* Like vault_check_key_file(), but decrypts every row if `all` is true. `*rows` receives the number of rows.
+ */
 MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
                                 struct error *error);
 

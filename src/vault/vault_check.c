@@ -154,7 +154,7 @@ enum err vault_inspect(const struct config *config, struct store *s, bool all, i
     return err ? err : l.err;
 }
 
-enum err vault_check(const struct config *config, struct store *s, struct error *error)
+enum err vault_check_key_file(const struct config *config, struct store *s, struct error *error)
 {
     int64_t rows;
     return vault_inspect(config, s, false, &rows, error);

@@ -191,7 +191,8 @@ static void log_end(const struct webhook_endpoint *e, const struct delivery_resu
         log_warn("webhooks: endpoint %.*s is paused after %d failed attempts: %s", UUID_TEXT_LEN, id,
                  WEBHOOK_TRIES, r->error);
     if (e->state == WEBHOOK_GONE)
-        log_info("webhooks: endpoint %.*s has ended with status 410", UUID_TEXT_LEN, id);
+        log_info("webhooks: endpoint %.*s responded with status 410, so no more events are sent to it",
+                 UUID_TEXT_LEN, id);
 }
 
 static enum err store_result(struct dispatcher *d, struct delivery *delivery)

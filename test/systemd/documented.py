@@ -60,7 +60,7 @@ def check_documented_install(machine):
     assert author.strip() in machine.run("viewtally author list").stdout
     assert "every page is intact" in machine.run("viewtally backup verify /var/lib/viewtally/before-upgrade.db").stdout
 
-    back = re.search(r"`sudo (scripts/install viewtally)` in the directory of the old\nrelease", section())
+    back = re.search(r"`sudo (scripts/install viewtally)` in the directory of the old\s+release", section())
     machine.run(PRELUDE + f"cd {NAME}\n{back[1]}\n" + upgrade.splitlines()[-1])
     assert machine.run(f"tail -1 {document}").stdout != "new\n"
     wait_in(machine, "viewtally healthcheck", "the old release to serve")

@@ -77,7 +77,7 @@ static void swapped_sealed_tokens_cannot_be_decrypted(void **state)
     assert_int_equal(tokens_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
     /* One broken row does not fail the check of the keys, but a complete inspection reports it. */
     int64_t rows;
-    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), OK);
+    assert_int_equal(vault_check_key_file(&rig.config, rig.db.w, &rig.error), OK);
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), ERR_CORRUPT);
     assert_non_null(strstr(rig.error.text, "cannot decrypt"));
     assert_non_null(strstr(rig.error.text, "open-1"));
@@ -91,7 +91,7 @@ static void swapped_sealed_tokens_cannot_be_decrypted(void **state)
     assert_int_equal(store_reseal_credential(rig.db.w, a, one.access_sealed, one.refresh_sealed), OK);
     test_commit(&rig.db);
     rig_assert_tokens(a, "act.1", "rft.1");
-    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), OK);
+    assert_int_equal(vault_check_key_file(&rig.config, rig.db.w, &rig.error), OK);
 }
 
 static void missing_sealing_key_is_reported(void **state)
@@ -100,12 +100,12 @@ static void missing_sealing_key_is_reported(void **state)
     (void)state;
     (void)rig_put_tiktok();
     assert_int_equal(remove(rig.key_path), 0);
-    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
+    assert_int_equal(vault_check_key_file(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
     assert_int_equal(seal_create_key_file(rig.key_path, rig.key_path, &rig.error), OK);
-    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
+    assert_int_equal(vault_check_key_file(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
     assert_non_null(strstr(rig.error.text, "is not in the key file"));
     rig.config.secrets.key_file[0] = '\0';
-    assert_int_equal(vault_check(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
+    assert_int_equal(vault_check_key_file(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
     assert_non_null(strstr(rig.error.text, "is not set"));
     test_begin(&rig.db);
     assert_int_equal(store_delete_credential(rig.db.w, 1, rig.other.row), ERR_NOT_FOUND);

@@ -173,7 +173,7 @@ static void finish_and_compare(struct importing *t, const char *path, const stru
 }
 
 /* Checks that the sample data cause events of both types and comparisons with a median. */
-static void sample_data_reaches_all_cases(void **state)
+static void sample_data_causes_both_types_of_events_and_comparisons(void **state)
 {
     (void)state;
     struct importing t;
@@ -305,7 +305,7 @@ static void last_of_two_imports_finalizes_baselines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sample_data_reaches_all_cases),
+        cmocka_unit_test(sample_data_causes_both_types_of_events_and_comparisons),
         cmocka_unit_test(import_killed_between_transactions_is_completed_by_the_next),
         cmocka_unit_test(import_killed_at_any_instant_is_completed_by_the_next),
         cmocka_unit_test(importing_twice_changes_nothing),

@@ -91,7 +91,7 @@ static void read_completes_in_the_next_iteration(void **state)
     assert_false(waiter_is_armed(&wait));
 }
 
-static void missing_row_is_reported_late(void **state)
+static void missing_row_gives_not_found_after_the_wait(void **state)
 {
     (void)state;
     struct store_read read = {.store = late, .wait = &wait};
@@ -124,7 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(read_completes_in_the_next_iteration, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(missing_row_is_reported_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(missing_row_gives_not_found_after_the_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(canceled_read_calls_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(caller_without_a_waiter_does_not_wait, set_up, tear_down),
     };

@@ -333,10 +333,10 @@ static void scopes_and_names_are_parsed(void **state)
     assert_str(grant_display_name(&arena, STR("A\r\nB\x7f\xc3\xa9")), "AB\xc3\xa9");
     assert_null(grant_display_name(&arena, STR("\n")).p);
     assert_null(grant_display_name(&arena, STR("")).p);
-    assert_false(grant_token_is_plain(STR("")));
-    assert_false(grant_token_is_plain(STR("a b")));
-    assert_false(grant_token_is_plain(STR("a\r\nb")));
-    assert_true(grant_token_is_plain(STR("1//0g-_~.x")));
+    assert_false(grant_token_fits_header(STR("")));
+    assert_false(grant_token_fits_header(STR("a b")));
+    assert_false(grant_token_fits_header(STR("a\r\nb")));
+    assert_true(grant_token_fits_header(STR("1//0g-_~.x")));
 }
 
 static void only_plain_ids_are_requested(void **state)

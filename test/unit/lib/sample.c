@@ -212,7 +212,7 @@ void sample_play(struct arena *a, struct sample *s)
         play_link(a, s);
     } else if (s->function == SAMPLE_REFRESH) {
         s->outcome = platform_desc(s->api)->parse_refresh(a, &s->response, &s->grant);
-        CHECK(s->outcome.kind != OUTCOME_OK || grant_token_is_plain(s->grant.access_token));
+        CHECK(s->outcome.kind != OUTCOME_OK || grant_token_fits_header(s->grant.access_token));
     } else {
         play_call(a, s);
     }
