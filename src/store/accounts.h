@@ -10,7 +10,8 @@
 
 enum { SECRET_HASH_LEN = 32, LOGIN_MAX_BYTES = 100, PASSWORD_TEXT_MAX = 128 };
 
-/* The author that a page is shown to. The texts are in the arena that the find function was passed. */
+/* The author that a page is shown to. The texts are in the arena that was passed to the function that found
+ * the author. */
 struct viewer {
     int64_t author_row; /* 0: nobody is signed in */
     struct uuid id;

@@ -1,4 +1,4 @@
-/* The statements of author_archive.c; a part of queries.h. */
+/* The part of queries.h with the statements of author_archive.c. */
 #ifndef VT_STORE_ARCHIVE_QUERIES_H
 #define VT_STORE_ARCHIVE_QUERIES_H
 

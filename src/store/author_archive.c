@@ -1,4 +1,5 @@
-/* Reads an author table by table, in one snapshot, and searches event ids that several authors share. */
+/* Reads the data of an author in one snapshot, one table after the other, and finds event ids that several
+ * authors share. */
 #include "store/author_archive.h"
 
 #include "base/check.h"

@@ -34,10 +34,11 @@ MUST_USE enum err store_get_author_key(struct store *s, int64_t author_row, cons
 /* Which of the limits on an author's keys has been reached, if any. */
 enum key_limit { KEY_LIMIT_NONE, KEY_LIMIT_LIVE, KEY_LIMIT_DAY };
 
-/* Checks whether the author may have another key. `*reached` receives the limit that prevents it; if both
- * limits do, KEY_LIMIT_LIVE. Call in the transaction that inserts the key: write transactions never overlap,
- * so concurrent requests and processes cannot exceed a limit together. Live keys issued to the app
- * `replaced_app_row` (0: no app) do not count, because the same transaction revokes them. */
+/* Checks whether the author may have another key. `*reached` receives the limit that prevents it
+ * (KEY_LIMIT_LIVE if both limits are reached), or KEY_LIMIT_NONE. Call in the transaction that inserts the
+ * key: write transactions never overlap, so concurrent requests and processes cannot exceed a limit together.
+ * Live keys of the app `replaced_app_row` (0: no app) do not count as live, because the same transaction
+ * revokes them. */
 MUST_USE enum err store_check_key_limits(struct store *s, int64_t author_row, int64_t replaced_app_row,
                                          int64_t now, enum key_limit *reached);
 

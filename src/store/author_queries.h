@@ -13,12 +13,13 @@
 #define SQL_KEY_AND_APP SQL_KEY ", p.name, p.home_url"
 #define SQL_VIEWER      "a.id, a.uuid, a.name, a.plan_active, l.name, l.password"
 
-/* A row id that neither an existing row nor an erased one has (erase.h). */
+/* A row id that is higher than those of all existing and all erased rows (erase.h). */
 #define SQL_UNUSED_ROW(table, erased)                                                                        \
     "1 + max(coalesce((SELECT max(id) FROM " table "), 0), "                                                 \
     "coalesce((SELECT value FROM meta WHERE key = '" erased "'), 0))"
 
-/* `id` and `value` are the column id and its value, each with a comma, or empty. */
+/* `id` is the name of the column id and `value` is its value, each followed by a comma; both are empty if the
+ * database assigns the id. */
 #define SQL_AUTHOR_INSERT(id, value)                                                                         \
     "INSERT INTO authors (" id "uuid, name, plan_active, created_at) VALUES (" value                         \
     "?1, ?2, ?3, ?4) RETURNING id"
@@ -58,7 +59,7 @@
     X(KEY_SET_USED,                                                                                          \
       "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at, -1) < ?2")             \
                                                                                                              \
-    /* an author's own keys: live, revoked */                                                                \
+    /* the keys of an author, for the web pages: live, revoked */                                            \
     X(KEYS_LIVE, "SELECT " SQL_KEY_AND_APP " FROM api_keys k INDEXED BY api_keys_live "                      \
                  "LEFT JOIN apps p ON p.id = k.app_id WHERE k.author_id = ?1 AND k.revoked_at IS NULL "      \
                  "ORDER BY k.created_at DESC, k.id DESC LIMIT ?2")                                           \

@@ -11,7 +11,7 @@ enum { BACKUP_FILE_MAX = 128, BACKUP_ERROR_MAX = 512 };
 struct backup_state {
     int64_t started_at, finished_at; /* times of the newest completed backup of any process */
     int64_t bytes;
-    char file[BACKUP_FILE_MAX];   /* its name without the directory */
+    char file[BACKUP_FILE_MAX];   /* name of the backup file, without the directory */
     int64_t failed_at;            /* time of the newest failure after that backup */
     char error[BACKUP_ERROR_MAX]; /* "" if none */
 };

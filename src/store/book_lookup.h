@@ -19,7 +19,7 @@ struct book_lookup {
 MUST_USE enum err book_lookup_find(struct book_lookup *lookup, struct store *s, struct sql_statement *q,
                                    int column);
 
-/* Call after the last row. */
+/* Ends the lookup statement. Call after the last row. */
 void book_lookup_end(struct book_lookup *lookup);
 
 #endif

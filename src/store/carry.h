@@ -1,5 +1,6 @@
-/* What a restore carries over from the database that it replaces. A backup brings back an old state. Without
- * this module, everything that was revoked since the backup would be valid again.
+/* A restore brings back the state at the time of the backup. Without this module, everything that was revoked
+ * since the backup would be valid again. So a restore carries over the following data from the database that
+ * it replaces.
  *
  *   carried over                         what would happen otherwise
  *   -----------------------------------  ----------------------------------------------------------
@@ -8,7 +9,7 @@
  *   ended plans                          The author has access again.
  *   removed apps                         A removed app can be connected.
  *   replaced app secrets                 A leaked secret works again.
- *   login names and passwords            An old password or proxy name opens an account.
+ *   login names and passwords            An old password or login name opens an account.
  *   disconnected platform accounts       We read data to which the author has ended our access.
  *   newer tokens and account states      A used refresh token is sent; the platform ends the grant.
  *   used platform quotas                 The quotas are used twice.
@@ -19,20 +20,21 @@
  *   the newest entries of the audit log  Nobody could tell who revoked a key, or when.
  *   the newest event id                  Event ids are issued twice.
  *   the clock floor for expiry           Expired links and codes are valid if the clock is set back.
- *   erased authors                       An author's data is back. They are erased again.
+ *   erased authors (erased again)        The data of an erased author is back.
  *
- * Dropped from the backup: sessions, devices, invitations, unused authorization codes, unfinished account
- * connections, requests to send an event to a webhook, and the leases of the refresh, of scheduled backups
- * and of webhooks. Each may have been ended or used since the backup.
+ * Removed from the restored database: sessions, devices, invitations, unused authorization codes, unfinished
+ * account connections, requests to send an event to a webhook, and the leases of the refresh, of scheduled
+ * backups and of webhooks. Each may have been ended or used since the backup.
  *
- * Not carried over, because the loss makes nothing valid that was revoked: new authors, live keys, new apps,
- * active plans, times of last use, readings, new webhook
- * endpoints, and the records of webhook attempts, refresh runs, spool files and scheduled
- * backups. To restore the readings, feed the spool files of that time again.
+ * Not carried over, because losing these data makes nothing valid again that was revoked: new authors, live
+ * keys, new apps, active plans, times of last use, readings, new webhook endpoints, and the records of
+ * webhook attempts, refresh runs, spool files and scheduled backups. To restore the readings, feed the spool
+ * files of that time again.
  *
  * Rows are matched by values that are unique across databases (UUIDs, hashes, client ids), never by row ids.
- * A disconnected account is detected by its absence. So this rule applies only if the replaced database
- * descends from the backup: it has the backup's store_id, or lists it among its ancestors. */
+ * Some rules treat a row that is missing from the replaced database as revoked, for example a disconnected
+ * account. These rules apply only if the replaced database could be read completely and descends from the
+ * backup: it has the backup's store_id, or lists it among its ancestors. */
 #ifndef VT_STORE_CARRY_H
 #define VT_STORE_CARRY_H
 
@@ -79,11 +81,11 @@ const char *carry_kind_key(enum carry_kind kind);
  * could be read completely and descends from the backup. */
 MUST_USE enum err carry_read_replaced(struct db *db, const char *path, struct carry_result *result);
 
-/* Applies the table above in the open transaction. Call after carry_read_replaced() if it has set
- * is_readable. */
+/* Carries over the data of the table above, in the open transaction. Call after carry_read_replaced(), and
+ * only if it has set is_readable. */
 MUST_USE enum err carry_apply(struct db *db, struct carry_result *result);
 
-/* Sets `result` to the failure `err`: nothing was carried over. */
+/* Sets `result` to say that nothing was carried over because of the error `err`. */
 void carry_set_failure(struct carry_result *result, enum err err);
 
 /* Records the backup's store_id as an ancestor of the new database. Call in the transaction that sets the new

@@ -1,4 +1,4 @@
-/* Statements of the table `daily`. */
+/* Runs the statements of the table `daily`. */
 #include "store/daily_table.h"
 
 #include "store/engine.h"

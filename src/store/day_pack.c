@@ -9,7 +9,7 @@ enum {
     RECENT_DAYS = 8,
 };
 
-/* The limits of valid dates. They are far from those of int32_t, so that computations with dates cannot
+/* The limits of valid dates. They are far from the limits of int32_t, so that computations with dates cannot
  * overflow. */
 #define DATE_MIN (INT32_MIN / 2)
 #define DATE_MAX (INT32_MAX / 2)

@@ -44,8 +44,8 @@ MUST_USE bool days_add(struct buf *b, struct str packed, int32_t date, int64_t g
 
 /* Appends the column `recent` with the same gains, which the previous release reads: version 1, the newest
  * date, a bit mask, the sum of all earlier gains, then the gain of each day, by ascending date. The mask says
- * which of the seven dates before the newest one follow (1: the day before it, 2, 4 …). Returns false if
- * `packed` is damaged. */
+ * which of the seven dates before the newest date have a gain (1: one day before it, 2: two days, 4: three
+ * days, …). Returns false if `packed` is damaged. */
 MUST_USE bool days_pack_recent(struct buf *b, struct str packed);
 
 #endif

@@ -1,4 +1,4 @@
-/* The functions that differ by storage engine. Only for the files of src/store.
+/* The functions that each storage engine implements differently. Only for the files of src/store.
  *
  * An engine has a directory of its own, a struct that begins with `struct store`, an SQL interface (sql.h),
  * and a `struct store_engine`. store.c and write_tx.c call these functions; everything else in src/store is
@@ -38,7 +38,8 @@ struct store_engine {
     enum err (*find_posts)(struct store *s, const struct post_key *keys, size_t count,
                            struct post_owner *out);
 
-    /* The schema has the table `daily` and the column videos.recent, which the previous release reads. */
+    /* Whether the schema has the table `daily` and the column videos.recent, which the previous release
+     * reads. */
     bool has_daily;
 
     enum err (*prepare_erasure)(struct store *s);
@@ -54,7 +55,8 @@ struct store_engine {
     enum err (*check_replaceable)(struct store *s, struct error *error);
     /* Returns ERR_BUSY if a server has been using the database since the open transaction began. */
     enum err (*check_not_served)(struct store *s, struct error *error);
-    /* Deletes all rows of the moved_tables in the open transaction, and lets their row ids begin at 1. */
+    /* Deletes all rows of the tables in moved_tables (moved_rows.h), in the open transaction. New rows get
+     * row ids from 1. */
     enum err (*clear)(struct store *s, struct error *error);
     void (*get_server_status)(const struct store *s, struct store_server_status *out);
     enum err (*read_server_load)(struct store *s, struct store_server_load *out);
@@ -70,7 +72,7 @@ extern const struct store_engine store_sqlite_engine, store_pg_engine;
 /* Initializes the common members of a zeroed struct. `sql` is the engine's connection. */
 void store_init(struct store *s, const struct store_engine *engine, struct sql *sql);
 
-/* Reads what store_open() loads on every engine: the store's id and the expiry floor. */
+/* Reads the store's id and the expiry floor. The open() of every engine calls this function. */
 MUST_USE enum err store_load(struct store *s);
 
 #endif

@@ -100,7 +100,7 @@ static enum err insert_tombstone(struct store *s, const struct uuid *author, int
 
 /* --- videos and books --- */
 
-/* Deletes the posts of a video and their keys. */
+/* Deletes the rows of the video's posts from the tables platform_posts and post_keys. */
 static enum err delete_posts(struct store *s, const struct video *video, struct erased_rows *rows)
 {
     static const struct {
@@ -158,7 +158,8 @@ static enum err delete_videos(struct store *s, int64_t author_row, struct erased
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Marks the video as unposted first, which updates the counters of its author and book. */
+/* First marks the video as unposted, so that store_update_video() decrements the counters of its author and
+ * book. */
 enum err store_remove_video(struct store *s, const struct video *video)
 {
     struct erased_rows rows = {{0}};
@@ -210,7 +211,8 @@ enum err store_remove_book(struct store *s, const struct book *book)
 
 /* --- authors --- */
 
-/* Records the row ids of the author and the keys, so that no later author or key gets the same ids. */
+/* Records the row ids of the author and of the author's keys, so that no later author or key gets the same
+ * ids. */
 static enum err reserve_row_ids(struct store *s, int64_t author_row)
 {
     int64_t ignored = 0;

@@ -9,9 +9,10 @@
 
 #include "store/write.h"
 
-/* Prepares the connection for the functions below. Call before store_begin(). Sets secure_delete, which
- * overwrites deleted rows with zeros. Disables the check of foreign keys, because several of their columns
- * have no index, so that the check would read whole tables for each deleted row. */
+/* Prepares the connection for the functions below. Call before store_begin(). With SQLite, sets
+ * secure_delete, which overwrites deleted rows with zeros, and disables the check of foreign keys. Several
+ * columns of foreign keys have no index, so the check would read whole tables for each deleted row. Does
+ * nothing with PostgreSQL. */
 MUST_USE enum err store_prepare_erasure(struct store *s);
 
 /* The tables from which store_erase_author() deletes rows. */

@@ -19,7 +19,7 @@ struct store_engine;
 struct store {
     const struct store_engine *engine;
     struct sql *sql;
-    /* Runs the reads of the event loop (row_read.h). NULL: these reads never wait. */
+    /* Runs the reads of the event loop (row_read.h). NULL: these reads complete immediately. */
     struct row_driver *driver;
     uint8_t id[STORE_ID_LEN];
 
@@ -35,8 +35,8 @@ struct store {
     VEC(struct day_gain) days; /* gains of one video (stored_days.h) */
 };
 
-/* Measure the duration of a read, and set its result. store_read_end() returns NEXT_MORE. The functions of
- * row_read.h call both. */
+/* Begin and end a read: measure its duration, and set read->err to `err`. store_read_end() returns NEXT_MORE.
+ * The functions of row_read.h call both. */
 void store_read_begin(struct store_read *read);
 enum next store_read_end(struct store_read *read, enum err err);
 

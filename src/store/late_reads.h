@@ -1,6 +1,6 @@
-/* A driver (row_read.h) for tests: completes every read in the next loop iteration, as an engine on another
- * machine does. In builds with test seams, it is used if the environment variable VIEWTALLY_TEST_LATE_READS
- * is set. */
+/* A driver (row_read.h) for tests: completes every read in the next loop iteration, like an engine that must
+ * wait for a server. In builds with test seams, it is used if the environment variable
+ * VIEWTALLY_TEST_LATE_READS is set. */
 #ifndef VT_STORE_LATE_READS_H
 #define VT_STORE_LATE_READS_H
 
@@ -9,7 +9,7 @@
 #include <uv.h>
 
 #ifdef VT_TEST_SEAMS
-/* Returns a driver for reads on `loop`, or NULL if tests do not need it. */
+/* Returns a driver for reads on `loop`, or NULL if VIEWTALLY_TEST_LATE_READS is not set. */
 struct row_driver *late_reads_new(uv_loop_t *loop);
 /* Closes the driver, which may be NULL. Precondition: no read is waiting. */
 void late_reads_close(struct row_driver *driver);

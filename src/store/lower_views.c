@@ -1,4 +1,4 @@
-/* Implements lower_views.h. Removes the lowered views from the video's gains and baseline. */
+/* Implements lower_views.h. Subtracts the difference from the video's gains and baseline. */
 #include "store/lower_views.h"
 
 #include "base/check.h"

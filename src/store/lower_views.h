@@ -1,4 +1,4 @@
-/* Lowers the count of a post, for an operator's correction of a wrong reading. The rules of write.h apply. */
+/* Lowers the views of a post, when an operator corrects a wrong reading. The rules of write.h apply. */
 #ifndef VT_STORE_LOWER_VIEWS_H
 #define VT_STORE_LOWER_VIEWS_H
 
@@ -12,9 +12,9 @@ struct lowered_views {
     int64_t events;        /* events that report more views than the video has now; they stay in the feed */
 };
 
-/* Sets the views of video->posts[post] to `views`, which must be lower, and updates `video`; video->days is
- * then in the arena. Subtracts the difference from the gains, beginning with the newest day, and then from
- * the baseline. Milestones and viral data do not change. */
+/* Sets the views of video->posts[post] to `views`, which must be lower, and updates `video`. Afterwards
+ * video->days points into the arena. Subtracts the difference from the gains, beginning with the newest day,
+ * and then from the baseline. Milestones and viral data do not change. */
 MUST_USE enum err store_lower_views(struct store *s, struct arena *a, struct video *video, size_t post,
                                     int64_t views, struct lowered_views *out);
 

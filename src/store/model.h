@@ -25,7 +25,7 @@ struct post {
     struct str post_id;
     struct str url; /* p == NULL: none */
     int64_t posted_at;
-    int64_t updated_at; /* observed_at of the last reading; TIME_NONE: no reading yet */
+    int64_t updated_at; /* observed_at of the newest reading; TIME_NONE: no reading yet */
     /* Indexed by enum count_kind; COUNT_NONE: never measured (the API returns 0). */
     int64_t counts[COUNT_KINDS];
 };

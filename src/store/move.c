@@ -1,8 +1,8 @@
-/* Opens the stores, locks them, and copies what is not in the moved tables: the store's id, its settings in
- * `meta`, and the last event id. (move_tables.c copies and compares the tables.)
+/* Opens the stores, locks them, and copies the data that are not in moved_tables: the store's id, its
+ * settings in `meta`, and the last event id. (move_tables.c copies and compares the tables.)
  *
- * In the store to which a move copies, the row "moving" of the table `meta` identifies the store that is
- * copied. The row is deleted at the end. */
+ * While a copy is incomplete, the row "moving" of its table `meta` identifies the original store. The row is
+ * deleted at the end. */
 #include "store/move.h"
 
 #include "base/check.h"
@@ -22,7 +22,8 @@
 #include <time.h>
 
 enum { ARENA_BYTES = 4096, ANCESTOR_MAX = 64 };
-enum { CHECK_PAUSE_MS = 100, CHECKS = 60 }; /* a server that has ended is recognized after 5 s */
+/* These are 6 s in total: a server counts as running until 5 s after its last barrier. */
+enum { CHECK_PAUSE_MS = 100, CHECKS = 60 };
 #define MOVING STR("moving")
 
 static const char *name_of(const struct store_options *options)
@@ -128,7 +129,8 @@ static enum err copy_meta(struct move *m)
     return err;
 }
 
-/* Restoring a backup of `from` over the copy then applies all rules of carry.h. */
+/* Records `from` as an ancestor of the copy, so that restoring a backup of `from` over the copy applies all
+ * rules of carry.h. */
 static enum err record_ancestor(struct move *m)
 {
     char key[ANCESTOR_MAX];
@@ -143,7 +145,8 @@ static enum err read_last_event_id(struct store *s, int64_t *last)
     return sql_one_i64(s->sql, sql_use(s->sql, QUERY_LAST_EVENT_ID), last);
 }
 
-/* The data that is replaced may have issued higher ids than `from`. */
+/* Makes future event ids higher than all ids that either store has issued: `to` may have issued higher ids
+ * than `from` before move_replace() replaced its data. */
 static enum err raise_event_id(struct move *m)
 {
     int64_t last = clock_wall_ms(), from, to;
@@ -201,7 +204,7 @@ static enum err compare(struct store *from, void *ctx)
     return err ? move_fail(m, m->to_name, err) : OK;
 }
 
-/* ---- the whole ---- */
+/* ---- moving and verifying ---- */
 
 static enum err begin_from(struct move *m)
 {
@@ -230,7 +233,7 @@ static enum err copy(struct move *m)
     return err;
 }
 
-/* A backup has the id of its database, so only the names show that a database is compared with itself. */
+/* Compares the names of the stores, because a backup has the same id as its database. */
 static enum err verify(struct move *m)
 {
     if (strcmp(m->from_name, m->to_name) == 0)
@@ -304,7 +307,7 @@ enum err move_back_up(const struct store_options *from, const char *to, const st
     enum err err = store_create(to, &count, error);
     if (!err)
         err = move_store(&options, &result, error);
-    /* The last connection has been closed, so the write-ahead log is gone. */
+    /* The last connection to `to` has been closed, so its write-ahead log is gone. */
     if (!err)
         err = store_verify(to, error);
     if (err || file_sync(to))
@@ -360,8 +363,8 @@ static enum err replace_and_commit(struct move *m, const struct move_replacement
 }
 
 /* An import remembers row ids of videos, which identify other videos after the replacement. The check for
- * other processes can overlook an import, because it has no barrier and its URL may set another
- * application_name. */
+ * other processes (engine.h: check_replaceable) can overlook an import: an import makes no barriers, unlike a
+ * server, and its URL may set another application_name. */
 static enum err lock_imports(struct move *m)
 {
     bool acquired;

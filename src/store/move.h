@@ -12,44 +12,44 @@
 struct move_progress {
     const char *table;
     bool is_comparing; /* false: copying */
-    int64_t rows;      /* of this table so far */
+    int64_t rows;      /* rows of this table that were copied or compared so far */
 };
 /* Called many times a second. Returns false to cancel the move, which then returns ERR_CANCELED. */
 typedef bool move_observer(void *ctx, const struct move_progress *progress);
 
 struct move_options {
     struct store_options from, to; /* both in STORE_WRITE mode */
-    bool from_snapshot;            /* other processes can write; `from` may be in STORE_READ mode. Such a copy
-                                      cannot be continued */
-    bool keeps_id;                 /* the copy gets the store_id() of `from`, as that of a file gets it */
-    move_observer *observer;       /* may be NULL */
+    bool from_snapshot; /* copies one snapshot of `from`, while other processes can write; `from` may be in
+                           STORE_READ mode. If the copy is interrupted, it cannot be continued */
+    bool keeps_id;      /* the copy gets the store_id() of `from`, as with store_copy() */
+    move_observer *observer; /* may be NULL */
     void *ctx;
 };
 
 struct move_result {
     int64_t copied;   /* rows that this call has copied */
-    int64_t compared; /* rows of either store */
-    bool resumed;     /* an earlier, interrupted call had copied the others */
+    int64_t compared; /* rows that are equal in both stores */
+    bool resumed;     /* the call has continued an interrupted call, which had copied the other rows */
 };
 
-/* Copies all data of `from` into `to`, which must be empty, and compares the stores. The copy has another
- * store_id(), unless `keeps_id`, and issues event ids that are greater than those of `from`. Returns
- * ERR_EXISTS if `to` contains data that is not a part of this copy; ERR_INVALID if the stores differ, for
- * example because `from` has changed since the copy was interrupted; ERR_BUSY if another process writes in
- * `from`. */
+/* Copies all data of `from` into `to`, which must be empty, and compares the stores. Unless `keeps_id` is
+ * set, the copy has a store_id() of its own. It issues event ids that are greater than those of `from`.
+ * Returns ERR_EXISTS if `to` contains data that is not a part of this copy; ERR_INVALID if the stores differ,
+ * for example because `from` has changed since the copy was interrupted; ERR_BUSY if another process is
+ * writing to `from`. */
 MUST_USE enum err move_store(const struct move_options *options, struct move_result *result,
                              struct error *error);
 
 /* Copies one snapshot of the database server `from` into the existing empty file `to`, for a backup: the copy
  * has the same store_id(), is compared with the snapshot, is a single file without a write-ahead log, is
- * verified like with store_verify(), and is synced to disk. Other processes can write while it is made.
+ * verified like with store_verify(), and is synced to disk. Other processes can write while the copy is made.
  * `progress` may be NULL. */
 MUST_USE enum err move_back_up(const struct store_options *from, const char *to,
                                const struct store_progress *progress, struct error *error);
 
 /* Checks whether move_replace() is possible and safe. Returns ERR_READONLY if the role does not own the
- * tables, and ERR_BUSY if another viewtally process uses the database on the server `to`. Waits a few seconds
- * for a process that has just ended. */
+ * tables, and ERR_BUSY if another viewtally process uses the database on the server `to`. Waits up to six
+ * seconds, because a process that has just ended still seems to use the database. */
 MUST_USE enum err move_check_replaceable(const struct store_options *to, struct error *error);
 
 struct move_replacement {
@@ -58,16 +58,18 @@ struct move_replacement {
     /* Called before `from` is opened, while other processes can read but not write `to`. */
     enum err (*fill)(void *ctx, struct error *error);
     void *ctx;
-    bool ignores_servers; /* do not fail with ERR_BUSY if a server was started after the check */
+    bool ignores_servers; /* do not fail with ERR_BUSY if a server was started during the replacement */
 };
 
-/* Replaces all data of the server `to` by those of `from`, with its store_id(), and compares them. This is
- * one transaction: after a crash at any point, `to` has all of its old or all of its new data. Sets
- * `*committing` if it fails after it has begun to commit: then it is unknown which of both `to` has. */
+/* Replaces all data of the server `to` with the data and the store_id() of `from`, and compares the two
+ * stores. This is one transaction: after a crash at any point, `to` has all of its old or all of its new
+ * data. Sets `*committing` to true before the commit: if the function then fails, it is unknown whether `to`
+ * has the old or the new data. */
 MUST_USE enum err move_replace(const struct move_replacement *replacement, bool *committing,
                                struct error *error);
 
-/* Returns ERR_VERSION if the store is a copy that is not complete. `name` names it in the error. */
+/* Returns ERR_VERSION if the store is a copy that is not complete. `name` is the name of the store for the
+ * error message. */
 MUST_USE enum err move_check_complete(struct store *s, const char *name, struct error *error);
 
 /* Compares the stores, each in one snapshot. Returns ERR_INVALID if they differ. The error names the first

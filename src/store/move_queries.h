@@ -1,10 +1,10 @@
-/* The statements of move.c; a part of queries.h. They are generated from a table of the tables, which have
- * the same columns on all engines. A row is
+/* The part of queries.h with the statements of move.c. They are generated from the list of all moved tables,
+ * which have the same columns on all engines. A row of the list is
  *
  *     T(X, NAME, table, number of key columns, (key columns), number of columns, types, columns)
  *
- * The columns begin with those of the primary key, in its order. A letter for each column is its type: i
- * integer, t text, b blob (or, on PostgreSQL, UUID). Referenced tables come before those that refer to them.
+ * The columns begin with those of the primary key, in its order. The types have one letter for each column: i
+ * integer, t text, b blob (or, on PostgreSQL, UUID). A referenced table precedes the tables that refer to it.
  * Not moved: generated columns; leases and the record of backups, which belong to a database and not to its
  * data; the table `daily` and the column videos.recent, which only the previous release reads. */
 #ifndef VT_STORE_MOVE_QUERIES_H
@@ -66,7 +66,8 @@
       "id, name, size, inode, modified_ns, applied_at, step_at, step_author")                                \
     T(X, SPOOL_ERRORS, "spool_errors", 2, (file_id, line), 3, "iit", "file_id, line, reason")
 
-/* The key columns (a, b) as "a, b", as "a DESC, b DESC", and as parameters with a limit after them. */
+/* For the key columns (a, b): the text "a, b", the text "a DESC, b DESC", and the parameter of the limit,
+ * which follows the parameters of the key. */
 #define MOVE_KEYS_1(a)          #a
 #define MOVE_KEYS_2(a, b)       #a ", " #b
 #define MOVE_KEYS_3(a, b, c)    #a ", " #b ", " #c
@@ -111,17 +112,19 @@
       " FROM " table " ORDER BY " MOVE_DESC_##key_count keys " LIMIT 1")                                     \
     X(MOVE_PUT_##name, "INSERT INTO " table " (" columns ") VALUES (" MOVE_VALUES_##count ")")
 
-/* The largest row id that must not be assigned again, although its row may have been deleted. NULL: none. */
+/* Returns the largest row id that must not be assigned again, although its row may have been deleted; 0 if
+ * there is none. */
 #define SQL_MOVE_LAST_ID                                                                                     \
     "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?1), 0), coalesce((SELECT value "     \
     "FROM meta WHERE key = CASE ?1 WHEN 'authors' THEN 'last_erased_author' WHEN 'api_keys' THEN "           \
     "'last_erased_key' END), 0))"
-/* Only for tables with AUTOINCREMENT; on the others, `meta` has the row id. */
+/* Only for tables with AUTOINCREMENT. For authors and keys, `meta` contains the largest row id of an erased
+ * row (erase.h). SQLite may assign the row ids of deleted rows of the other tables again. */
 #define SQL_MOVE_RESERVE_IDS                                                                                 \
     "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE ?1 IN ('platform_credentials', "            \
     "'webhook_endpoints') AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)"
 
-/* The rows of `meta` that belong to the data. */
+/* The rows of `meta` that a move copies. */
 #define SQL_MOVED_META                                                                                       \
     "key IN ('expiry_floor', 'expiry_ahead_wall', 'expiry_ahead_for', 'last_erased_author', "                \
     "'last_erased_key') OR (key >= 'ancestor:' AND key < 'ancestor;')"

@@ -1,5 +1,4 @@
-/* The tables are copied and compared in the order of moved_tables, and the rows in the order of their keys.
- */
+/* Copies and compares the tables in the order of moved_tables, and their rows in the order of their keys. */
 #include "store/move_tables.h"
 
 #include "base/seam.h"
@@ -15,7 +14,7 @@ enum err move_fail(const struct move *m, const char *name, enum err err)
     return m->error->code ? err : error_set(m->error, err, "%s: database error: %s", name, err_name(err));
 }
 
-/* Returns ERR_CANCELED if the observer cancels the move. */
+/* Calls the observer, if there is one. Returns ERR_CANCELED if the observer cancels the move. */
 static enum err report(const struct move *m, const struct moved_table *table, bool is_comparing, int64_t rows)
 {
     const struct move_progress progress = {.table = table->name, .is_comparing = is_comparing, .rows = rows};
@@ -45,7 +44,7 @@ enum err move_end(const struct move *m, enum err err)
     return err;
 }
 
-/* Reserves the row ids that the rows of `from` have or had. */
+/* Makes sure that `to` will not assign the row ids that rows of `from` have or had. */
 static enum err reserve_ids(struct move *m, const struct moved_table *table, struct arena *a)
 {
     struct moved_row row;
@@ -62,13 +61,13 @@ static enum err reserve_ids(struct move *m, const struct moved_table *table, str
     q = sql_use(m->to->sql, QUERY_MOVE_RESERVE_IDS);
     sql_bind_text(q, 1, str_from_cstr(table->name));
     sql_bind_i64(q, 2, last);
-    /* It returns a row on PostgreSQL. */
+    /* On PostgreSQL, the statement returns a row. */
     while (sql_row(m->to->sql, q, &err))
         continue;
     return err;
 }
 
-/* Copies some rows in the open transaction. */
+/* Copies at most BATCH_ROWS rows in the open transaction. */
 static enum err copy_batch(struct move *m, struct moved_rows *rows, int64_t *copied, bool *is_end)
 {
     enum err err = OK;
@@ -134,8 +133,8 @@ enum err move_copy_tables(struct move *m)
 
 /* ---- comparing ---- */
 
-/* `column` is the number of the column that differs, or -1: only the store with the name `where` has the row.
- */
+/* Sets the error for a row that differs, and returns ERR_INVALID. `column` is the index of the column that
+ * differs, or -1 if only the store with the name `where` has the row. */
 static enum err differ(struct move *m, const struct moved_table *table, const struct moved_row *row,
                        int column, const char *where)
 {

@@ -1,4 +1,4 @@
-/* The copy and the comparison of all tables of two open stores, for move.c. */
+/* Copies and compares all tables of two open stores, for move.c. */
 #ifndef VT_STORE_MOVE_TABLES_H
 #define VT_STORE_MOVE_TABLES_H
 
@@ -7,8 +7,8 @@
 struct move {
     const struct move_options *options;
     struct store *from, *to;         /* sql_prepare_rare() was called for both */
-    const char *from_name, *to_name; /* in errors */
-    bool is_one_transaction;         /* the caller begins and ends the transaction of `to` */
+    const char *from_name, *to_name; /* names for error messages */
+    bool is_one_transaction;         /* the caller begins and ends the only transaction of `to` */
     struct move_result *result;      /* the rows are counted here */
     struct error *error;
 };
@@ -18,15 +18,15 @@ enum err move_fail(const struct move *m, const char *name, enum err err);
 
 /* Begins a transaction of `to`, unless the whole move is one transaction. */
 MUST_USE enum err move_begin(const struct move *m);
-/* Ends the transaction of move_begin(): commits it if `err` is OK, otherwise rolls it back. Returns `err`, or
- * the error of the commit. */
+/* Ends the transaction of move_begin(): commits it if `err` is OK, otherwise rolls it back. Does nothing if
+ * the whole move is one transaction. Returns `err`, or the error of the commit. */
 enum err move_end(const struct move *m, enum err err);
 
-/* Copies the rows whose keys are greater than the last key of the same table of `to`, and reserves the row
- * ids that were issued in `from`. */
+/* Copies, from each table, the rows whose keys are greater than the last key of this table in `to`. Makes
+ * sure that `to` will not assign row ids that were assigned in `from`. */
 MUST_USE enum err move_copy_tables(struct move *m);
 
-/* Returns ERR_INVALID with an error that names the first row that differs. */
+/* Compares all tables. Returns ERR_INVALID if they differ; the error names the first row that differs. */
 MUST_USE enum err move_compare_tables(struct move *m);
 
 #endif

@@ -45,7 +45,8 @@ static void read_columns(struct sql_statement *q, const char *types, int count, 
     }
 }
 
-/* Replaces the column `days` if it is not valid, because the previous release has written the video. */
+/* Replaces the column `days` if it is not valid (stored_days.h), which is the case after the previous release
+ * has written the video. */
 static enum err load_days(struct moved_rows *rows, struct moved_row *row)
 {
     struct moved_value *v = row->values;
@@ -73,7 +74,7 @@ static void set_key(struct moved_rows *rows, const struct moved_row *row)
 void moved_rows_begin(struct moved_rows *rows, struct store *store, const struct moved_table *table,
                       const struct moved_row *after)
 {
-    /* No row has a key as small as this one. */
+    /* No row has a key as small as this initial one. */
     *rows = (struct moved_rows){
         .store = store, .table = table, .key = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN}};
     buf_init(&rows->key_bytes, KEY_MAX_BYTES);
@@ -150,8 +151,8 @@ enum err moved_rows_get_last_key(struct store *store, const struct moved_table *
 
 /* ---- writing ---- */
 
-/* The previous release reads the gains of a video from the table `daily` if the column `recent` of the video
- * is NULL, as it is in a copy. */
+/* Inserts the gains of the video into the table `daily`. The previous release reads them from this table if
+ * the column `recent` of the video is NULL, as it is in a copy. */
 static enum err put_days(struct store *store, const struct moved_row *row)
 {
     struct day_scan scan;

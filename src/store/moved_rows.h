@@ -22,7 +22,7 @@ struct moved_table {
 /* Indexed by enum moved_table_id. */
 extern const struct moved_table moved_tables[MOVED_TABLES];
 
-/* Returns true if the only key column is `id`. On PostgreSQL, most of these ids are those of a sequence. */
+/* Returns true if the only key column is `id`. On PostgreSQL, a sequence issues most of these ids. */
 bool moved_table_has_row_ids(const struct moved_table *table);
 
 struct moved_value {
@@ -51,7 +51,7 @@ struct moved_rows {
     struct arena arena;          /* memory of the current row */
 };
 
-/* Begins after the row whose key is that of `after`, or with the first row if `after` is NULL. */
+/* Begins after the row with the key of `after`, or with the first row if `after` is NULL. */
 void moved_rows_begin(struct moved_rows *rows, struct store *store, const struct moved_table *table,
                       const struct moved_row *after);
 /* Reads the next row; its bytes are valid until the next call. Returns false at the end (`*err` is OK) or
@@ -64,7 +64,8 @@ void moved_rows_end(struct moved_rows *rows);
 MUST_USE enum err moved_rows_get_last_key(struct store *store, const struct moved_table *table,
                                           struct arena *a, struct moved_row *out);
 
-/* Inserts a row in the open transaction. Its error may be returned by a later call (sql_write_later()). */
+/* Inserts a row in the open transaction. A later call may return the error of the insertion
+ * (sql_write_later()). */
 MUST_USE enum err moved_row_put(struct store *store, const struct moved_table *table,
                                 const struct moved_row *row);
 

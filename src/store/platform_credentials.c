@@ -1,4 +1,4 @@
-/* The tables platform_credentials and platform_links. */
+/* Implements platform_credentials.h with the tables platform_credentials and platform_links. */
 #include "store/platform_credentials.h"
 
 #include "base/check.h"

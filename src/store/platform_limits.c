@@ -1,4 +1,4 @@
-/* The table platform_limits. */
+/* Implements platform_limits.h with the table platform_limits. */
 #include "store/platform_limits.h"
 
 #include "base/check.h"

@@ -1,5 +1,5 @@
-/* The state of a platform API that outlives a refresh run: used quota, open circuit, pauses, granted request
- * forms, and results of the last run. Each value is identified by API and name. The rules of write.h
+/* The state of a platform API that is stored between refresh runs: used quota, open circuit, pauses, granted
+ * request forms, and results of the last run. Each value is identified by API and name. The rules of write.h
  * apply. */
 #ifndef VT_STORE_PLATFORM_LIMITS_H
 #define VT_STORE_PLATFORM_LIMITS_H
@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "store/store.h"
 
-/* The names. src/fetch writes the values; `until` is the time at which a value expires. */
+/* The names of the values. src/fetch writes the values; `until` is the time at which a value expires. */
 #define LIMIT_UNITS STR("units") /* quota units used today */
 #define LIMIT_FALLBACK_UNITS                                                                                 \
     STR("units.1")                        /* units used today by the fallback form, if it has its own quota */
@@ -34,7 +34,7 @@ MUST_USE enum err store_get_platform_limit(struct store *s, int api, struct str 
                                            struct platform_limit *out);
 /* Inserts or replaces the value limit->value of limit->api and limit->name. */
 MUST_USE enum err store_put_platform_limit(struct store *s, const struct platform_limit *limit);
-/* Deletes the value of an API that has this name, if it exists. */
+/* Deletes the value `name` of an API, if it exists. */
 MUST_USE enum err store_delete_platform_limit(struct store *s, int api, struct str name);
 
 typedef bool (*store_limit_fn)(void *ctx, const struct platform_limit *limit);

@@ -1,4 +1,4 @@
-/* The table platform_posts. */
+/* Implements platform_posts.h with the table platform_posts. */
 #include "store/platform_posts.h"
 
 #include "base/check.h"

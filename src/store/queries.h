@@ -3,12 +3,14 @@
  * A unit test checks the query plan of each statement and fails on a full scan or a sort. INDEXED BY pins the
  * plan where two indexes are possible, so that the plan does not depend on statistics; a missing index is
  * then an error at open. CROSS JOIN fixes the order of a join. Lists are keyset pages: `(posted_at, uuid) <
- * (?, ?)` is one bound of the index range. SQLite uses a partial index only if the statement says IS NOT NULL
- * or compares only that column. A unary plus keeps a column from being looked up in an index.
+ * (?, ?)` is one bound of the index range. SQLite uses a partial index WHERE column IS NOT NULL only if the
+ * statement contains the same condition, or compares the column itself rather than a row value that contains
+ * it. A unary plus before a column prevents the use of an index for this column.
  *
- * The texts are also those of PostgreSQL (pg/pg_translate.h), so write the form that both databases accept:
- * coalesce(), ON CONFLICT, IS DISTINCT FROM, FILTER, flags compared with 1, columns qualified in DO UPDATE,
- * and a cast where PostgreSQL would infer another type than bigint for a parameter. */
+ * The statements for PostgreSQL are derived from the same texts (pg/pg_translate.h), so write the form that
+ * both databases accept: coalesce(), ON CONFLICT, IS DISTINCT FROM, FILTER, `flag = 1` instead of `flag`,
+ * qualified columns in DO UPDATE, and a cast where PostgreSQL would infer another type than bigint for a
+ * parameter. */
 #ifndef VT_STORE_QUERIES_H
 #define VT_STORE_QUERIES_H
 
@@ -57,7 +59,7 @@
 enum query { STORE_QUERIES(STORE_QUERY_ENUM) QUERY_COUNT };
 #undef STORE_QUERY_ENUM
 
-/* The statements from here on are those of sql_prepare_rare(). */
+/* This statement and all later ones are those of sql_prepare_rare(). */
 #define QUERY_FIRST_RARE QUERY_MOVE_LAST_ID
 
 #endif

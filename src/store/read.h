@@ -127,11 +127,11 @@ typedef bool (*store_video_fn)(void *ctx, const struct video *video, const struc
 enum next store_list_videos(struct store_read *read, const struct videos_query *query, store_video_fn fn,
                             void *ctx);
 
-/* A search lists videos in any order and with all filters of struct videos_query. Because no index contains a
+/* A search supports every enum video_sort and all filters of struct videos_query. Because no index contains a
  * column that readings change, it examines all videos of the author: at most VIDEOS_PER_SEARCH_CALL in each
  * call, and fewer if their titles are long, because folding a title is the most expensive part. Call
- * store_search_videos() until `done`, then store_list_found_videos(). A video whose sort key changes
- * between two pages may appear on both or on neither. */
+ * store_search_videos() until `done`, then store_list_found_videos(). A video whose sort key changes between
+ * two pages may appear on both or on neither. */
 enum {
     VIDEOS_PER_SEARCH_CALL = 200,
     TITLE_BYTES_PER_SEARCH_CALL = 64 * 1024, /* bytes of titles plus bytes of their folded forms */
@@ -148,16 +148,17 @@ struct found_video {
 };
 struct video_search {
     const struct videos_query *query; /* its `limit` is at most FOUND_VIDEOS_MAX */
-    int64_t examined_to;              /* row id of the last video that was examined; 0 at first */
-    int64_t total;                    /* number of videos that pass the filters, on all pages together */
+    int64_t examined_to; /* row id of the last video that was examined; 0 before the first call */
+    int64_t total;       /* number of videos that pass the filters, on all pages together */
     bool done;
     size_t found_count; /* after `done`: at most query->limit, in the order of the list */
     struct found_video found[FOUND_VIDEOS_ROOM];
-    struct book_match book_matches[BOOK_MATCHES_KEPT]; /* private to the store: a cache by row id */
+    struct book_match book_matches[BOOK_MATCHES_KEPT]; /* private to the store: a cache; index: row id %
+                                                          BOOK_MATCHES_KEPT */
 };
 enum next store_search_videos(struct store_read *read, struct video_search *search);
-/* Passes the videos that were found to `fn`, in order. Omits a video that has been deleted in the meantime.
- */
+/* Passes the videos that the search has found to `fn`, in order. Omits videos that were deleted after the
+ * search had found them. */
 enum next store_list_found_videos(struct store_read *read, const struct video_search *search,
                                   store_video_fn fn, void *ctx);
 
@@ -173,8 +174,8 @@ struct stats_query {
     int64_t author_row;
     int64_t book_row; /* 0: all videos of the author; otherwise only videos of this book */
     int32_t from, to;
-    bool with_idle; /* also list the videos that gained nothing in this range, if they were ever read; does
-                       not apply to books */
+    bool with_idle; /* also list the videos that gained nothing in this range, if they have ever had a
+                       reading; stats_video.book is then empty for all videos */
     bool has_after;
     struct video_position after;
     int limit;

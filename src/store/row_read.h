@@ -1,4 +1,4 @@
-/* Reads of the event loop: one statement each, which completes immediately or later.
+/* Runs the reads of the event loop. Each read is one statement, which completes immediately or later.
  *
  *     struct sql_statement *q = row_read_use(read, QUERY_X);
  *     sql_bind_i64(q, 1, row);
@@ -36,7 +36,7 @@ enum next row_read_run(struct store_read *read, struct sql_statement *q, const s
                        void *ctx, size_t size);
 
 /* Passes all rows of the statement to the reader, and resets the statement. Only drivers and functions that
- * may block call this. The latter get the statement from sql_use(). */
+ * may block call this function. Functions that may block get the statement from sql_use(). */
 MUST_USE enum err row_read_pass(struct store *s, struct sql *sql, struct sql_statement *q,
                                 const struct row_reader *reader, void *ctx);
 

@@ -66,7 +66,8 @@ static enum err match_title(struct search_call *call, struct str title, bool *ma
     return err;
 }
 
-/* Compares the title of the book. Caches the result, because many videos belong to the same book. */
+/* Sets `*matches` to whether the title of the video's book matches the terms. Caches the result, because many
+ * videos belong to the same book. */
 static enum err match_book(struct search_call *call, struct sql_statement *q, int64_t book_row, bool *matches)
 {
     struct book_match *known = &call->search->book_matches[(uint64_t)book_row % BOOK_MATCHES_KEPT];
@@ -161,12 +162,12 @@ static void sort_and_cut(struct video_search *s)
         s->found_count = (size_t)s->query->limit;
 }
 
-/* Appends a video to the array. The array has room for several times the limit, so that it is rarely sorted.
- */
+/* Appends a video to the array of the videos found, unless it is on an earlier page. The array has room for
+ * several times the limit, so that it is rarely sorted. */
 static void add_found(struct video_search *s, const struct found_video *video)
 {
     if (s->query->has_after && compare_positions(&s->query->after, &video->at) >= 0)
-        return; /* the video is on an earlier page */
+        return; /* on an earlier page */
     if (s->found_count == FOUND_VIDEOS_ROOM)
         sort_and_cut(s);
     s->found[s->found_count++] = *video;

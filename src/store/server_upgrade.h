@@ -22,15 +22,16 @@ struct server_upgrade_result {
     char role_settings[SERVER_UPGRADE_SQL_MAX];
 };
 
-/* Reads what server_upgrade() would do, with the same errors. Changes nothing. */
+/* Sets `*result` to what server_upgrade() would do, and returns the same errors. Changes nothing. */
 MUST_USE enum err server_upgrade_check(const char *url, const char *password_file,
                                        struct server_upgrade_result *result, struct error *error);
 
-/* Applies the pending migrations in one transaction. Then runs the statements of result->role_settings; if
- * they fail, leaves them there for the operator. Several processes may call this function at the same time.
- * Returns ERR_VERSION if the database is newer and this program cannot use it; ERR_CORRUPT if the database
- * contains tables of another application; ERR_READONLY if the role lacks privileges or no server is the
- * primary; ERR_INVALID if a setting is wrong; ERR_IO if no server can be used. */
+/* Applies the pending migrations in one transaction. Then runs the statements of result->role_settings, and
+ * empties this member if they succeed. If they fail, the operator must run them. Several processes may call
+ * this function at the same time. Returns ERR_VERSION if the database is newer and this program cannot use
+ * it; ERR_CORRUPT if the database contains tables of another application; ERR_READONLY if the role lacks
+ * privileges or no server is the primary; ERR_INVALID if a setting is wrong; ERR_IO if no server can be
+ * used. */
 MUST_USE enum err server_upgrade(const char *url, const char *password_file,
                                  struct server_upgrade_result *result, struct error *error);
 

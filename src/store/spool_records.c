@@ -1,4 +1,4 @@
-/* The tables spool_files and spool_errors. */
+/* Implements spool_records.h with the tables spool_files and spool_errors. */
 #include "store/spool_records.h"
 
 #include "base/check.h"

@@ -29,13 +29,14 @@ enum store_mode {
 /* The strings need to stay valid only until store_open() returns. */
 struct store_options {
     const char *path; /* the database file */
-    const char *url;  /* of a PostgreSQL database (pg/pg_options.h). NULL or empty: SQLite at `path` */
+    const char *url; /* the URL of a PostgreSQL database (pg/pg_options.h); NULL or empty: the SQLite database
+                        at `path` */
     const char *password_file; /* its first line is the password for `url`; NULL or empty: libpq looks it up,
                                   for example in PGPASSFILE */
-    struct uv_loop_s *loop;    /* only with `url`: the reads of read.h use the connection on this event loop.
-                                  NULL: all other calls use the connection, and they block */
-    int hold_ms;               /* with `loop`: how long a read may wait for the connection */
-    /* With `loop`: how many reads may wait for the connection. Further reads fail immediately. */
+    struct uv_loop_s *loop; /* only with `url`: the reads of read.h run on this event loop without blocking;
+                               NULL: they block, as all other calls always do */
+    int hold_ms;            /* with `loop`: how long, in ms, a read may wait while the connection is down */
+    /* With `loop`: how many reads may wait while the connection is down. Further reads fail immediately. */
     int held_max;
     enum store_mode mode;
     bool opens_incomplete; /* whether to open even a copy that `viewtally move` has not completed (move.h) */
@@ -47,16 +48,16 @@ struct store_options {
     bool checkpointed;
 };
 
-/* Opens a database that has this binary's schema version. Returns ERR_NOT_FOUND if there is no such file.
- * Returns ERR_VERSION if the database is older (run store_migrate() first) or newer, or if it is a copy that
- * is not complete. A commit is on disk before another connection can see it. */
+/* Opens a database whose schema this binary can use. Returns ERR_NOT_FOUND if there is no such file. Returns
+ * ERR_VERSION if the schema is older (run store_migrate() first) or too new, or if the database is an
+ * incomplete copy (move.h). A commit is on disk before another connection can see it. */
 MUST_USE enum err store_open(struct store **out, const struct store_options *options, struct error *error);
 void store_close(struct store *s);
 
 /* Applies the pending migrations, each in its own transaction. Several processes may do so at the same time.
  * `*count` receives the number of migrations applied. Never creates a database: returns ERR_NOT_FOUND for a
  * missing file and ERR_VERSION for an empty one, because either may mean an unmounted volume or a truncated
- * copy. Also returns ERR_VERSION if the database is newer than this binary. */
+ * copy. Also returns ERR_VERSION if the schema is too new for this binary. */
 MUST_USE enum err store_migrate(const char *path, int *count, struct error *error);
 
 /* Like store_migrate(), but creates a new database if the file is missing or empty. Returns ERR_NOT_FOUND if
@@ -100,8 +101,8 @@ uint64_t store_get_failure_count(const struct store *s);
 struct store_server_status {
     bool is_up;         /* reads are served; otherwise they wait, see store_options.hold_ms */
     const char *state;  /* "down", "opening", "up" or "stale" */
-    const char *reason; /* of the last failure, without a password; "" if none. Valid until the next call of a
-                           function of the store */
+    const char *reason; /* why the connection was lost or the last attempts to connect have failed, without a
+                           password; may be "". Valid until the next call of a function of the store */
     int held;           /* statements that wait for the connection */
     int in_flight;      /* statements that wait for a reply */
     int64_t barrier_age_ms; /* time since the server was last known to be the primary; -1: never */
@@ -114,9 +115,9 @@ bool store_get_server_status(const struct store *s, struct store_server_status *
 struct store_server_load {
     int64_t connections, connections_max; /* of all programs */
     int64_t live_rows, dead_rows; /* estimates; dead rows are old versions that no vacuum has removed */
-    int64_t updates, hot_updates; /* since the statistics were reset; a HOT update changes no index */
+    int64_t updates, hot_updates; /* numbers since the statistics were reset; a HOT update changes no index */
     int64_t standbys;
-    int64_t lag_bytes; /* of the slowest standby; -1: no standby, or the role may not see it */
+    int64_t lag_bytes; /* lag of the slowest standby; -1: no standby, or the role is not allowed to read it */
 };
 /* Reads the load (blocks). Precondition: the store is on a server. */
 MUST_USE enum err store_read_server_load(struct store *s, struct store_server_load *out);
@@ -150,19 +151,21 @@ MUST_USE enum err store_copy(const char *path, const char *to, struct error *err
 MUST_USE enum err store_back_up(const char *path, const char *to, const struct store_progress *progress,
                                 struct error *error);
 
-/* Checks that the numbers in the database agree: views with the gains of each day, the counts of books and
- * authors with their rows, event ids, references between tables. Returns ERR_CORRUPT and names the first
- * check that fails. The file must have this binary's schema. */
+/* Checks that the numbers in the database agree: the views of each video with its gains by day, the gains by
+ * platform with those of the videos, stored counts with the rows that they count, event ids, and references
+ * between tables. Returns ERR_CORRUPT and names the first check that fails. The file must have this binary's
+ * schema. */
 MUST_USE enum err store_check_sums(const char *path, struct error *error);
 
-/* Checks that the file is a database of viewtally that this binary can use, if need be after a migration.
- * Returns ERR_CORRUPT for another program's database, ERR_VERSION for an empty or newer one. */
+/* Checks that the file is a viewtally database that this binary can use, at least after a migration. Returns
+ * ERR_CORRUPT for the database of another program, and ERR_VERSION for an empty file or a schema that is too
+ * new. */
 MUST_USE enum err store_check_identity(const char *path, struct error *error);
 
 /* Checks every page of the database. Returns ERR_CORRUPT if it is damaged. */
 MUST_USE enum err store_verify(const char *path, struct error *error);
 
-/* Like store_verify(), but leaves the write-ahead log beside the database. Unless `full`, does not compare
+/* Like store_verify(), but does not delete the write-ahead log. If `full` is false, skips the comparison of
  * the indexes with their tables, which takes most of the time. */
 MUST_USE enum err store_diagnose(const char *path, bool full, struct error *error);
 

@@ -18,9 +18,9 @@ MUST_USE enum err store_server_check(const char *url, const char *password_file,
  * read. */
 MUST_USE enum err store_config_check(const struct config *c, struct error *error);
 
-/* Returns true if the store is a database file on this machine. Such a store has a lock of the whole
- * database, a write-ahead log with checkpoints, a disk that can become full, and backups. Otherwise it is a
- * database server, which takes care of these itself. */
+/* Returns true if the store is a database file on this machine. Only such a store has a lock of the whole
+ * database, and a write-ahead log and a disk that viewtally watches. Otherwise the store is a database
+ * server, which takes care of these itself. */
 bool store_config_is_file(const struct config *c);
 
 /* Returns the path or the URL of the store, for messages. It contains no password. */

@@ -1,4 +1,4 @@
-/* The clock floor for expiry as rows of the table meta. */
+/* Reads and writes the clock floor for expiry, which is stored in rows of the table meta. */
 #include "store/stored_floor.h"
 
 #include "store/handle.h"

@@ -1,13 +1,13 @@
-/* Migrates an existing database with the care that an upgrade of a service needs: one process at a time, not
- * while programs run that cannot use the new schema, not without enough disk space, and after a backup. A
- * process that is killed at any step leaves a database that can be used, and the upgrade can be repeated.
+/* Migrates an existing database safely: only one process migrates at a time, no program is running that
+ * cannot use the new schema, the disk has enough space, and a backup is made first. If the process is killed
+ * at any step, the database can be used, and the upgrade can be repeated.
  *
  *   plan -> lock <database>-migrate -> plan again -> exclusive lock, unless all migrations are additive
  *        -> disk space -> backup <database>.schema-N -> migrations, one transaction each
  *
- * `viewtally migrate` uses UPGRADE_COMMAND. The server and all other commands use UPGRADE_AUTOMATIC: they
- * apply migrations that are estimated to be short, and otherwise fail with a message to run `viewtally
- * migrate`. */
+ * `viewtally migrate` uses UPGRADE_COMMAND or UPGRADE_WITHOUT_BACKUP. The server and all other commands use
+ * UPGRADE_AUTOMATIC: they apply migrations that are estimated to be short, and otherwise fail with a message
+ * to run `viewtally migrate`. */
 #ifndef VT_STORE_UPGRADE_H
 #define VT_STORE_UPGRADE_H
 
@@ -57,11 +57,12 @@ struct upgrade_result {
     char backup[DATABASE_PATH_MAX + 32]; /* "": none was made */
 };
 
-/* Migrates or creates the database `path`, on which this process holds `lock` shared. `lock` is shared again
- * when the function returns; in between it can be released or exclusive. If nothing is pending, does not wait
- * for anything. Blocks. Returns ERR_VERSION if `viewtally migrate` has to be run; ERR_BUSY if other processes
- * use the database and could not use it after the migration; ERR_FULL if the disk has too little space; and
- * the errors of store_migrate(). `result` is valid in any case. */
+/* Migrates or creates the database `path`, on which this process holds `lock` shared. While the function
+ * runs, it may release `lock` or make it exclusive. When it returns, `lock` is shared again, unless this has
+ * failed. If nothing is pending, does not wait for anything. Blocks. Returns ERR_VERSION if `viewtally
+ * migrate` has to be run; ERR_BUSY if other processes use the database and could not use it after the
+ * migration; ERR_FULL if the disk has too little space; and the errors of store_migrate(). `result` is valid
+ * in any case. */
 MUST_USE enum err upgrade_database(struct database_lock *lock, const char *path,
                                    const struct upgrade_options *options, struct upgrade_result *result,
                                    struct error *error);

@@ -20,16 +20,17 @@
     " AND v.posted_at >= ?2 AND (v.posted_at, v.uuid) < (?3, ?4)"                                            \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
 
-/* A list that comes with a column of the author has one row without an element if it is empty. The
- * column is a subselect, because SQLite evaluates it only once, but would decode a.rev in each row. */
+/* Returns the videos of a list, each with the author's revision. If the list is empty, returns one row with
+ * the revision and NULLs. The revision is a subselect, because SQLite evaluates it only once; it would decode
+ * a.rev for each row. */
 #define SQL_STATS_SCAN(index, where)                                                                         \
     "SELECT " SQL_STATS ", (SELECT rev FROM authors WHERE id = ?1), v.book_id FROM authors a "               \
     "LEFT JOIN videos v INDEXED BY " index " ON " where                                                      \
     " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3) WHERE a.id = ?1"                      \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
 
-/* LEFT JOIN also fixes the order of the loops. An event whose video is missing has NULLs, which
- * row_to_video_ref() rejects. */
+/* LEFT JOIN also fixes the order of the loops. If the video of an event is missing, its columns are NULL,
+ * which row_to_video_ref() rejects. */
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
     "SELECT " SQL_EVENT ", " SQL_VIDEO_REF                                                                   \
     ", v.posts, (SELECT last_event_id FROM authors WHERE id = ?1), v.book_id FROM authors a "                \
@@ -43,14 +44,15 @@
     " FROM videos v INDEXED BY videos_in_events " join "WHERE v.author_id = ?1 AND v.id > ?2 "               \
     "ORDER BY v.id LIMIT ?4"
 
-/* The videos of an author have consecutive ids, no matter when they were inserted, so that a list of them
- * reads few pages of the database. Each author has room for 16 million videos. */
+/* The id of a new video. The videos of an author have consecutive ids, no matter when they were inserted, so
+ * that a list of them reads few pages of the database. Each author has room for 16 million videos. */
 #define SQL_NEXT_VIDEO                                                                                       \
     "1 + coalesce((SELECT id FROM videos WHERE id BETWEEN CAST(?2 AS bigint) << 24 AND (CAST(?2 AS bigint) " \
     "<< 24) + 16777214 "                                                                                     \
     "ORDER BY id DESC LIMIT 1), CAST(?2 AS bigint) << 24)"
 
-/* `recent` and `value` are the column that only the previous release reads and its value, or empty. */
+/* `recent` is the name of the column that only the previous release reads, and `value` is its value, each
+ * after a comma; both are empty if the table has no such column. */
 #define SQL_VIDEO_INSERT(recent, value)                                                                      \
     "INSERT INTO videos (id, uuid, author_id, book_id, posted_at, threshold, author_median_views, "          \
     "compared_videos, title, thumbnail_url, posts" recent ") VALUES (" SQL_NEXT_VIDEO                        \
@@ -90,7 +92,7 @@
     X(VIDEOS_SEARCH, SQL_VIDEOS_SEARCH("", ""))                                                              \
     X(VIDEOS_SEARCH_TITLES,                                                                                  \
       SQL_VIDEOS_SEARCH(", b.title", "LEFT JOIN books b ON b.id = v.book_id AND v.title IS NULL "))          \
-    X(VIDEOS_FOUND, /* in the order of the ids */                                                            \
+    X(VIDEOS_FOUND, /* in the order of the ids in the array */                                               \
       "SELECT " SQL_VIDEO ", " SQL_BOOK_REF " FROM json_each(?1) f CROSS JOIN videos v ON v.id = f.value "   \
       "LEFT JOIN books b ON b.id = v.book_id WHERE v.author_id = ?2 AND v.posted_at IS NOT NULL")            \
     X(VIDEO_INSERT, SQL_VIDEO_INSERT(", recent", ", x''"))                                                   \

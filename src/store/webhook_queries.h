@@ -3,8 +3,8 @@
 #define VT_STORE_WEBHOOK_QUERIES_H
 
 /* An endpoint of an app has the secret of the app, and is active only while the app has a live key of the
- * author and its URL is the one to which the author has consented. PostgreSQL might answer EXISTS with a list
- * of all keys. */
+ * author and its URL is the one to which the author has consented. The subselect with LIMIT 1 replaces
+ * EXISTS, for which PostgreSQL might read the list of all keys. */
 #define SQL_WEBHOOK                                                                                          \
     "e.id, e.uuid, e.author_id, e.app_id, e.url, e.types, coalesce(e.secret, p.webhook_secret), "            \
     "coalesce(e.old_secret, p.webhook_old_secret), coalesce(e.old_secret_until, "                            \
@@ -19,7 +19,8 @@
     " FROM webhook_endpoints e CROSS JOIN authors a ON a.id = e.author_id "                                  \
     "LEFT JOIN apps p ON p.id = e.app_id WHERE "
 
-/* A stored time that is further ahead than any pause is left over from before the clock was set back. */
+/* 172800000 ms are two days, longer than any pause between attempts. A stored time that is further ahead is
+ * from before the clock was set back, so the endpoint is due. */
 #define SQL_WEBHOOK_IS_DUE                                                                                   \
     "(e.next_attempt_at IS NULL OR e.next_attempt_at <= ?2 OR e.next_attempt_at - 172800000 > ?2)"
 

@@ -67,13 +67,13 @@ MUST_USE enum err store_get_webhook(struct store *s, struct arena *a, int64_t ro
  * `after`. */
 MUST_USE enum err store_list_webhooks(struct store *s, int64_t after, int limit, store_webhook_fn fn,
                                       void *ctx);
-/* Like store_list_webhooks(), but lists only due endpoints: those that are active, have an event after their
- * position, and whose next attempt is at or before `now`. An attempt more than two days ahead is due as well,
- * because only a clock that was set back can have caused it. Includes endpoints whose app is not connected.
- */
+/* Like store_list_webhooks(), but lists only due endpoints: those that are active, whose author has an active
+ * plan and an event after the position, and whose next attempt is at or before `now`. An attempt more than
+ * two days ahead is due as well, because only a clock that was set back can have caused it. Includes
+ * endpoints whose app is not connected. */
 MUST_USE enum err store_list_due_webhooks(struct store *s, int64_t after, int64_t now, int limit,
                                           store_webhook_fn fn, void *ctx);
-/* Returns the earliest next_attempt_at after `now`, or INT64_MAX if no attempt is scheduled. */
+/* Sets `*at` to the earliest next_attempt_at after `now`, or to INT64_MAX if no attempt is scheduled. */
 MUST_USE enum err store_next_webhook_attempt(struct store *s, int64_t now, int64_t *at);
 /* Lists the author's endpoints in ascending order of their rows, including endpoints of apps. The rules of
  * read.h apply. */
@@ -92,8 +92,9 @@ MUST_USE enum err store_save_webhook(struct store *s, const struct webhook_endpo
 MUST_USE enum err store_set_webhook_secret(struct store *s, int64_t row, struct str secret,
                                            struct str old_secret, int64_t old_secret_until);
 
-/* Writes an entry of the audit log about the endpoint. The entry contains only the origin of its URL, because
- * its path or query can contain a secret of the receiver, and the entry outlives the endpoint. */
+/* Writes an entry of the audit log about the endpoint. The entry contains only the origin of the endpoint's
+ * URL, because the path or query can contain a secret of the receiver, and the entry stays when the endpoint
+ * is deleted. */
 MUST_USE enum err store_note_webhook(struct store *s, const struct webhook_endpoint *endpoint, int64_t at,
                                      enum audit_action action, const struct actor *by);
 
@@ -153,7 +154,7 @@ MUST_USE enum err store_request_webhook(struct store *s, int64_t endpoint_row, i
 MUST_USE enum err store_delete_webhook_request(struct store *s, int64_t endpoint_row, int64_t event_id);
 typedef bool (*store_webhook_request_fn)(void *ctx, int64_t endpoint_row, int64_t event_id);
 /* Lists at most `limit` endpoints that have requests, in ascending order of their rows, beginning after row
- * `after`. Of each endpoint, lists the request with the lowest event id. */
+ * `after`. Passes the request with the lowest event id of each endpoint to `fn`. */
 MUST_USE enum err store_list_webhook_requests(struct store *s, int64_t after, int limit,
                                               store_webhook_request_fn fn, void *ctx);
 

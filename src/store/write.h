@@ -66,7 +66,7 @@ MUST_USE enum err store_set_key_used(struct store *s, int64_t key_row, int64_t a
 
 /* Finds a book by id. */
 MUST_USE enum err store_find_book(struct store *s, struct arena *a, const struct uuid *id, struct book *out);
-/* Inserts a book, sets book->row, and counts the book for its author. */
+/* Inserts a book, sets book->row, and increments the author's number of books. */
 MUST_USE enum err store_insert_book(struct store *s, struct book *book);
 /* Writes the book's title, subtitle and created_at. Increments the author's feed_rev if the title changes.
  * `old` is the stored book. */
@@ -90,9 +90,9 @@ MUST_USE enum err store_find_video(struct store *s, struct arena *a, const struc
                                    struct video *out);
 /* Reads a video by row. */
 MUST_USE enum err store_get_video(struct store *s, struct arena *a, int64_t video_row, struct video *out);
-/* Inserts a video with its posts, and sets video->row and video->days. Counts the video, if it is posted, for
- * its author and book. Does not assign the platforms' post ids to the video: call store_put_post_key() for
- * each post. */
+/* Inserts a video with its posts, and sets video->row and video->days. If the video is posted, increments the
+ * numbers of posted videos of its author and book. Does not assign the platforms' post ids to the video: call
+ * store_put_post_key() for each post. */
 MUST_USE enum err store_insert_video(struct store *s, struct video *video);
 /* Writes the members that an import line can change: book, posted_at, title, thumbnail_url, posts. Updates
  * the numbers of posted videos of the author and the books. Increments the author's feed_rev if a page of
@@ -100,16 +100,16 @@ MUST_USE enum err store_insert_video(struct store *s, struct video *video);
 MUST_USE enum err store_update_video(struct store *s, const struct video *old, const struct video *video);
 /* Writes the members that a step can change: views, baseline, first_reading_at, updated_at, threshold,
  * baseline_pending, posts, milestones, days. With `went_viral` also writes went_viral_at and
- * views_when_viral. `video` must come from a find, get, insert or save of the same transaction. */
+ * views_when_viral. Precondition: a function of the same transaction has read, inserted or saved `video`. */
 MUST_USE enum err store_save_counts(struct store *s, const struct video *video, bool went_viral);
-/* Like store_save_counts(), and adds `gained` views to the video's gains of `day`; video->days is then in the
- * arena. Precondition: video->views already includes `gained`. Returns ERR_CORRUPT if `day` is older than the
- * newest day with a gain. */
+/* Like store_save_counts(), and adds `gained` views to the video's gains of `day`. Afterwards video->days
+ * points into the arena. Precondition: video->views already includes `gained`. Returns ERR_CORRUPT if `day`
+ * is older than the newest day with a gain. */
 MUST_USE enum err store_save_gain(struct store *s, struct arena *a, struct video *video, bool went_viral,
                                   int32_t day, int64_t gained);
 
-/* Records `count` days of gains, ascending, for a video that has no gains yet; video->days is then in the
- * arena. Does not save the video: call store_save_counts() afterwards. */
+/* Records `count` days of gains, ascending, for a video that has no gains yet. Afterwards video->days points
+ * into the arena. Does not save the video: call store_save_counts() afterwards. */
 MUST_USE enum err store_restore_gains(struct store *s, struct arena *a, struct video *video,
                                       const struct day_gain *days, size_t count);
 /* Reads all days on which the video has gained views, ascending. `*days` is valid until the next call with
@@ -141,7 +141,7 @@ MUST_USE enum err store_delete_post_key(struct store *s, enum platform platform,
 
 /* --- rules --- */
 
-/* A video that others are compared with to decide whether they are viral. */
+/* A video with which other videos are compared to decide whether they are viral. */
 struct comparable {
     int64_t video_row;
     int64_t views;

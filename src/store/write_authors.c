@@ -1,4 +1,4 @@
-/* Authors, API keys and books in write transactions. */
+/* Reads and writes authors, API keys and books in write transactions. */
 #include "base/check.h"
 #include "store/handle.h"
 #include "store/rows.h"

@@ -1,4 +1,4 @@
-/* Write transactions, and the event ids that they issue. */
+/* Begins and ends write transactions, and issues event ids. */
 #include "base/check.h"
 #include "store/author_archive.h"
 #include "store/engine.h"

@@ -1,4 +1,5 @@
-/* Videos in write transactions: import lines, the platforms' ids, the changes of a step, daily gains. */
+/* Reads and writes videos in write transactions: import lines, the platforms' ids, the changes of a step,
+ * daily gains. */
 #include "base/check.h"
 #include "store/daily_table.h"
 #include "store/day_pack.h"
@@ -10,8 +11,9 @@
 
 /* --- finding --- */
 
-/* row_to_video() leaves the texts of the posts pointing into the row, which is valid only until the next
- * step. So this function unpacks the posts again, from a copy of the packed column in the arena. */
+/* After row_to_video(), the texts of the posts point into the row, which is valid only until the statement
+ * advances or is reset. So this function unpacks the posts again, from a copy of the packed column in the
+ * arena. */
 static enum err copy_video(struct store *s, struct sql_statement *q, struct arena *a, struct video *out)
 {
     if (!row_to_video(q, 0, out))
@@ -247,7 +249,7 @@ enum err store_update_video(struct store *s, const struct video *old, const stru
     return err ? err : count_changed_video(s, old, video);
 }
 
-/* Uses a separate statement, and only if a value changes, because these columns are indexed. */
+/* Uses a separate statement, and runs it only if a value changes, because these columns are indexed. */
 static enum err save_first_reading(struct store *s, const struct video *video)
 {
     if (video->first_reading_at == video->stored_first_reading_at &&

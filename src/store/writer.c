@@ -28,7 +28,7 @@ struct writer {
     bool busy;
     struct writer_job *first, **last; /* the running job is the first */
 
-    /* The result of the running job, how it failed, and its duration. */
+    /* The result of the running job, whether the database has made it fail, and its duration. */
     enum err result;
     bool database_failed;
     int64_t took_us;

@@ -39,7 +39,7 @@ MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
 
 struct writer_counts {
     int waiting;       /* number of jobs in the queue, including the running job */
-    uint64_t failed;   /* jobs that failed because of the database, not by their own result */
+    uint64_t failed;   /* jobs that failed because of a database failure, not because of their own result */
     int64_t failed_ms; /* monotonic time of the last such failure */
     bool is_failing;   /* true if no job has succeeded since that failure */
     struct metrics_duration_histogram times; /* duration of the transactions */
