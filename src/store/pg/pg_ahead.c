@@ -1,5 +1,5 @@
-/* The statements have array parameters, which the SQL interface (sql.h) does not support, so they are sent by
- * pg_sql_read(). */
+/* Sends its statements with pg_sql_read(), because they have array parameters, which the SQL interface
+ * (sql.h) does not support. */
 #include "store/pg/pg_ahead.h"
 
 #include "base/check.h"

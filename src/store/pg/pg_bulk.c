@@ -1,4 +1,5 @@
-/* Each parameter of the statement is the array of the values of one column. */
+/* Collects rows for an UPDATE statement, each parameter of which is an array with the values of one
+ * column. */
 #include "store/pg/pg_bulk.h"
 
 #include "base/check.h"

@@ -1,5 +1,5 @@
-/* Saves the counts of many videos with one statement, which replaces the statements QUERY_SAVE_COUNTS that
- * sql_write_later() was called for. PostgreSQL needs half of their time for it. */
+/* Saves the counts of many videos with one statement, instead of one QUERY_SAVE_COUNTS for each call of
+ * sql_write_later(). PostgreSQL needs half as much time for the one statement. */
 #ifndef VT_STORE_PG_PG_BULK_H
 #define VT_STORE_PG_PG_BULK_H
 

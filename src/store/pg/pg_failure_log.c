@@ -1,5 +1,5 @@
-/* The rate is limited because a server can be unavailable for hours, while some jobs try to use it every
- * second. */
+/* Limits the rate of log lines, because a server can be unavailable for hours while some jobs try to use it
+ * every second. */
 #include "store/pg/pg_failure_log.h"
 
 #include "base/clock.h"

@@ -14,8 +14,8 @@ struct pg_failure_log {
     int unlogged;         /* number of failures since logged_at_ms that were not logged */
 };
 
-/* Logs that `what` has failed. A repeated SQLSTATE is logged at most once a second, and a lost connection
- * (`state` is "") at most once a minute. */
+/* Logs that `what` has failed with the message `text`. A repeated SQLSTATE is logged at most once a second,
+ * and a lost connection (`state` is "") at most once a minute. */
 void pg_failure_log_add(struct pg_failure_log *log, enum err err, const char *what, const char *state,
                         const char *text);
 

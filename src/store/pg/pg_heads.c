@@ -60,7 +60,8 @@ struct pg_heads {
     struct pg_link *link;
     uv_prepare_t prepare;
     struct list waiting;
-    int count, held_max; /* requests that wait for the owner of their key, and their limit during an outage */
+    int count, held_max; /* number of requests that wait for the owner of their key, and its limit while the
+                            link is not up */
     struct changes_read changes;
 };
 

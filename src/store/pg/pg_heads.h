@@ -1,6 +1,6 @@
-/* Reads heads on PostgreSQL. A head is what every request needs: the owner of its API key, with the revisions
- * of this author. The keys of one loop iteration share one statement. Heads have a link of their own, so that
- * no long page delays them. */
+/* Reads heads from PostgreSQL. A head is the data that every request needs: the owner of its API key, with
+ * the revisions of this author. The keys of one loop iteration share one statement. Heads have a link of
+ * their own, so that long results of other reads do not delay them. */
 #ifndef VT_STORE_PG_PG_HEADS_H
 #define VT_STORE_PG_PG_HEADS_H
 

@@ -1,4 +1,4 @@
-/* The index of a command in its batch tells which statement has failed. */
+/* Finds out which delayed statement has failed by the index of the failed command in its batch. */
 #include "store/pg/pg_later.h"
 
 #include "base/check.h"
@@ -22,7 +22,7 @@ void pg_later_clear(struct pg_later *l)
     pg_bulk_clear(&l->bulk);
 }
 
-/* One place is reserved for the statement of pg_bulk.h. */
+/* Leaves room for the statement of pg_bulk.h. */
 bool pg_later_is_full(const struct pg_later *l)
 {
     return l->count >= PG_LATER_MAX - 1;

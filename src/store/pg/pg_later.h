@@ -33,8 +33,8 @@ void pg_later_add(struct pg_later *l, struct pg_session *s, enum query query, co
 void pg_later_append_bulk(struct pg_later *l, struct pg_session *s);
 
 /* Call when a batch has ended with `err`. Returns the error for the caller, who has run another statement in
- * this batch. If a delayed statement has failed with ERR_EXISTS or ERR_INVALID, this is ERR_INTERNAL, because
- * the caller would relate these codes to that other statement. */
+ * this batch. If a delayed statement has failed with ERR_EXISTS or ERR_INVALID, returns ERR_INTERNAL, because
+ * the caller would relate these codes to its own statement. */
 MUST_USE enum err pg_later_end_batch(struct pg_later *l, const struct pg_session *s, enum err err);
 
 #endif

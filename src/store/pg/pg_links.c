@@ -1,5 +1,5 @@
-/* Each link prepares its statements once for each connection. The link of the pages prepares all SELECT
- * statements before QUERY_FIRST_RARE, which takes some milliseconds. */
+/* Each link prepares its statements once for each connection. The link PG_LINK_PAGES prepares all SELECT
+ * statements that precede QUERY_FIRST_RARE. This takes some milliseconds. */
 #include "store/pg/pg_links.h"
 
 #include "base/check.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <uv.h>
 
-/* The statements that a link of one use prepares. */
+/* The statements that a link prepares, for each enum pg_link_use. */
 struct pg_link_table {
     struct pg_statement statements[PG_READS];
     int count;
@@ -32,8 +32,8 @@ static void add(enum pg_link_use use, int read, const char *name, const char *te
     table->statements[table->count++] = (struct pg_statement){.name = name, .sql = text, .is_read = true};
 }
 
-/* Processes of the same machine have the same names, so they share the rows in `barriers`, which is
- * harmless. */
+/* Sets the names of the links. All processes on a machine use the same names, so they share the rows in
+ * `barriers`. This is harmless. */
 static void name_links(void)
 {
     static const char *const names[PG_LINK_USES] = {[PG_LINK_HEADS] = "heads", [PG_LINK_PAGES] = "pages"};

@@ -11,15 +11,15 @@ struct store_options;
  * statements of pg_queries.h. */
 enum { PG_READ_KEY_OWNERS = QUERY_COUNT, PG_READ_HEADS, PG_READS };
 
-/* A connection replies in the order of the requests, so heads (pg_heads.h) have a link on which no long page
- * precedes them. */
+/* The uses of a link. A connection replies in the order of the requests, so heads (pg_heads.h) have a link of
+ * their own, on which they never wait for long results of other reads. */
 enum pg_link_use { PG_LINK_HEADS, PG_LINK_PAGES, PG_LINK_USES };
 
 /* Opens a link on options->loop to options->url. The link connects in the background. */
 MUST_USE enum err pg_links_open(struct pg_link **out, const struct store_options *options,
                                 enum pg_link_use use, struct error *error);
 
-/* Returns how many reads each link may hold while it is down: an equal share of options->held_max. */
+/* Returns how many reads each link may hold while it is not up: an equal share of options->held_max. */
 int pg_links_held_max(const struct store_options *options);
 
 /* Starts a statement on a link, see pg_link_query(). `read` is a query of queries.h for PG_LINK_PAGES, and

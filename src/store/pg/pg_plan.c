@@ -11,7 +11,8 @@
 
 enum { TEXT_MAX = 64 * 1024 };
 
-/* The lock that made the statement slow may be held for minutes, and the caller must not wait for it, too. */
+/* If a lock has made the statement slow, it may be held for minutes. The lock_timeout keeps EXPLAIN from
+ * waiting for the same lock. */
 #define SETTINGS                                                                                             \
     "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('lock_timeout', '100', "   \
     "true)"
@@ -45,8 +46,8 @@ static void append_explain(struct buf *text, unsigned number, int param_count)
         buf_append_char(text, ')');
 }
 
-/* Prepared statements outlive a transaction that is rolled back. So each gets another name: if this function
- * fails, the next one does not find its statement. */
+/* Prepared statements outlive a transaction that is rolled back. So each call uses another name: a failed
+ * call may have left its statement prepared. */
 static enum err explain(struct pg_sql *db, const struct pg_translated *t, struct buf *text,
                         const struct pg_result **plan)
 {
@@ -86,7 +87,7 @@ void pg_plan_log_slow(struct pg_sql *db)
     if (!slow_query_take_request(&query) || pg_sql_begin_snapshot(db))
         return;
     buf_init(&text, TEXT_MAX);
-    /* An error is logged by pg_sql_read(), and the plan is not worth a second attempt. */
+    /* pg_sql_read() logs an error. There is no second attempt, because the plan is not worth it. */
     if (!explain(db, pg_translate(query), &text, &plan))
         log_plan(query, plan);
     pg_sql_rollback(db);

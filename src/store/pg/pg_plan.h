@@ -1,7 +1,7 @@
 /* Logs the plans of slow statements.
  *
- * The plan is PostgreSQL's generic plan: for any values, so that it contains none. A plan for the actual
- * values, with the time of each step, is the job of PostgreSQL's module auto_explain. */
+ * The plan is PostgreSQL's generic plan, which is made for any values and therefore contains none. For plans
+ * with the actual values and the time of each step, use PostgreSQL's module auto_explain. */
 #ifndef VT_STORE_PG_PG_PLAN_H
 #define VT_STORE_PG_PG_PLAN_H
 

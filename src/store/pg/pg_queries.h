@@ -1,13 +1,13 @@
-/* How the statements of queries.h differ on PostgreSQL. Statements without a line here only need the
- * translation of pg_translate.h. */
+/* The statements that differ on PostgreSQL from those of queries.h. For all other statements, the translation
+ * of pg_translate.h is sufficient. */
 #ifndef VT_STORE_PG_PG_QUERIES_H
 #define VT_STORE_PG_PG_QUERIES_H
 
 #include "store/queries.h"
 
-/* One page of an author's list, with columns of the author in each row. The page is a subselect with the
- * LIMIT: otherwise PostgreSQL would read and sort the whole list, because it does not see that there is only
- * one author. If the list shows books, the statement joins them (book_lookup.h). */
+/* One page of an author's list, with columns of the author in each row. The page is a subselect that contains
+ * the LIMIT: otherwise PostgreSQL would read and sort the whole list, because it does not know that there is
+ * only one author. If the list shows books, the statement joins them (book_lookup.h). */
 #define PG_STATS_SCAN(where)                                                                                 \
     "SELECT " SQL_STATS ", a.rev, v.book_id, " SQL_BOOK_REF " FROM authors a LEFT JOIN (SELECT " SQL_STATS   \
     ", v.book_id FROM videos v WHERE " where                                                                 \
@@ -20,8 +20,9 @@
     " ?2 ORDER BY e.id " order " LIMIT ?3) e ON true LEFT JOIN videos v ON v.id = e.video_id LEFT JOIN "     \
     "books b ON b.id = v.book_id WHERE a.id = ?1 ORDER BY e.id " order
 
-/* The texts that replace those of queries.h, also with parameters ?1. On PostgreSQL, the ids of authors and
- * keys come from sequences, which never issue an id twice, and videos have no column `recent`. */
+/* The texts that replace those of queries.h. They have parameters of the same form, such as ?1. On
+ * PostgreSQL, the ids of authors and keys come from sequences, which never issue an id twice, and videos have
+ * no column `recent`. */
 #define PG_OTHER_TEXTS(X)                                                                                    \
     X(STORE_ID, "SELECT id FROM store")                                                                      \
     X(NEW_STORE_ID, "UPDATE store SET id = uuid_send(gen_random_uuid())")                                    \

@@ -18,7 +18,7 @@ struct pg_read {
     struct store_read *read;
     enum query query;
     const struct row_reader *reader;
-    enum err err; /* of decoding the result */
+    enum err err; /* error of decoding the result */
     _Alignas(max_align_t) char ctx[ROW_READ_CTX_MAX];
 };
 

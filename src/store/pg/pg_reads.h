@@ -1,4 +1,5 @@
-/* Reads of the event loop on PostgreSQL: a driver (row_read.h) that sends each read on a link. */
+/* The driver (row_read.h) for reads that the event loop makes from PostgreSQL. It sends each read on a
+ * link. */
 #ifndef VT_STORE_PG_PG_READS_H
 #define VT_STORE_PG_PG_READS_H
 

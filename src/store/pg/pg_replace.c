@@ -1,4 +1,4 @@
-/* The statements are here because those of queries.h are for all engines.
+/* The SQL statements are in this file, because queries.h is for the statements that all engines run.
  *
  * A viewtally server updates its rows of `barriers` every two seconds, so a row that is older than
  * BARRIER_STALE belongs to a server that has ended. The rows of write transactions (pg_sql.c) do not count,

@@ -1,7 +1,7 @@
 /* Recognizes a viewtally database in PostgreSQL. Its tables are in the first existing schema of the
  * search_path. The row "schema" of the table meta is the number of the last applied migration. The row
- * "compatible_since" is the oldest version whose programs can use the database; without this row, it is the
- * version itself. */
+ * "compatible_since" is the oldest schema version whose programs can use the database. Without this row, only
+ * programs of at least the last applied version can use it. */
 #ifndef VT_STORE_PG_PG_SCHEMA_H
 #define VT_STORE_PG_PG_SCHEMA_H
 
@@ -13,7 +13,8 @@ struct pg_schema {
     char database[PG_NAME_MAX], schema[PG_NAME_MAX], role[PG_NAME_MAX];
     int64_t tables;  /* number of tables and views in `schema`, without those of extensions */
     bool may_create; /* the role may create tables */
-    bool may_write;  /* the role may insert and update rows of the table that every transaction changes */
+    bool may_write;  /* the role may insert and update rows of `barriers`, which every write transaction
+                        changes */
     bool is_utf8;
     bool is_synchronous;               /* a commit waits until it is on disk */
     int64_t server_version;            /* for example 150004 */

@@ -1,6 +1,6 @@
 /* Every role can read these views. pg_stat_replication shows the position of a standby only to members of
- * pg_monitor, and pg_stat_activity hides which sessions are background processes, so connections are counted
- * in pg_stat_database. */
+ * pg_monitor. pg_stat_activity shows only to these members which sessions are background processes, so
+ * connections are counted in pg_stat_database. */
 #include "store/pg/pg_server_load.h"
 
 #define SQL_LOAD                                                                                             \

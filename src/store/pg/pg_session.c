@@ -147,8 +147,8 @@ static enum err drop(struct pg_session *s)
     return s->is_out_of_memory ? ERR_NOMEM : ERR_IO;
 }
 
-/* Records why appending has failed: out of memory, or a lost connection, because a large batch is already
- * sent while commands are appended. */
+/* Records why appending has failed: out of memory, or a lost connection. (While commands are appended to a
+ * large batch, its first commands are already being sent, so the connection can be lost.) */
 static void fail_append(struct pg_session *s)
 {
     if (pg_connection_is_broken(s->connection))

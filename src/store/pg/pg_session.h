@@ -2,15 +2,15 @@
  * arrived. One thread uses a session at a time.
  *
  * A batch is a list of commands that are sent together and end with a synchronization point. If one command
- * fails, PostgreSQL skips the rest of the batch. A reply that does not arrive in time closes the connection;
- * the query is never canceled, because canceling a commit that waits for a standby would make it visible
- * although it exists on only one machine. */
+ * fails, PostgreSQL skips the rest of the batch. If a reply does not arrive in time, the session closes the
+ * connection. It never cancels a query, because canceling a commit that waits for a standby would make the
+ * commit visible although it exists on only one machine. */
 #ifndef VT_STORE_PG_PG_SESSION_H
 #define VT_STORE_PG_PG_SESSION_H
 
 #include "pg/pg_connection.h"
 
-/* The key of an advisory lock for this schema; the number only distinguishes the locks. PG_SQL_LOCK waits for
+/* The key of an advisory lock for this schema; the number only distinguishes the locks. PG_SQL_LOCK acquires
  * the lock that every write transaction holds until it ends. */
 #define PG_SQL_LOCK_KEY(number) number ", hashtext(current_schema())"
 #define PG_SQL_LOCK             "SELECT pg_advisory_xact_lock(" PG_SQL_LOCK_KEY("7239") ")"
@@ -26,10 +26,10 @@ struct pg_session {
     bool is_ready, is_synced, is_lost, is_late, is_out_of_memory;
     uint64_t started_ms, late_at_ms; /* begin and deadline of the current wait, in ms of uv_hrtime() */
 
-    const struct pg_result *result; /* of the last command of the batch that returned a result */
+    const struct pg_result *result; /* result of the last command of the batch that returned one */
     int ended; /* number of completed commands of the batch; a preparation is a command, too */
     bool has_error;
-    struct pg_error error;                  /* of the command that failed … */
+    struct pg_error error;                  /* error of the first command that failed … */
     int failed_at;                          /* … and its index in the batch */
     enum pg_failure failure;                /* why the connection was lost or could not be opened … */
     char reason[PG_SESSION_REASON_MAX + 1]; /* … in words, without a password */
@@ -42,9 +42,9 @@ MUST_USE enum err pg_session_init(struct pg_session *s, const char *url, const c
                                   struct error *error);
 void pg_session_fini(struct pg_session *s);
 
-/* Connects to one of the hosts, beginning with the last one that was used, each with its own deadline. Checks
- * that the server is the primary and that there is no connection pooler in transaction mode in between.
- * Returns ERR_READONLY if no host is the primary, otherwise ERR_IO. Sets `failure` and `reason`.
+/* Connects to one of the hosts, beginning with the host that was used last. Each host has its own deadline.
+ * Checks that the server is the primary and that there is no connection pooler in transaction mode in
+ * between. Returns ERR_READONLY if no host is the primary, otherwise ERR_IO. Sets `failure` and `reason`.
  * Precondition: not connected. */
 MUST_USE enum err pg_session_open(struct pg_session *s);
 
@@ -59,8 +59,8 @@ static inline bool pg_session_is_open(const struct pg_session *s)
     return s->connection != NULL;
 }
 
-/* Each of these functions appends a command to the batch. If this fails, pg_session_run() returns the error.
- * pg_session_add() prepares `sql` first, unless it is NULL. A statement whose name is empty is replaced by
+/* Append a command to the batch. If this fails, pg_session_run() returns the error. pg_session_add() first
+ * appends a command that prepares `sql`, unless `sql` is NULL. A statement whose name is empty is replaced by
  * the next such statement. */
 void pg_session_prepare(struct pg_session *s, const char *name, const char *sql);
 void pg_session_add(struct pg_session *s, const char *name, const char *sql, const struct pg_params *params);

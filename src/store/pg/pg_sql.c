@@ -1,5 +1,5 @@
-/* The PostgreSQL driver. A statement is prepared in the batch that uses it first. A result is received
- * completely before its first row is read, so other statements can run while rows are read. */
+/* The PostgreSQL driver. The first batch of a connection that uses a statement also prepares it. A result is
+ * received completely before its first row is read, so other statements can run while rows are read. */
 #include "store/pg/pg_sql.h"
 
 #include "base/check.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 
 enum {
-    RESOLVE_MS = 25000, /* how long to ask for the outcome of a commit: a failover takes 20 s */
+    RESOLVE_MS = 25000, /* how long to try to find the outcome of a commit; a failover takes 20 s */
     RESOLVE_PAUSE_MS = 100,
 };
 
@@ -40,7 +40,8 @@ enum own {
     OWN
 };
 
-/* The server must not cancel a statement, because that is not safe (pg_session.h). */
+/* SETTINGS switches off the timeouts of the server, because canceling a statement is not safe
+ * (pg_session.h). */
 static const struct pg_statement own[OWN] = {
     [SETTINGS] = {"vt_settings",
                   "SELECT set_config('statement_timeout', '0', false), "
@@ -54,7 +55,8 @@ static const struct pg_statement own[OWN] = {
     [BEGIN_SNAPSHOT] = {"vt_begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", true},
     [LOCK_TIMEOUT] = {"vt_lock_timeout", "SELECT set_config('lock_timeout', ($1::bigint)::text, true)", true},
     [LOCK] = {"vt_lock", PG_SQL_LOCK, true},
-    /* Has no name, so it is not prepared when the connection is opened: the table may not exist yet. */
+    /* Has no name, so it is not prepared when the connection is opened. At that time the table might not
+     * exist yet. */
     [TRANSACTION_NUMBER] = {"",
                             "INSERT INTO barriers (process, n, at) VALUES ($1::text, $2::bigint, now()) "
                             "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() "
@@ -178,14 +180,15 @@ static enum err send_cursor(struct pg_sql *db, void *ctx)
     struct pg_params params;
     const bool prepares = !db->was_prepared[query];
     pg_later_append_bulk(&db->later, &db->session);
-    const int index = db->later.count; /* of the preparation in the batch */
+    const int index = db->later.count; /* index of the preparation in the batch */
     pg_cursor_encode(c, t->param_count, &params);
     pg_session_add(&db->session, sql_queries[query].name, prepares ? t->text : NULL, &params);
     pg_params_fini(&params);
     enum err err = run_batch(db, t->text, PG_STATEMENT_MS);
     if (db->was_slow)
         slow_query_request_plan(query);
-    /* If a later command has failed, the statement is prepared, and outlives the failed transaction. */
+    /* If only a command after the preparation has failed, the statement is prepared, and remains so after the
+     * transaction has been rolled back. */
     db->was_prepared[query] = !prepares || !err || (db->session.has_error && db->session.failed_at > index);
     return err;
 }
@@ -279,7 +282,8 @@ static enum err write_later(struct sql *sql, struct sql_statement *q)
     struct pg_params params;
     if (query == QUERY_SAVE_COUNTS)
         return save_later(db, c);
-    /* Preparing must not be delayed, because only the result shows whether it has succeeded. */
+    /* Do not delay a statement that must be prepared first, because only the result shows whether the
+     * preparation has succeeded. */
     if (db->transaction == PG_TRANSACTION_FAILED || !db->was_prepared[query] || pg_later_is_full(&db->later))
         return sql_run(sql, q);
     pg_cursor_encode(c, pg_translate(query)->param_count, &params);
@@ -426,7 +430,8 @@ static enum err run_own(struct pg_sql *db, enum own which)
 void pg_sql_rollback(struct pg_sql *db)
 {
     pg_bulk_clear(&db->later.bulk);
-    /* If a statement fails, the rest of its batch is skipped, so ROLLBACK is sent in the next one. */
+    /* If a delayed statement fails, the server skips the rest of its batch. So send the delayed statements in
+     * a batch of their own, before ROLLBACK. */
     if (pg_session_is_open(&db->session) && db->later.count)
         (void)run_batch(db, "several writes", PG_STATEMENT_MS);
     /* If ROLLBACK fails, the connection may still be in a transaction, and must not be used again. */
@@ -435,10 +440,11 @@ void pg_sql_rollback(struct pg_sql *db)
     db->transaction = PG_TRANSACTION_NONE;
 }
 
-/* Compares the committed transaction number with that of the transaction whose outcome is unknown, in a new
- * write transaction: its lock waits until the other one has ended, and its commit proves that the server is
- * the primary and that the number is durable. (PostgreSQL's own transaction id would prove nothing: after a
- * crash, PostgreSQL may give it to another transaction.) Returns false if the outcome is still unknown. */
+/* Begins a new write transaction, and compares the committed transaction number with the number of the
+ * transaction whose outcome is unknown. Acquiring the lock of the new transaction waits until the unknown
+ * transaction has ended. The commit of the new transaction proves that the server is the primary and that the
+ * number is durable. (PostgreSQL's own transaction id would prove nothing: after a crash, PostgreSQL may
+ * assign it to another transaction.) Returns false if the outcome is still unknown. */
 static bool find_outcome(struct pg_sql *db, enum err *outcome)
 {
     if (!pg_session_is_open(&db->session) && connect_again(db))
@@ -471,7 +477,8 @@ static enum err resolve_commit(struct pg_sql *db)
     else
         log_error("store: the connection was lost during a commit; it is unknown whether the transaction "
                   "was committed");
-    /* The import lock was lost with the connection, so nothing more may be written. */
+    /* The import lock was lost with the connection, so nothing more may be written: without a connection, all
+     * further statements fail (ensure_connected()). */
     if (db->has_import_lock)
         pg_session_close(&db->session);
     return is_known ? outcome : ERR_IO;

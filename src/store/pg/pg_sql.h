@@ -26,12 +26,13 @@ struct pg_sql {
     struct sql sql; /* first */
     struct pg_session session;
     bool is_read_only;
-    bool has_import_lock;           /* a lost connection is not replaced, because the lock was lost with it */
+    bool has_import_lock; /* the lock is held; if the connection is lost, it is not replaced, because the lock
+                             is lost, too */
     bool was_prepared[QUERY_COUNT]; /* on this connection */
     struct pg_cursor *cursors;      /* QUERY_COUNT elements */
 
     enum pg_transaction_state transaction;
-    enum err transaction_error; /* of a failed transaction */
+    enum err transaction_error; /* error of a failed transaction */
     /* Every write transaction increments the number in the row of `barriers` that `writer` names. If the
      * connection is lost during a commit, the row shows whether the transaction was committed. */
     char writer[PG_WRITER_MAX];
@@ -53,13 +54,14 @@ MUST_USE enum err pg_sql_open(struct pg_sql *db, const char *url, const char *pa
 void pg_sql_close(struct pg_sql *db);
 
 /* Begins a write transaction. Write transactions of all processes run one after the other, so that each sees
- * what the one before has committed. If other write transactions do not end within `lock_timeout_ms`, returns
- * ERR_BUSY. */
+ * the changes of all earlier ones. Returns ERR_BUSY if the other write transactions do not end within
+ * `lock_timeout_ms`. */
 MUST_USE enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms);
 /* Begins a read-only transaction, which reads one snapshot. */
 MUST_USE enum err pg_sql_begin_snapshot(struct pg_sql *db);
 /* If the connection is lost, connects again, finds out whether the transaction was committed, and logs the
- * outcome. Returns ERR_IO if it was not committed or if that is still unknown after 25 s. */
+ * outcome. Returns ERR_IO if the transaction was not committed, or if it is unknown after 25 s whether it
+ * was. */
 MUST_USE enum err pg_sql_commit(struct pg_sql *db);
 /* Precondition: a transaction is open. */
 void pg_sql_rollback(struct pg_sql *db);

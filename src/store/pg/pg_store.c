@@ -133,8 +133,7 @@ static enum err clear(struct store *s, struct error *error)
     return pg_replace_clear(pg_sql_of_store(s), error);
 }
 
-/* Reports the state of the link that is not up, if there is one, and the sums of the queries of both
- * links. */
+/* Reports the state of a link that is not up, if there is one, and the sums of the numbers of both links. */
 static void get_server_status(const struct store *s, struct store_server_status *out)
 {
     const struct pg_store *p = (const struct pg_store *)s;
@@ -157,7 +156,7 @@ static enum err read_server_load(struct store *s, struct store_server_load *out)
     return pg_server_load_read(pg_sql_of_store(s), out);
 }
 
-/* PostgreSQL removes old row versions itself. */
+/* Does nothing: PostgreSQL's vacuum removes the deleted rows. */
 static enum err prepare_erasure(struct store *s)
 {
     (void)s;

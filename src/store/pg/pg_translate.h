@@ -1,4 +1,4 @@
-/* The statements of queries.h in the SQL of PostgreSQL. The translation is mechanical:
+/* Translates the statements of queries.h into the SQL of PostgreSQL. The translation is mechanical:
  *
  *     ?1                      $1
  *     INDEXED BY index        nothing, because PostgreSQL has no hints

@@ -1,4 +1,4 @@
-/* The server and the password of a store (store_options). */
+/* Parses the URL and the password file of a store (store_options). */
 #ifndef VT_STORE_PG_PG_WHERE_H
 #define VT_STORE_PG_PG_WHERE_H
 

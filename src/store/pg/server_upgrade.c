@@ -110,7 +110,7 @@ static enum err apply(struct pg_session *s, const struct pg_migration *m, struct
     return set_version(s, m->version, error);
 }
 
-/* The lock is that of write transactions, so no program writes while the tables change. */
+/* Acquires the lock of write transactions, so that no program writes while the tables change. */
 static enum err migrate(struct pg_session *s, struct server_upgrade_result *result, struct error *error)
 {
     enum err err = run_sql(s, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", PG_ANSWER_MS, error);
@@ -125,7 +125,8 @@ static enum err migrate(struct pg_session *s, struct server_upgrade_result *resu
     return err;
 }
 
-/* Roles of a managed server may not be allowed to change themselves, so a failure is not an error. */
+/* On a managed server, a role might not be allowed to change its own settings, so a failure is not an
+ * error. */
 static void set_role(struct pg_session *s, struct server_upgrade_result *result)
 {
     struct error ignored;
