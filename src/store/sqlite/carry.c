@@ -1,6 +1,6 @@
 /* Copies the needed tables of the replaced database into temporary tables (r_...), then applies the rules to
- * the copies. If a statement read a damaged page of an attached database, SQLite would abort the whole
- * transaction. */
+ * the copies. The rules do not read the replaced database itself: if a statement read a damaged page of an
+ * attached database, SQLite would abort the whole transaction. */
 #include "store/carry.h"
 
 #include "base/plural.h"
@@ -68,9 +68,9 @@ static const struct carry_source sources[] = {
 
 struct carry_rule {
     int since;
-    bool by_absence;      /* the rule treats a row that the replaced database lacks as revoked; it
-                             applies only if that database could be read completely and descends from the backup
-                             (carry.h) */
+    /* The rule treats a row that the replaced database lacks as revoked. It applies only if that database
+     * could be read completely and descends from the backup (carry.h). */
+    bool by_absence;
     enum carry_kind kind; /* the count to which the rule adds the rows that it changes; CARRY_KINDS: none */
     const char *sql;
 };
@@ -81,8 +81,8 @@ struct carry_rule {
     "WHERE e.id <= (SELECT seq FROM temp.r_last_webhook) AND NOT EXISTS (SELECT 1 FROM temp.r_webhooks AS "  \
     "r WHERE r.uuid = e.uuid))"
 
-/* Two rules replace changed logins: the first deletes all of them, the second inserts them, because two
- * authors may have swapped names. */
+/* Two rules replace changed logins: the first rule deletes all of them, and the second rule inserts the new
+ * ones. One rule alone could not do this, because two authors may have swapped names. */
 static const struct carry_rule rules[] = {
     {1, false, CARRY_KEYS,
      "UPDATE main.api_keys AS k SET revoked_at = r.revoked_at FROM temp.r_api_keys AS r "
@@ -220,7 +220,8 @@ static void mark_incomplete(struct carry_result *result, const char *why, enum e
                        err ? err_name(err) : "");
 }
 
-/* The readable part of a damaged database is still carried over. */
+/* Returns false if the replaced database cannot be read at all. If it is damaged, returns true and marks the
+ * result as incomplete, so that its readable part is carried over. */
 static bool can_be_read(struct db *db, struct carry_result *result)
 {
     int64_t application_id = 0;
@@ -255,8 +256,8 @@ static enum err copy_all(struct db *db, struct carry_result *result)
 enum err carry_read_replaced(struct db *db, const char *path, struct carry_result *result)
 {
     *result = (struct carry_result){.is_complete = true};
-    /* Closing the connection must not delete the log of the replaced database, which SQLite may be unable to
-     * read. store_renew() empties the log of the draft. */
+    /* Closing the connection must not delete the log of the replaced database, because SQLite may have been
+     * unable to read this log. store_renew() empties the log of the draft. */
     db_keep_log(db);
     enum err err = db_attach(db, path, "replaced");
     if (err) {

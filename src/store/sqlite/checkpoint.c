@@ -1,12 +1,14 @@
 /* The checkpointer: one timer, at most one job.
  *
- * IDLE --on_look(): the log is long--> RUNNING RUNNING --on_finished()--> IDLE any --checkpointer_close()-->
- * CLOSING CLOSING --the job has ended, the timer is closed--> freed
+ *     IDLE    --on_look(): the log is long-->                  RUNNING
+ *     RUNNING --on_finished()-->                               IDLE
+ *     any     --checkpointer_close()-->                        CLOSING
+ *     CLOSING --the job has ended, the timer is closed-->      freed
  *
- * SQLite restarts the log only when a writer finds that all of it is checkpointed. That never happens while
- * one transaction follows another. So a job has two parts. First it copies most pages while writers continue.
- * Then it holds the write lock and copies the few pages written since. A reader with an old snapshot blocks
- * both parts; if this happens, the job can only log it. */
+ * SQLite restarts the log only if a writer finds that all of it is checkpointed. This never happens while one
+ * write transaction follows another without a pause. So a job has two parts. First it copies most pages while
+ * writers continue. Then it holds the write lock and copies the few pages that were written since. A reader
+ * with an old snapshot blocks both parts. The checkpointer can only log this (report_length()). */
 #include "store/checkpoint.h"
 
 #include "base/check.h"
@@ -41,7 +43,7 @@ struct checkpointer {
     bool busy;
     enum err result;         /* of the running job */
     int64_t took_us;         /* of the running job */
-    int64_t not_before_mono; /* earliest start of the next job, ms */
+    int64_t not_before_mono; /* earliest start of the next job, in ms of the monotonic clock */
     int64_t pause_ms;        /* pause after the last job; 0 if this job shortened the log */
     struct checkpoint_counts counts;
     void (*closed)(void *ctx); /* the callback; not NULL while the checkpointer is closing */
@@ -101,8 +103,8 @@ static void report_length(struct checkpointer *c)
     n->too_long = too_long;
 }
 
-/* A log that is too long is truncated even if all of it is checkpointed: the next write would restart the
- * log, but there may be no write for an hour. */
+/* Returns true if a job must start. This includes a log that is too long but completely checkpointed, so that
+ * a job truncates it: the next write would restart the log, but there may be no write for an hour. */
 static bool needs_checkpoint(const struct store_log *log)
 {
     return log->pending >= START_PAGES || log->pages >= ALARM_PAGES;
@@ -123,8 +125,8 @@ static void on_finished(uv_work_t *work, int status)
     c->busy = false;
     metrics_observe(&c->counts.times, c->took_us);
     c->counts.log = store_get_log_state(c->store);
-    /* ERR_BUSY means that another process is making a checkpoint, or that a reader did not finish. The other
-     * process copies the pages, or this job has copied most of them. */
+    /* ERR_BUSY is not a failure: either another process is making a checkpoint, and copies the pages, or a
+     * reader or writer did not finish, and this job has copied most of the pages. */
     const bool failed = c->result && c->result != ERR_BUSY;
     c->counts.failed += failed;
     c->counts.done += !failed;

@@ -1,4 +1,4 @@
-/* The lock file of a database. */
+/* Implements database_lock.h with a lock file (base/file_lock.h). */
 #include "store/database_lock.h"
 
 #include "base/clock.h"
@@ -85,8 +85,9 @@ static bool is_being_migrated(const char *path)
     return is_held;
 }
 
-/* A migration or a restore holds the lock exclusively. A migration may begin or end between the two checks
- * below, so only the second failure without a migration means a restore. */
+/* If the lock is held exclusively, a migration or a restore is running. A migration may begin or end between
+ * acquire() and is_being_migrated(). So the holder is assumed to be a restore only after two consecutive
+ * attempts that found no migration. */
 static enum err share(struct database_lock *l, const char *path, struct error *error)
 {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000L * 1000L};

@@ -6,7 +6,7 @@
 #include "store/handle.h"
 #include "store/rows.h"
 
-/* Reads the rows of the table `daily` that have a gain into s->days. */
+/* Fills s->days with the video's rows in the table `daily`, except rows without a gain. */
 static enum err read_rows(struct store *s, int64_t video_row)
 {
     struct sql_statement *q = sql_use(s->sql, QUERY_DAYS);

@@ -39,8 +39,8 @@ static void on_sqlite_log(void *unused, int code, const char *text)
 
 static void init_library(void)
 {
-    /* Fails if SQLite has been initialized before (by a test's VFS). Then SQLite's messages are not logged.
-     */
+    /* Fails if SQLite has already been initialized (by the VFS of a test). Then SQLite's messages are not
+     * logged. */
     (void)sqlite3_config(SQLITE_CONFIG_LOG, on_sqlite_log, NULL);
     if (sqlite3_libversion_number() < SQLITE_VERSION_SOUND)
         log_warn("sqlite: version %s can corrupt a database that has two writers; use 3.51.3 or newer",
@@ -101,8 +101,8 @@ static void log_failure(struct db *db, int code, const char *what, const char *w
         db->unlogged++;
         return;
     }
-    /* These two are expected: the caller handles a violated constraint, and has itself interrupted the
-     * statement. */
+    /* A violated constraint and an interruption are expected: the caller handles the first, and has caused
+     * the second. */
     enum log_level level = (code & 0xff) == SQLITE_CONSTRAINT  ? LOG_DEBUG
                            : (code & 0xff) == SQLITE_INTERRUPT ? LOG_DEBUG
                            : (code & 0xff) == SQLITE_BUSY      ? LOG_WARN
@@ -302,8 +302,9 @@ enum err db_prepare(struct db *db)
     return prepare(db, 0, QUERY_FIRST_RARE);
 }
 
-/* SQLite's own busy handler soon polls only every 100 ms. An import that writes one transaction after another
- * leaves a gap of a millisecond, which a waiting connection must not miss for seconds. */
+/* SQLite's own busy handler soon polls only every 100 ms. An import writes one transaction after another and
+ * releases the lock for only about a millisecond in between. A waiting connection must not miss these gaps
+ * for seconds. */
 static int on_busy(void *ctx, int count)
 {
     const struct timespec pause = {.tv_nsec = BUSY_POLL_US * 1000L};
@@ -406,8 +407,9 @@ void db_map_wal_index(struct db *db)
         db->wal_index = index;
 }
 
-/* While a header is being written, it differs from both the old and the new header. So the next call reports
- * another change: a commit is never missed, at worst it is counted twice. */
+/* This function may read the header while another process is writing it. What it reads then differs from both
+ * the old and the new header, so the next call reports another change. A commit is never missed; at worst it
+ * is counted twice. */
 uint64_t db_get_version(struct db *db)
 {
     uint64_t differs = db->version == 0 || !db->wal_index;

@@ -13,7 +13,8 @@
 struct sqlite3;
 
 /* The header of the WAL index in shared memory (sqlite.org/walformat.html, 2.1): two copies of the fields by
- * which readers notice a commit, among them a counter of transactions and a checksum of the last frame. */
+ * which readers notice a commit. These fields include a counter of transactions and a checksum of the last
+ * frame. */
 enum { DB_WAL_HEAD_WORDS = 2 * 48 / 8 };
 /* Positions of two fields in the WAL index, counted in 32-bit words (native byte order): the number of the
  * last committed frame, and the number of the last checkpointed frame. */
@@ -53,8 +54,8 @@ void db_set_busy_timeout(struct db *db, int timeout_ms);
 /* Sets the size of the log, in pages, above which a commit makes a checkpoint. */
 void db_set_checkpoint_pages(struct db *db, int pages);
 
-/* Makes db_close() keep the write-ahead log. By default, the last connection that closes deletes the log. If
- * the database is damaged, this could delete a log that SQLite could not read. */
+/* Makes db_close() keep the write-ahead log. By default, the last connection that closes deletes the log,
+ * even if SQLite could not read the log because the database is damaged. */
 void db_keep_log(struct db *db);
 
 /* Returns true if the connection can only read. */
@@ -62,7 +63,8 @@ bool db_is_readonly(const struct db *db);
 /* Returns true if a transaction is open. */
 bool db_in_transaction(const struct db *db);
 
-/* Maps the WAL index for db_get_version() and db_get_log_state(). Call once, after a first read. */
+/* Maps the WAL index for db_get_version() and db_get_log_state(). Call once, after the connection has read
+ * from the database. */
 void db_map_wal_index(struct db *db);
 
 /* Returns a number, never 0, that changes with every commit of any process. Detects commits in shared memory.

@@ -53,7 +53,7 @@ static const struct {
 } sums[] = {STORE_SUMS(AS_SUM)};
 #undef AS_SUM
 
-/* `bad` is the number of rows (in the check of the packed gains, of videos) that break the rule `failed`. */
+/* `bad` is the number of rows that break the rule `failed`; for the packed gains, the number of videos. */
 struct sum_result {
     const char *failed;
     int64_t bad;
@@ -117,7 +117,7 @@ static enum err raise_last_event_id(struct store *s, int64_t event_floor)
     return sql_write(s->sql, q);
 }
 
-/* The backup may contain authors that were erased after it was made. */
+/* Erases the authors that were erased after the backup was made, because the backup contains them. */
 static enum err erase_again(struct store *s, struct carry_result *carried)
 {
     int64_t count;
@@ -130,7 +130,7 @@ static enum err erase_again(struct store *s, struct carry_result *carried)
 /* Runs in an open transaction. */
 static enum err apply_renewal(struct store *s, int64_t event_floor, struct carry_result *carried)
 {
-    /* Sessions and links of the backup may have been revoked after it was made. */
+    /* Sessions, invitations and codes of the backup may have been revoked or used after it was made. */
     enum err err = db_exec(sqlite_db_of(s), SQL_DELETE_SIGN_INS);
     if (err)
         return err;
@@ -148,7 +148,7 @@ static enum err apply_renewal(struct store *s, int64_t event_floor, struct carry
     err = sql_run(s->sql, sql_use(s->sql, QUERY_NEW_STORE_ID));
     if (err)
         return err;
-    /* The holders of the leases at the time of the backup do not use this database. */
+    /* The processes that held the leases at the time of the backup do not use this database. */
     err = sql_run(s->sql, sql_use(s->sql, QUERY_LEASE_CLEAR));
     return err ? err : sql_run(s->sql, sql_use(s->sql, QUERY_NAMED_LEASES_CLEAR));
 }

@@ -106,8 +106,8 @@ enum err migration_plan_read(const char *path, bool creates, struct migration_pl
 {
     *out = (struct migration_plan){0};
     enum err err = diagnose_path(path, error);
-    /* If an interrupted restore is the reason why there is no file, store_create() fails, so this is an error
-     * here, too. */
+    /* If the file is missing because a restore was interrupted, store_create() fails, so this function must
+     * fail, too. */
     const bool is_missing = err == ERR_NOT_FOUND && creates && !database_replace_was_interrupted(path) &&
                             !diagnose_directory(path, error);
     if (err && !is_missing)

@@ -2,7 +2,7 @@
  *
  *   missing or empty --store_create()--> version 1 --> ... --store_migrate()--> current version
  *
- * Each migration is a transaction. The version is read again inside it, so several processes may migrate at
+ * Each migration is a transaction, which first reads the version again. So several processes may migrate at
  * the same time, and a crash leaves a complete version. */
 #include "store/sqlite/migrations.h"
 
@@ -39,8 +39,8 @@ static enum err create_file(const char *path, struct error *error)
     return OK;
 }
 
-/* Rolls back if a transaction is open, and returns `err`. If the rollback fails (no memory), the caller
- * closes the connection, which ends the transaction too. */
+/* Rolls back if a transaction is open. Returns `err` or, if `err` is OK, the result of the rollback. If the
+ * rollback fails (out of memory), the caller closes the connection, which also ends the transaction. */
 static enum err end_transaction(struct db *db, enum err err)
 {
     enum err end = db_in_transaction(db) ? db_exec(db, SQL_ROLLBACK) : OK;
@@ -124,7 +124,7 @@ static enum err enter_wal_mode(struct db *db)
     }
 }
 
-/* Returns the version of the last migration that is not additive, up to and including `m`. */
+/* Returns the version of the last migration up to and including `m` that is not additive. */
 static int compatible_since(const struct schema_migration *m)
 {
     while (m->is_additive)

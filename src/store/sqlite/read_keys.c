@@ -1,4 +1,4 @@
-/* Resolves API keys and finds changes by the store's version. */
+/* Resolves API keys, and finds changes by comparing store versions. */
 #include "store/row_read.h"
 #include "store/rows.h"
 #include "store/sqlite/sqlite_store.h"

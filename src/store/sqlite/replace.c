@@ -204,7 +204,8 @@ enum err database_replace_begin(struct replacement *r, const char *path, struct 
     r->resumes = database_replace_was_interrupted(r->path);
     if (!database_find_replaced(r->path, r->before, sizeof r->before))
         r->before[0] = '\0';
-    /* Rename the companions of the old database before it is inspected. */
+    /* Complete step 2 of the interrupted restore, so that the caller can read the old database with its
+     * log. */
     if (r->resumes && !move_companions(r))
         return failed("cannot be renamed", r->path, error);
     const enum err err = make_draft(r, error);

@@ -37,7 +37,7 @@
     "PRAGMA journal_size_limit = 67108864;"
 #define SQL_QUERY_ONLY "PRAGMA query_only = ON"
 
-/* --- backup and restore: on their own connections, not prepared --- */
+/* --- backup and restore --- */
 
 #define SQL_DELETE_SIGN_INS                                                                                  \
     "DELETE FROM main.sessions; DELETE FROM main.devices; DELETE FROM main.invitations; "                    \

@@ -10,14 +10,16 @@
 
 #include <stdlib.h>
 
-/* Opening waits for another process that is recovering the log after a crash, or closing it. */
+/* Maximum wait when a store is opened, because another process may be recovering the log after a crash, or
+ * closing the database. */
 enum { OPEN_TIMEOUT_MS = 10000 };
 
 /* Number of pages in the log (256 MiB) above which a commit makes a checkpoint even if there are checkpoint
  * jobs. */
 enum { CHECKPOINT_PAGES = 64000 };
 
-/* Checks that the file is a viewtally database with exactly this binary's schema version. */
+/* Checks that the file is a viewtally database with this binary's schema version, or with a newer version
+ * that this binary can use. */
 static enum err check_schema(struct db *db, const char *path, struct error *error)
 {
     struct schema_identity is;

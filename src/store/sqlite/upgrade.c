@@ -110,8 +110,8 @@ static enum err fail_backup(const char *path, struct error *error)
                      "cannot write the backup %s: %s", path, strerror(code));
 }
 
-/* The name of a draft is fixed, so that a killed process leaves at most one draft, which the next process
- * replaces. */
+/* Deletes the draft of a backup. The name of the draft is fixed, so that a killed process leaves at most one
+ * draft, which the next process replaces. */
 static void remove_draft(const char *draft)
 {
     char name[DRAFT_MAX + 16];
