@@ -16,7 +16,7 @@ struct app_record {
     bool confidential;                    /* whether the app has a secret */
     uint8_t secret_hash[SECRET_HASH_LEN]; /* SHA-256 of the secret; set only if `confidential` */
     int64_t created_at;
-    int64_t removed_at;     /* TIME_NONE: not removed; authors can connect the app */
+    int64_t removed_at;     /* TIME_NONE: not removed, so authors can connect the app */
     struct str webhook_url; /* p == NULL: none; set by store_set_app_webhook() */
 };
 

@@ -30,7 +30,7 @@ struct actor {
     char address[64]; /* IP address of the client; "": none */
 };
 
-/* Creates an actor. Truncates a text that is too long, at the end of a UTF-8 character. For a missing text
+/* Creates an actor. Truncates a text that is too long, but not within a UTF-8 character. For a missing text
  * pass p == NULL. */
 struct actor actor_make(enum actor_kind kind, struct str name, struct str address);
 

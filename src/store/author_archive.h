@@ -18,7 +18,7 @@ struct archived_key {
     struct archived_app app;
 };
 
-/* Data about a post that the connector of a platform has stored (struct platform_post). */
+/* The data about a post that come from its platform (struct platform_post). */
 struct archived_post {
     struct str resolved_id; /* p == NULL: none */
     int views_source;

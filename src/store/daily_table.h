@@ -7,6 +7,7 @@
 
 #include "store/handle.h"
 
+/* Returns true if the database has the table. */
 MUST_USE bool daily_table_exists(const struct store *s);
 
 /* Appends the days from `from` to `to` (inclusive) to s->days, ascending. If there are earlier days, sets

@@ -14,7 +14,8 @@
 struct store_engine {
     /* Allocates the engine's struct and calls store_init(). After a failure it calls store_close(). */
     enum err (*open)(struct store **out, const struct store_options *options, struct error *error);
-    /* Closes the connection, which may not be open if open() has failed. store_close() frees the struct. */
+    /* Closes the connection, if it is open: it might not be open after open() has failed. store_close() frees
+     * the struct. */
     void (*close)(struct store *s);
 
     /* Transactions of store->sql. On error, begin functions leave no transaction open. If commit() fails, the

@@ -1,4 +1,5 @@
-/* Deletes all rows of an author: one table after the other, and the author's videos one by one. */
+/* Deletes authors, videos and books. The rows of an author are deleted one table after the other, and the
+ * author's videos one by one. */
 #include "store/erase.h"
 
 #include "base/seam.h"

@@ -79,9 +79,9 @@ MUST_USE enum err store_swap_tokens(struct store *s, struct credential *c, bool 
 MUST_USE enum err store_reseal_credential(struct store *s, int64_t row, struct str access_sealed,
                                           struct str refresh_sealed);
 
-/* Records that a token refresh is about to be sent, so that a refresh interrupted by a crash is detected.
- * `*acquired` is false if no refresh may be sent: either the tokens have another version, or another refresh
- * was sent after `not_since` and its response is not stored yet. */
+/* Records that a token refresh is about to be sent, so that a later process can detect a refresh that a crash
+ * has interrupted. `*acquired` is false if no refresh may be sent: either the tokens have another version, or
+ * another refresh was sent after `not_since` and its response is not stored yet. */
 MUST_USE enum err store_begin_token_refresh(struct store *s, int64_t row, int64_t version, int64_t now,
                                             int64_t not_since, bool *acquired);
 /* Records that the token refresh ended without new tokens. */

@@ -1,7 +1,7 @@
 /* Reads the daily gains of an author's videos. A call scans the videos in the order of the list. Unless the
- * query includes idle videos, the call omits videos without gains in the range. The range of dates cannot
- * limit the scan to some values of posted_at: an import can change the posted_at of a video that already has
- * gains. */
+ * query includes idle videos, the call omits videos without gains in the range. The scan cannot skip videos
+ * by posted_at, even if they were posted after the range of dates: an import can change the posted_at of a
+ * video that already has gains. */
 #include "store/book_lookup.h"
 #include "store/row_read.h"
 #include "store/rows.h"

@@ -36,7 +36,8 @@ struct sql_statement {
 
 /* The functions that an engine implements. Each has the contract of the function sql_NAME() below. */
 struct sql_engine {
-    bool can_nest; /* while the rows of a statement are read, another one can run without a round trip */
+    bool can_nest; /* another statement can run, without a round trip, while the rows of a statement are being
+                      read */
     struct sql_statement *(*use)(struct sql *sql, enum query query);
     void (*bind_i64)(struct sql_statement *q, int i, int64_t v);
     void (*bind_null)(struct sql_statement *q, int i);

@@ -7,7 +7,7 @@
 struct ticket_lock;
 
 struct ticket_lock *ticket_lock_new(void);
-void ticket_lock_free(struct ticket_lock *l); /* no thread may hold it or wait for it */
+void ticket_lock_free(struct ticket_lock *l); /* precondition: no thread holds the lock or waits for it */
 
 /* Blocks until the lock is acquired. Not recursive. */
 void ticket_lock_acquire(struct ticket_lock *l);

@@ -1,6 +1,6 @@
 /* A transaction scope: lets a module write on a connection whose transactions another module controls. Within
- * a refresh run, an import and a token refresh use the run's transactions, which check its lease and take
- * turns with the server's writes. In a command they use plain transactions. */
+ * a refresh run, an import and a token refresh use the run's transactions, which check the lease and hold the
+ * lock of the server's writes (ticket_lock.h). In a command, they use plain transactions. */
 #ifndef VT_STORE_TRANSACTION_SCOPE_H
 #define VT_STORE_TRANSACTION_SCOPE_H
 

@@ -151,6 +151,7 @@ enum next store_read_webhook_attempts(struct store_read *read, int64_t endpoint_
 /* Adds a request to send the event, or a test message if `event_id` is 0. Does nothing if the same request is
  * already waiting. Returns ERR_FULL if WEBHOOK_REQUESTS_MAX requests of this endpoint are waiting. */
 MUST_USE enum err store_request_webhook(struct store *s, int64_t endpoint_row, int64_t event_id, int64_t now);
+/* Deletes the request to send this event, if there is one. */
 MUST_USE enum err store_delete_webhook_request(struct store *s, int64_t endpoint_row, int64_t event_id);
 typedef bool (*store_webhook_request_fn)(void *ctx, int64_t endpoint_row, int64_t event_id);
 /* Lists at most `limit` endpoints that have requests, in ascending order of their rows, beginning after row
@@ -164,6 +165,7 @@ struct webhook_counts {
     int64_t by_state[4]; /* endpoints by enum webhook_state */
     int64_t failing;     /* active endpoints that wait for another attempt */
 };
+/* Counts the endpoints of all authors by state. */
 MUST_USE enum err store_count_webhook_states(struct store *s, struct webhook_counts *out);
 
 #endif
