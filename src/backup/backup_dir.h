@@ -1,4 +1,5 @@
-/* The directory of scheduled backups. Files with other names are ignored and never deleted. */
+/* The directory of scheduled backups. Files that do not have the name of a backup (backup_name.h) or of its
+ * draft are ignored and never deleted. */
 #ifndef VT_BACKUP_BACKUP_DIR_H
 #define VT_BACKUP_BACKUP_DIR_H
 
@@ -11,7 +12,7 @@
 struct backup_entry {
     char name[BACKUP_NAME_MAX];
     int64_t time_ms; /* the start of the backup, from the name */
-    uint32_t id;
+    uint32_t id;     /* of the database (backup_id_of()), from the name */
     int64_t bytes;
 };
 
@@ -19,11 +20,12 @@ struct backup_list {
     VEC(struct backup_entry) entries; /* oldest first */
 };
 
-/* Lists the backups of all databases. Free the list with VEC_FREE(&list->entries), also after an error. */
+/* Lists the backups of all databases in `directory`. Returns ERR_NOT_FOUND if the directory does not exist.
+ * Free the list with VEC_FREE(&list->entries), also after an error. */
 MUST_USE enum err backup_dir_list(const char *directory, struct backup_list *list, struct error *error);
 
-/* Keeps only the backups of the open database `s` and of its ancestors in the list. An ancestor is a database
- * from a backup of which `s` was restored. */
+/* Removes the backups of other databases from the list. The backups of the open database `s` and of its
+ * ancestors stay. An ancestor is a database from a backup of which `s` was restored. */
 MUST_USE enum err backup_dir_select_own(struct backup_list *list, struct store *s);
 
 struct backup_pruning {
@@ -31,17 +33,18 @@ struct backup_pruning {
     struct retention rule;
     int64_t now_ms; /* backups with a later time (made while the clock was wrong) are kept, and `rule` ignores
                        them */
-    bool dry_run;   /* delete nothing */
-    void (*deleted)(void *ctx, const struct backup_entry *entry); /* called after each file; may be NULL */
+    bool dry_run;   /* delete nothing; `deleted` and the returned number show what would be deleted */
+    void (*deleted)(void *ctx, const struct backup_entry *entry); /* called for each deleted file; or NULL */
     void *ctx;
 };
 
 /* Deletes the backups of `list` that the rule does not keep. Returns the number of deleted files. If a file
- * cannot be deleted, sets `error` and continues with the next one. */
+ * cannot be deleted, sets `error` and continues with the next file. */
 int64_t backup_dir_prune(const struct backup_pruning *p, const struct backup_list *list, struct error *error);
 
-/* Deletes the drafts of the database with this id (backup_id_of()), which a crashed process has left. Call
- * only with the lease held, because the drafts must not belong to a backup in progress. */
+/* Deletes the drafts that crashed processes have left while they made backups of the database with this id
+ * (backup_id_of()). Call only while holding the lease: otherwise a draft may belong to a backup in
+ * progress. */
 void backup_dir_delete_drafts(const char *directory, uint32_t id);
 
 #endif

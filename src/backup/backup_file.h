@@ -30,7 +30,8 @@ MUST_USE enum err backup_draft_publish(const struct backup_draft *d, bool replac
 /* Deletes the draft. */
 void backup_draft_discard(const struct backup_draft *d);
 
-/* Returns true if `name` is the file name of a draft, and sets `*target` to the file name of its target. */
+/* Returns true if `name` is the file name of a draft, or of a file that SQLite created beside a draft. Sets
+ * `*target` to the file name of the draft's target; it points into `name`. */
 bool backup_draft_is_of(struct str name, struct str *target);
 
 /* Checks that the file system of the directory of `target` has room for a copy of `database`. Returns

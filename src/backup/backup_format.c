@@ -1,5 +1,5 @@
-/* Compares the first bytes of a file with those of SQLite (https://www.sqlite.org/fileformat.html) and of
- * formats in which backups are often kept. */
+/* Compares the first bytes of a file with those of an SQLite database
+ * (https://www.sqlite.org/fileformat.html) and of formats in which backups are often kept. */
 #include "backup/backup_format.h"
 
 #include "base/str.h"
@@ -49,9 +49,9 @@ static enum err reject_unknown(struct str head, const char *shown, struct error 
                      shown);
 }
 
-/* Compares the size of the file with the page count in the header. The page count is valid only if the last
- * writer has updated it, which the two counters at offsets 24 and 92 show. Missing pages may be in a
- * write-ahead log. */
+/* Compares the size of the file with the page count in the header. The page count is valid only if the two
+ * counters at offsets 24 and 92 are equal. If the file has a write-ahead log, the log may contain the missing
+ * pages, so any size is accepted. */
 static enum err check_size(const uint8_t *header, int64_t size, const char *path, const char *shown,
                            struct error *error)
 {

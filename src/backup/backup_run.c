@@ -91,8 +91,9 @@ static enum err record_failure(struct making *m)
 
 /* ---- the backup ---- */
 
-/* Called during the copy and the verification. Renews the lease of the backup. If that fails because the
- * database is busy, the next call tries again. */
+/* Called during the copy and the verification. Renews the lease if it is due. If the renewal fails because
+ * the database is busy, the next call tries again. Returns false if the backup must end, because it was
+ * stopped or has lost the lease. */
 static bool on_progress(void *ctx)
 {
     struct making *m = ctx;
@@ -103,8 +104,8 @@ static bool on_progress(void *ctx)
     return !m->lease_is_lost;
 }
 
-/* Selects the name of the backup: the first unused name from started_at on. The name of started_at may be in
- * use, because the clock may have been set back. */
+/* Selects the name of the backup. The name contains the time started_at. If that name is in use, because the
+ * clock has been set back, selects the first unused name of a later second. */
 static enum err choose_name(struct making *m, char target[FILE_PATH_MAX])
 {
     struct backup_report *r = m->report;
@@ -122,8 +123,7 @@ static enum err choose_name(struct making *m, char target[FILE_PATH_MAX])
     return file_target_resolve(path, target, &m->error);
 }
 
-/* Changes the owner of a backup that root has made to the owner of the directory, so that the server can read
- * it. */
+/* If root makes the backup, gives the draft the owner of the directory, so that the server can read it. */
 static void adopt_owner(const struct making *m)
 {
     const int fd = open(m->draft.path, O_RDONLY | O_CLOEXEC);

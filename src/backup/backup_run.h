@@ -3,8 +3,8 @@
  *   acquire the lease `backup` -> still due? -> copy and verify -> publish -> delete old backups -> record
  *
  * In a server, the schedule makes the backup on a thread of its own; `viewtally backup now` makes it on its
- * main thread. If the process is killed, its lease expires; the next backup deletes the draft that it
- * left. */
+ * main thread. If a process is killed during a backup, its lease expires, and the next backup deletes the
+ * draft that the killed process has left. */
 #ifndef VT_BACKUP_BACKUP_RUN_H
 #define VT_BACKUP_BACKUP_RUN_H
 
@@ -32,8 +32,8 @@ struct backup_report {
     char why[512];     /* the cause of a failure; for ERR_BUSY, the holder of the lease */
 };
 
-/* Returns the rule for when scheduled backups are due: every [backup] every, shifted by 30 minutes, so that
- * they do not coincide with the hourly refresh. */
+/* Returns the rule that determines when scheduled backups are due: once in each period of [backup] every. The
+ * periods are shifted by 30 minutes, so that backups do not coincide with the hourly refresh. */
 struct slot_rule backup_rule(const struct config *config);
 
 /* Makes a backup in [backup] directory, which must be set. Blocks until done. Returns OK if the backup was

@@ -28,8 +28,8 @@ struct backup_schedule *backup_schedule_open(uv_loop_t *loop, const struct confi
                                              struct store *store, struct ticket_lock *write_lock,
                                              void (*completed)(void *ctx), void *ctx);
 
-/* Cancels the backup in progress, which leaves no file. Then calls `closed` once on the loop, never before
- * this function has returned. */
+/* Cancels the backup if one is in progress; a canceled backup leaves no file. Then frees the schedule and
+ * calls `closed` once on the loop, never before this function has returned. */
 void backup_schedule_close(struct backup_schedule *s, void (*closed)(void *ctx), void *ctx);
 
 const struct backup_status *backup_schedule_status(const struct backup_schedule *s);

@@ -13,7 +13,7 @@ static int64_t day_of(int64_t t_ms)
     return date_of(t_ms);
 }
 
-/* Returns the number of the week that begins on Monday. (1970-01-01 was a Thursday.) */
+/* Returns the number of the week that contains the time. Weeks begin on Monday; 1970-01-01 was a Thursday. */
 static int64_t week_of(int64_t t_ms)
 {
     return (date_of(t_ms) + 3) / 7;

@@ -1,6 +1,7 @@
-/* The retention rule decides which scheduled backups are kept: the newest backup of each of the last n hours,
- * days and weeks that have a backup. All periods are in UTC; a week begins on Monday. A backup is kept if at
- * least one of the three rules selects it. The newest backup is always kept. */
+/* The retention rule decides which scheduled backups are kept: the newest backup of each of the last `hourly`
+ * hours in which a backup was made, likewise of each of the last `daily` days, and of each of the last
+ * `weekly` weeks. The newest backup of all is always kept. All periods are in UTC; a week begins on
+ * Monday. */
 #ifndef VT_BACKUP_RETENTION_H
 #define VT_BACKUP_RETENTION_H
 
@@ -9,7 +10,7 @@
 #include <stdint.h>
 
 struct retention {
-    int64_t hourly, daily, weekly; /* number of periods; 0: the rule selects nothing */
+    int64_t hourly, daily, weekly; /* numbers of hours, days and weeks; 0: selects nothing */
 };
 
 /* Sets keep[i] to whether the backup of the time times[i], in ms, is kept. `times` is sorted, oldest

@@ -16,14 +16,15 @@ enum { CHECK_MS = 1000 };
 
 enum {
     BUSY_PAUSE_MS = 5 * 1000,
-    /* musl's default is 128 KiB, and glibc's depends on `ulimit -s`. A refresh touches less than 96 KiB. */
+    /* Not the default, which is 128 KiB with musl and depends on `ulimit -s` with glibc. A refresh uses less
+     * than 96 KiB. */
     STACK_BYTES = 1024 * 1024,
 };
 
 static void on_thread(void *arg)
 {
     struct background_job *job = arg;
-    /* On Linux this changes only the calling thread. */
+    /* On Linux, this call changes only the calling thread. */
     (void)setpriority(PRIO_PROCESS, 0, job->type->nice);
     job->type->work(job->ctx);
     CHECK(uv_async_send(&job->async) == 0);

@@ -14,7 +14,7 @@
 
 /* The functions receive the owner's `ctx`. All except work() are called on the loop. */
 struct background_job_type {
-    int nice;                    /* of the thread, so that requests have priority */
+    int nice;                    /* nice value of the thread, so that requests have priority */
     int64_t failed_pause_ms;     /* pause after a failure; doubled after each further failure */
     int64_t failed_pause_max_ms; /* upper bound of the doubled pause */
     /* Starts the job if it is due. Called every second while the job is idle, and after each run. */
@@ -27,14 +27,14 @@ struct background_job_type {
 struct background_job {
     const struct background_job_type *type;
     void *ctx;
-    atomic_bool stop; /* for work() */
+    atomic_bool stop; /* work() must end soon; set by background_job_close() */
 
     uv_timer_t timer;
     uv_async_t async;
     uv_thread_t thread;
     bool is_running, is_closing;
     int64_t not_before_mono; /* paused until this monotonic time, ms */
-    int64_t failed_pause_ms; /* 0 if the last job did not fail */
+    int64_t failed_pause_ms; /* length of the last pause after a failure; 0 if there was a success since */
     int open_handles;
 };
 
@@ -51,7 +51,7 @@ void background_job_check(struct background_job *job);
 /* Starts the job. Precondition: it is idle. Returns 0, or an error of libuv if no thread can be created. */
 int background_job_start(struct background_job *job);
 
-/* Returns true during a pause. check() must not start a job then. */
+/* Returns true during a pause, in which check() must not start the job. */
 bool background_job_is_paused(const struct background_job *job);
 /* Pauses for five seconds. Call if another process holds the lease. */
 void background_job_pause_while_busy(struct background_job *job);

@@ -1,5 +1,6 @@
 /* A lease: one row in the database. The lease of the refresh ensures that only one run is active at a time,
- * in any process; the lease `backup` does the same for scheduled backups.
+ * in any process. Scheduled backups and the delivery of webhooks have a lease of their own; below, "run" also
+ * stands for these jobs.
  *
  *   free or expired --lease_acquire()--> held --lease_renew() in each transaction--> held
  *   held --lease_release()--> free
@@ -18,7 +19,7 @@ enum { LEASE_MS = 30 * 1000, LEASE_RENEW_MS = 10 * 1000 };
 struct lease {
     enum lease_kind kind;
     char holder[HOLDER_MAX];
-    int64_t fence;       /* 0 if not held */
+    int64_t fence;       /* number of the last acquisition by this struct; 0 if there was none */
     int64_t acquired_at; /* time of the acquisition, wall clock in ms */
     int64_t renewed_at; /* time of the last renewal, committed or in the open transaction; wall clock in ms */
 };
@@ -26,8 +27,8 @@ struct lease {
 /* Initializes a lease that is not held. Sets a unique holder name: host, process id and a random number. */
 void lease_init(struct lease *l, enum lease_kind kind);
 
-/* Returns true if a run holds the lease at `now_ms`. Returns false if the lease expires more than LEASE_MS
- * from now, because the clock must have been set back since. */
+/* Returns true if a run holds the lease in `row` at `now_ms`. A lease that expires later than LEASE_MS from
+ * now counts as free: the clock must have been set back after the lease was stored. */
 bool lease_is_held(const struct lease_row *row, int64_t now_ms);
 
 /* Acquires the lease. Returns ERR_BUSY if another run holds it. Sets `*row` to the row found in the database.
