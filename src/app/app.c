@@ -63,7 +63,7 @@ struct app {
     struct passed_sockets passed;
     struct notifier notifier;
     bool draining;      /* a signal to stop has arrived */
-    bool gives_time;    /* the signal was SIGTERM */
+    bool gives_time;    /* the signal was SIGTERM: see begin_stop() and drain_server() */
     bool server_drains; /* the HTTP server drains, or is closing */
 };
 
@@ -305,7 +305,8 @@ static void on_server_closed(void *ctx)
     stop_if_drained(app);
 }
 
-/* After SIGINT, which a person sends, idle connections close at once. */
+/* After SIGTERM, drains the server gradually. After SIGINT, which a person sends, closes idle connections
+ * immediately. */
 static void drain_server(struct app *app)
 {
     app->server_drains = true;
@@ -352,8 +353,8 @@ static void drain_refresh(struct app *app)
     webhook_service_close(app->webhooks, on_webhooks_closed, app);
 }
 
-/* After SIGTERM, the server continues to serve until the refresh has stopped, because that may take a minute
- * while tokens are being refreshed (on_schedule_closed()). */
+/* Begins to stop the server. After SIGTERM, the server continues to serve until the refresh has stopped
+ * (on_schedule_closed()), because a refresh that is renewing tokens may need a minute to stop. */
 static void begin_stop(struct app *app, int number)
 {
     log_info("signal %d: finishing the requests in flight", number);
@@ -418,9 +419,9 @@ static void close_signals(struct app *app)
 
 /* ---- start and stop ---- */
 
-/* The subsystems of the server, in start order. `close` starts to close a subsystem, also if its `open` has
- * failed; the loop completes the close. `close` is NULL for subsystems that drain. `free` runs after the loop
- * has ended. */
+/* The subsystems of the server, in start order. `close` starts to close a subsystem, even if its `open` has
+ * failed; the loop completes the close. `close` is NULL for subsystems that on_stop_signal() drains and
+ * closes. `free` is called after the loop has ended. */
 static const struct subsystem {
     enum err (*open)(struct app *app, struct error *error);
     void (*close)(struct app *app);

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Returns the path of http://host/path, or "" for an empty URL. */
+/* Returns the path of a URL, such as "/v1" of "https://host/v1". Returns "" if the URL has no path. */
 static struct str path_of_url(const char *url)
 {
     struct str s = str_from_cstr(url), head;
@@ -65,7 +65,8 @@ static void mount_api(struct applications *apps, struct str prefix)
     mount(apps, prefix, reference_routes, reference_app(apps->reference), UNKNOWN_NONE);
 }
 
-/* Mounts all routes. For an unknown path, browsers receive an HTML page and other clients receive JSON. */
+/* Mounts all routes. For an unknown path below the path of the API, all clients receive JSON. For any other
+ * unknown path, browsers receive an HTML page, and other clients receive JSON. */
 static void mount_all(struct applications *apps, const struct config *c)
 {
     const struct str base = path_of_url(c->server.base_url), direct = path_of_url(c->server.direct_url),

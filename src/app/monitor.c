@@ -144,8 +144,8 @@ void monitor_close(struct monitor *m)
     if (m->closed)
         return;
     m->closed = true;
-    /* The admin listener may still serve a request while it closes, but the subsystems may be closed by then.
-     */
+    /* While the admin listener closes, it may still serve a request. The subsystems may be closed by then, so
+     * the view must no longer point to them. */
     m->view = (struct admin_view){.config = m->view.config,
                                   .requests = m->requests,
                                   .loop_lag = &m->lag,

@@ -12,11 +12,13 @@ struct monitor;
 /* Creates a monitor and starts to measure. `config` must outlive the monitor. */
 struct monitor *monitor_new(uv_loop_t *loop, const struct config *config);
 
-/* Applies the thresholds of the slow log. Call when the configuration has changed. */
+/* Applies [log] slow_query_ms. Call when the configuration has changed. (The other thresholds are read from
+ * the configuration when they are needed.) */
 void monitor_reconfigure(const struct monitor *m);
 
-/* Returns the view that the admin pages show. The caller fills in the pointers to the subsystems and sets
- * each to NULL before it closes the subsystem. */
+/* Returns the view that the admin pages show. The caller fills in the pointers to the subsystems. If it
+ * closes a subsystem before it calls monitor_close(), it must set the pointer to NULL as soon as the
+ * subsystem is closed. */
 struct admin_view *monitor_get_view(struct monitor *m);
 
 /* Opens the admin listener, unless [admin] listen is empty. If [admin] listen has its default value and

@@ -1,4 +1,4 @@
-/* Sends the notifications, prolongs the start, and runs the watchdog timer. */
+/* Sends the notifications, extends the start timeout, and runs the watchdog timer. */
 #include "app/notifier.h"
 
 #include "base/check.h"
@@ -27,7 +27,8 @@ enum {
     US_PER_MS = 1000,
 };
 
-/* Returns false unless `address` is an absolute path, or '@' and an abstract name. */
+/* Sets the address of the Unix socket: an absolute path, or '@' followed by the name of an abstract socket.
+ * Returns false if `address` is neither, or too long. */
 static bool parse_address(struct notifier *n, const char *address)
 {
     const size_t len = strlen(address);
@@ -41,8 +42,8 @@ static bool parse_address(struct notifier *n, const char *address)
     return true;
 }
 
-/* Returns the watchdog interval in ms, or 0 if there is no watchdog. Ignores variables that are meant for a
- * parent process, such as a shell. */
+/* Returns the watchdog interval in ms, or 0 if there is no watchdog. Ignores variables that are meant for
+ * another process, such as the shell that started this one. */
 static int64_t read_watchdog(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *of = getenv("WATCHDOG_PID");
@@ -135,7 +136,8 @@ void notifier_end_start(struct notifier *n)
 
 /* ---- watchdog ---- */
 
-/* Does not wait if the service manager is busy, because the next notification is sent early enough. */
+/* Does not wait if the service manager is busy: two notifications are sent per watchdog interval, so the next
+ * one is still in time. */
 static void on_watchdog(uv_timer_t *timer)
 {
     (void)send_text(timer->data, "WATCHDOG=1", MSG_DONTWAIT);

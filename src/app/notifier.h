@@ -1,5 +1,5 @@
-/* Notifications to the service manager: the protocol of sd_notify(3), without libsystemd. Each one is a
- * datagram of NAME=VALUE lines to the Unix socket that $NOTIFY_SOCKET names. */
+/* Notifications to the service manager: the protocol of sd_notify(3), without libsystemd. Each notification
+ * is a datagram of NAME=VALUE lines to the Unix socket that $NOTIFY_SOCKET names. */
 #ifndef VT_APP_NOTIFIER_H
 #define VT_APP_NOTIFIER_H
 
@@ -34,8 +34,9 @@ void notifier_send(const struct notifier *n, const char *text);
 /* Sends RELOADING=1 with the current time. Call when a reload begins; READY=1 ends it. */
 void notifier_send_reloading(const struct notifier *n);
 
-/* Prolongs the start timeout every 10 seconds until notifier_end_start(), on a thread of its own, because the
- * start blocks the caller: a migration of a large database takes minutes. */
+/* Extends the start timeout of the service manager every 10 seconds until notifier_end_start(). Uses a thread
+ * of its own, because the start blocks the caller, which may take long, for example if an interrupted import
+ * must be completed. */
 void notifier_begin_start(struct notifier *n);
 void notifier_end_start(struct notifier *n);
 

@@ -11,8 +11,8 @@ struct reload {
     const char *path;      /* path of the configuration file; NULL if none exists */
     struct monitor *monitor;
     const struct notifier *notifier;
-    /* Called after values of `config` have changed. When it returns, the strings of the old values are
-     * freed. */
+    /* Called after a new configuration has been applied to `config`. The strings of the old values are freed
+     * when the function has returned. */
     void (*changed)(void *ctx);
     void *changed_ctx;
 };

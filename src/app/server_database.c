@@ -22,7 +22,8 @@ static void complete_import(const struct config *c, const struct store_options *
                  (long long)result.videos, plural(result.videos, "", "s"));
 }
 
-/* If tokens cannot be decrypted, reports this at start instead of in the first refresh that needs them. */
+/* Checks that the stored tokens can be decrypted, so that a wrong key file is reported at start and not in
+ * the first refresh that needs the tokens. */
 static enum err check_tokens(const struct config *c, const struct store_options *options, struct error *error)
 {
     struct store *store;
@@ -48,8 +49,8 @@ enum err server_database_open(struct server_database *db, uv_loop_t *loop, const
         return err;
     complete_import(c, &writes);
     reads.loop = loop;
-    /* During an outage of the database server, at most this many requests wait for it. So this server can
-     * still respond to requests on the other half of the connections. */
+    /* During an outage of the database server, at most this many requests wait for it, and further ones fail
+     * immediately. So waiting requests never occupy more than half of the client connections. */
     reads.held_max = (int)c->server.max_connections / 2;
     err = store_open(&db->store, &reads, error);
     if (err)
