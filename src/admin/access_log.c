@@ -116,8 +116,8 @@ static void close_fd(int fd)
         (void)close(fd);
 }
 
-/* Switches to the next file. Unwritten whole lines are written to the new file. If the last line in the old
- * file is incomplete, its rest is dropped. */
+/* Switches to the next file. Lines that are not written yet will be written to the new file. If the old file
+ * ends with the first part of a line, the rest of the line is dropped. */
 static void switch_file(struct access_log *l)
 {
     struct str rest = rest_of(l), cut;

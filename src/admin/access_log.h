@@ -2,8 +2,8 @@
  *
  * Lines are collected in memory and written by jobs on the thread pool, so that a slow disk does not block
  * the loop. While the log cannot be written, lines wait in a bounded buffer; when the buffer is full, further
- * lines are dropped and counted. A line is never written partially. A line contains no URL, header field or
- * body of the request. */
+ * lines are dropped and counted. Lines are written completely; only the last line of a file that cannot be
+ * written may be cut off. A line contains no URL, header field or body of the request. */
 #ifndef VT_ADMIN_ACCESS_LOG_H
 #define VT_ADMIN_ACCESS_LOG_H
 
@@ -18,8 +18,9 @@ struct access_log;
 struct access_log *access_log_new(uv_loop_t *loop);
 
 /* Writes all further lines to `target`: the path of a file, "-" for standard error, or "" to write no lines.
- * Opens the file again even if the path has not changed, for log rotation. No line is lost or duplicated. On
- * error, the previous target stays in use and `error` contains the reason. */
+ * Opens the file again even if the path has not changed, for log rotation. No line is duplicated, and no line
+ * is lost if the old file can be written. On error, the previous target stays in use and `error` contains the
+ * reason. */
 MUST_USE enum err access_log_set_target(struct access_log *l, const char *target, struct error *error);
 
 /* Appends a line for a request that has ended and took `us` microseconds. `response_complete` is false if the

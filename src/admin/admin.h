@@ -8,9 +8,9 @@
 
 struct admin;
 
-/* Opens the listener on the addresses of [admin] listen, or on the `passed_count` sockets in `passed`
- * instead, if there are any. `view` must outlive the listener. Returns ERR_BUSY if an address is in use, or
- * another error of http_server_open(). */
+/* Opens the listener: on the `passed_count` sockets in `passed` if there are any, otherwise on the addresses
+ * of [admin] listen. `view` must outlive the listener. Returns ERR_BUSY if an address is in use, or another
+ * error of http_server_open(). */
 MUST_USE enum err admin_open(struct admin **out, uv_loop_t *loop, const struct admin_view *view,
                              const int *passed, size_t passed_count, struct error *error);
 

@@ -11,7 +11,7 @@ void backup_metrics_write(const struct backup_status *s, struct buf *b);
 /* Appends the metrics of pings. */
 void ping_metrics_write(const struct admin_view *v, struct buf *b);
 
-/* Returns true if a backup should have started more than 30 minutes ago. */
+/* Returns true if a backup has been due for more than 30 minutes and this process is not making it. */
 bool backup_is_overdue(const struct backup_status *s);
 
 #endif

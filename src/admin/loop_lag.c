@@ -14,7 +14,7 @@ static void start(struct loop_lag *lag)
 }
 
 /* Measures the delay of the timer. libuv timers use a cached time with a resolution of one millisecond, so a
- * delay up to that is not lag. */
+ * delay of up to one millisecond is not lag. */
 static void on_timer(uv_timer_t *timer)
 {
     struct loop_lag *lag = timer->data;

@@ -1,5 +1,5 @@
-/* Writes the metrics of each subsystem. A test compares the names, types and labels of the metrics with
- * the documentation. */
+/* Writes the metrics of each subsystem. A test compares their names, types and labels with docs/metrics.md.
+ */
 #include "admin/metrics_page.h"
 
 #include "admin/backup_metrics.h"

@@ -84,8 +84,8 @@ static int64_t compute_start_us(void)
     return boot_us + (int64_t)ticks * 1000000 / hertz;
 }
 
-/* Computes the time only once: the difference of the clocks varies, and Prometheus counts each change as a
- * restart. */
+/* Computes the start time only once: each computation has a slightly different result, and Prometheus counts
+ * each change as a restart. */
 static void write_start(struct buf *b)
 {
     static int64_t start_us;

@@ -19,7 +19,7 @@ static bool file_is_readable(struct store *store)
     return read.err == OK || read.err == ERR_NOT_FOUND;
 }
 
-/* Appends a text of a server or of the network, with control characters replaced. */
+/* Appends a text that came from a server or from the network. Replaces control characters by spaces. */
 static void append_reason(struct buf *line, const char *reason)
 {
     for (; *reason; reason++)

@@ -8,7 +8,8 @@
 /* Appends the metrics. */
 void refresh_metrics_write(const struct schedule_state *s, struct buf *b);
 
-/* Returns true if a run should have started more than 30 minutes ago. */
+/* Returns true if a run has been due for more than 30 minutes. A run stays due until it is complete, even
+ * while it is in progress. */
 bool refresh_is_overdue(const struct schedule_state *s);
 
 #endif

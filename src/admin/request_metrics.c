@@ -9,8 +9,8 @@
 
 enum {
     ROUTES_MAX = 96,
-    CODES = 500,       /* 100 … 599 */
-    CODE_NONE = CODES, /* the client disconnected before the response */
+    CODES = 500,       /* number of status codes, 100 to 599 */
+    CODE_NONE = CODES, /* index of requests whose client disconnected before the response */
 };
 
 static const char NO_ROUTE[] = "none", OTHER_ROUTE[] = "other";
@@ -52,8 +52,8 @@ void request_metrics_free(struct request_metrics *m)
     free(m);
 }
 
-/* Returns the row of the route; adds a row for a new route. Nearly every request is found by the address
- * of the name. The text is compared too, because two literals with the same text may have different
+/* Returns the row of the route; adds a row for a new route. Nearly always, the address of the name finds the
+ * row. Otherwise the texts are compared, because two literals with the same text may have different
  * addresses. */
 static struct route_row *find_row(struct request_metrics *m, const char *route)
 {

@@ -1,4 +1,5 @@
-/* The metrics are the same in all processes of a database, except those of the connection. */
+/* The metrics of the connection are those of this process; all others are the same in every process that uses
+ * the database. */
 #include "admin/server_metrics.h"
 
 #include "base/metrics.h"

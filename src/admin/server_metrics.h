@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "store/store.h"
 
-/* Appends the metrics of the connection, and those of the load. `load` is NULL if it is unknown. */
+/* Appends the metrics of the connection, and those of the load unless `load` is NULL (unknown). */
 void server_metrics_write(const struct store_server_status *status, const struct store_server_load *load,
                           struct buf *b);
 
