@@ -74,7 +74,7 @@ static void check_wal(struct doctor *d)
         doctor_ok(d, "the write-ahead log has %lld MiB", mib);
 }
 
-/* Counts the old databases that restores have left in `dir`, and their bytes. */
+/* Counts the files of old databases that restores have left in `dir`. Adds their sizes to `*bytes`. */
 static int count_before(const char *dir, const char *name, long long *bytes)
 {
     char prefix[PATH_MAX + 16];
@@ -112,7 +112,8 @@ static void check_before(struct doctor *d)
         doctor_ok(d, "there are no old databases left by a restore");
 }
 
-/* Sets the error if the role may only read. */
+/* Returns an error if the database cannot be opened for writing, for example because the role may only
+ * read. */
 static enum err check_writable(const struct config *c, struct error *error)
 {
     const struct store_options options = store_options_from_config(c, STORE_WRITE);

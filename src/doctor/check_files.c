@@ -20,7 +20,7 @@ static bool others_can_read(const char *path)
     return stat(path, &st) == 0 && (st.st_mode & S_IROTH);
 }
 
-/* Reports an error if every user can read a file that contains secrets. Returns false then. */
+/* Checks a file that contains secrets. Returns false after reporting that every user can read it. */
 static bool check_private(struct doctor *d, const char *path)
 {
     char fix[PATH_MAX + 32];
@@ -31,7 +31,7 @@ static bool check_private(struct doctor *d, const char *path)
     return false;
 }
 
-/* Returns false and reports an error if the server cannot read the file. */
+/* Returns false after reporting that the server cannot read the file. */
 static bool check_readable(struct doctor *d, const char *path)
 {
     char fix[2 * PATH_MAX + 128];
@@ -121,7 +121,8 @@ static void check_database(struct doctor *d)
     }
 }
 
-/* Checks the files beside the database: a file that a command has created as root would stop the server. */
+/* Checks the owners of the files beside the database. The server cannot use a file that a command run by root
+ * has created. */
 static void check_companions(struct doctor *d)
 {
     static const char *const endings[] = {"-wal", "-shm", "-lock", "-import"};
@@ -163,7 +164,7 @@ static void check_directory(struct doctor *d)
     }
 }
 
-/* Returns true if systemd passes the file to every server. */
+/* Returns true if systemd passes the file to the server in every unit, and there is at least one unit. */
 static bool is_credential(const struct doctor *d, const char *path)
 {
     for (size_t i = 0; i < d->units->count; i++)

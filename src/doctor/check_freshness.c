@@ -13,10 +13,10 @@
 
 #include <stdio.h>
 
-/* The error text of the newest run; "" if it has none. */
+/* The newest run. */
 struct last_run {
-    bool any, has_failed;
-    char error[FINDING_TEXT_MAX / 2];
+    bool any, has_failed;             /* `any` is false if there was no run */
+    char error[FINDING_TEXT_MAX / 2]; /* "" if none */
 };
 
 static bool on_run(void *ctx, const struct run_row *run)

@@ -1,5 +1,5 @@
-/* Checks the configuration of an nginx in front of viewtally. packaging/nginx/viewtally.conf passes all of
- * these checks. */
+/* Checks the configuration of an nginx that passes requests to viewtally. The example configuration,
+ * packaging/nginx/viewtally.conf, passes all of these checks. */
 #include "base/plural.h"
 #include "doctor/doctor.h"
 
@@ -11,7 +11,8 @@
 
 enum { LONG_POLL_MS = 55000 };
 
-/* Returns NULL if there is no proxy_pass to viewtally, which the check nginx.proxy reports. */
+/* Reads the configuration at the first call. Returns NULL if it has no proxy_pass to viewtally; the check
+ * nginx.proxy reports this. */
 static struct nginx_view *view_of(struct doctor *d)
 {
     if (!d->nginx)
@@ -142,7 +143,8 @@ static bool check_forwarded_for(struct doctor *d, const struct nginx_directive *
     return false;
 }
 
-/* Checks only a proxy on this machine, because the address of any other proxy is unknown. */
+/* Returns true after reporting that viewtally does not trust the addresses of nginx. Checks only an nginx on
+ * this machine (without --nginx), because the address of any other nginx is unknown. */
 static bool check_trusted(struct doctor *d, struct str address)
 {
     struct proxies proxies = {0};

@@ -1,5 +1,5 @@
-/* Checks the credentials and accounts of the platforms. Reads only the database and the key file and calls no
- * platform (viewtally platform test does). */
+/* Checks the credentials and accounts of the platforms. Reads only the configuration, the database and the
+ * key file. Calls no platform; `viewtally platform test` does. */
 #include "base/plural.h"
 #include "doctor/doctor.h"
 

@@ -7,8 +7,8 @@
 
 enum { OLDEST_MAJOR = 6, SLOW_US = 10000, TOO_SLOW_US = 50000 };
 
-/* Returns NULL if Redis is not configured, which the check redis.connection reports, or after reporting that
- * the check is skipped. */
+/* Returns the facts if Redis is connected. Otherwise returns NULL, after reporting that the check is skipped
+ * if Redis is configured. (If it is not configured, the check redis.connection reports that.) */
 static const struct redis_facts *connected(struct doctor *d)
 {
     if (!d->redis)

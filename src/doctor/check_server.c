@@ -143,8 +143,9 @@ static void take_first(void *ctx, struct str item)
         (void)snprintf(first->text, sizeof first->text, "%.*s", (int)item.len, item.p);
 }
 
-/* Requests /readyz from one admin listener. `unit` is the unit that runs this server: if it does not respond,
- * that is an error. Without a unit ("") it is a warning. */
+/* Requests /readyz from the first address of `listen` and reports the result. `unit` is the name of the unit
+ * that runs the server, or "" if there is none. If the server does not respond, reports an error, or without
+ * a unit, a warning. */
 static void report_readiness(struct doctor *d, const char *listen, const char *unit)
 {
     struct first_item address = {""};

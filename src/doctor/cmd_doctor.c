@@ -8,7 +8,7 @@
 
 static const char *const state_names[FINDING_STATES] = {"ok", "skipped", "warning", "error"};
 
-/* Escapes control characters, but no quotation marks. */
+/* Appends the text like cli_append_text(), but does not escape quotation marks. */
 static void append_plain(struct buf *out, const char *text)
 {
     struct str rest = str_from_cstr(text), piece;

@@ -57,8 +57,8 @@ void doctor_error(struct doctor *d, const char *fix, const char *format, ...)
     va_end(ap);
 }
 
-/* Acquires the lock of the database, so that no restore replaces the file during the checks. Does not create
- * the file of the lock. */
+/* Opens the database. First acquires its lock, so that no restore replaces the file during the checks. If the
+ * lock file does not exist, does not create it and opens the database without the lock. */
 static void open_store(struct doctor *d)
 {
     char lock[4096];

@@ -25,7 +25,7 @@ struct doctor {
     struct cli *cli;
     const struct config *config;
     const char *nginx_file; /* configuration of nginx to read; NULL: read the output of `nginx -T` */
-    bool full;              /* also run checks that take long */
+    bool full;              /* check everything, even if that takes minutes */
     int64_t now_ms;
     struct store *store; /* NULL if the database cannot be used, which the check database.open reports */
     struct error store_error;

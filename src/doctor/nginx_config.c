@@ -1,6 +1,6 @@
-/* A lexer and a recursive parser. nginx has no published grammar; this follows ngx_conf_read_token(): words
- * are separated by white space and may be quoted, ${name} does not open a block, # begins a comment where a
- * word could begin. */
+/* A lexer and a parser. nginx has no published grammar, so they follow nginx's function
+ * ngx_conf_read_token(): words are separated by white space and may be quoted, ${name} does not open a block,
+ * and # begins a comment only where a word could begin. */
 #include "doctor/nginx_config.h"
 
 #include <fnmatch.h>
@@ -50,7 +50,8 @@ static struct nginx_directive *add_directive(struct arena *a, struct nginx_direc
     return d;
 }
 
-/* `line` is the number of the current line in the file. */
+/* Adds a file, to which the directives that follow belong. `line` is the number of the current line in this
+ * file: 1 for its first line, and 0 for the comment of `nginx -T` before it. */
 static bool begin_file(struct nginx_text *t, struct str name, int line)
 {
     if (t->file_count == NGINX_FILES_MAX)
@@ -80,7 +81,7 @@ static void skip_space(struct nginx_text *t, struct str *file)
     }
 }
 
-/* Reads a quoted word. Returns p == NULL if the quote is missing. */
+/* Reads a quoted word. Returns p == NULL if the closing quote is missing. */
 static struct str read_quoted(struct nginx_text *t)
 {
     const char quote = *t->at++, *begin = t->at;
@@ -174,7 +175,7 @@ static bool parse_block(struct nginx_text *t)
 
 /* ---- includes ---- */
 
-/* Moves the children of `root` behind the directive `d`. */
+/* Moves the children of `root` to the position after the directive `d`. */
 static void insert_after(struct nginx_directive *d, struct nginx_directive *root)
 {
     if (!root->first)
@@ -201,8 +202,8 @@ static bool matches(const struct nginx_text *t, struct str pattern, struct str n
     return fnmatch(absolute, path, FNM_PATHNAME) == 0;
 }
 
-/* Inserts the content of the files that the include directive `d` names, behind `d`. Each file is inserted
- * only once, at its first include. */
+/* Inserts the directives of the files that the include directive `d` names. They are inserted after `d`. Each
+ * file is inserted only once, at its first include. */
 static void insert_files(struct nginx_text *t, struct nginx_directive *d)
 {
     for (int i = t->file_count - 1; i > 0; i--)

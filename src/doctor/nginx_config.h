@@ -1,5 +1,5 @@
-/* Parses an nginx configuration, or the output of `nginx -T`, into a tree of directives. The
- * output of `nginx -T` also contains the included files; their directives take the place of `include`. */
+/* Parses an nginx configuration, or the output of `nginx -T`, into a tree of directives. The output of
+ * `nginx -T` also contains the included files; their directives are inserted after the `include`. */
 #ifndef VT_DOCTOR_NGINX_CONFIG_H
 #define VT_DOCTOR_NGINX_CONFIG_H
 
@@ -12,7 +12,7 @@ enum { NGINX_WORDS_MAX = 64, NGINX_DEPTH_MAX = 32, NGINX_FILES_MAX = 256 };
 /* A directive such as `listen 80;` or a block such as `server { … }`. words[0] is its name. */
 struct nginx_directive {
     struct str words[NGINX_WORDS_MAX];
-    int count; /* further words are dropped */
+    int count; /* number of words; words after the first NGINX_WORDS_MAX are dropped */
     bool is_block;
     struct str file; /* the file that contains it */
     int line;
@@ -23,7 +23,8 @@ struct nginx_directive {
  * root, whose children are the directives outside of all blocks, or NULL after setting `error`. */
 struct nginx_directive *nginx_parse(struct arena *a, struct str text, struct str name, struct error *error);
 
-/* Returns the first child of `block` after `after` (NULL: the first one) with this name, or NULL. */
+/* Returns the next child of `block` that has this name and comes after the child `after`. If `after` is NULL,
+ * returns the first child with this name. Returns NULL if there is none. */
 const struct nginx_directive *nginx_next_child(const struct nginx_directive *block,
                                                const struct nginx_directive *after, const char *name);
 

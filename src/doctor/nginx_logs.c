@@ -1,6 +1,6 @@
-/* A location is judged by its pattern: locations of the API log URLs without secrets, those with "invite" or
- * "callback" in the pattern serve the URLs with secrets, and all others serve them unless such locations
- * exist. */
+/* The pattern of a location determines whether URLs with secrets may reach it. They reach a location whose
+ * pattern contains "invite" or "callback". They do not reach a location of the API. They reach any other
+ * location unless there are locations for "invite" and for "callback". */
 #include "doctor/nginx_logs.h"
 
 enum { FORMAT_MAX = 8192 };
@@ -103,8 +103,9 @@ bool nginx_access_log_has_secret(const struct nginx_view *v, const char *base_ur
     return false;
 }
 
-/* Returns true if the error log of the location has no messages about requests, to which nginx would add the
- * request line. The level of these messages is crit or lower. */
+/* Returns true if the error log of the location excludes messages about requests, to which nginx adds the
+ * request line. These messages have the level crit or a less severe one, so only the levels alert and emerg
+ * exclude them. */
 static bool is_quiet(const struct nginx_directive *location)
 {
     const struct nginx_directive *block = nginx_find_inherited(location, "error_log"), *log = NULL;

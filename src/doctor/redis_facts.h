@@ -16,13 +16,13 @@ struct redis_facts {
     char reason[REDIS_FACTS_TEXT_MAX];  /* why it is not connected */
     char missing[REDIS_FACTS_TEXT_MAX]; /* missing permissions as in an ACL, such as " +mget +del"; "" if none
                                          */
-    char rejected[REDIS_FACTS_TEXT_MAX]; /* another error of a command, such as "READONLY …"; "" if none */
-    bool has_info;                       /* the members below are known */
+    char rejected[REDIS_FACTS_TEXT_MAX]; /* first other error of a command ("READONLY …"); "" if none */
+    bool has_info;                       /* version, policy and max_memory are known */
     char version[32], policy[32];        /* "7.0.15", "noeviction" */
     long long max_memory;                /* bytes; 0: unlimited */
     int64_t latency_us;                  /* median time of a command; 0 if not connected */
-    bool has_time;
-    int64_t ahead_ms; /* how far the clock of Redis is ahead of ours */
+    bool has_time;                       /* ahead_ms is known */
+    int64_t ahead_ms;                    /* how far the clock of Redis is ahead of ours */
 };
 
 /* Connects and reads the facts; takes at most two seconds. Free them with redis_facts_free(). */

@@ -37,7 +37,7 @@ static void run(struct server_units *units, const char *program)
     (void)glob(ENABLED_INSTANCES, 0, NULL, &found);
     for (size_t i = 0; i < found.gl_pathc && i < SERVER_UNITS_MAX; i++)
         arguments[4 + i] = strrchr(found.gl_pathv[i], '/') + 1;
-    /* If systemd cannot be reached, there are no units to check. */
+    /* If systemd cannot be reached, continue as if there were no units. */
     if (child_process_run(program, arguments, &units->text, &error))
         buf_reset(&units->text, 0);
     globfree(&found);
@@ -88,7 +88,8 @@ static void set_property(struct properties *p, struct str name, struct str value
         u->admin_listen = find_variable(value, STR("VIEWTALLY_ADMIN_LISTEN"));
 }
 
-/* Ignores units with another configuration file, because they belong to another installation. */
+/* Returns true if ExecStart= names this configuration file. A unit that names another one belongs to another
+ * installation. */
 static bool names_config(struct str exec_start, const char *config_path)
 {
     char option[4096];
@@ -134,7 +135,8 @@ static bool has_credential(struct str text, struct str path)
     return false;
 }
 
-/* Reads the files of the unit, because `systemctl show` does not show credentials. */
+/* Reads the files of the unit with `systemctl cat`, because `systemctl show` may not show the value of
+ * LoadCredential=. */
 bool server_unit_loads_credential(const struct server_unit *unit, const char *path)
 {
     char name[256];

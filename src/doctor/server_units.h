@@ -1,4 +1,4 @@
-/* The systemd units that run a server with the configuration that is checked, as systemctl(1) shows them. */
+/* The systemd units that run a server with the checked configuration file, as systemctl(1) shows them. */
 #ifndef VT_DOCTOR_SERVER_UNITS_H
 #define VT_DOCTOR_SERVER_UNITS_H
 
@@ -26,8 +26,8 @@ struct server_units {
     struct buf text; /* output of systemctl, to which the strings of the items point */
 };
 
-/* Reads the units whose ExecStart= names the configuration file `config_path`. Without one (NULL) there are
- * no units. Free the result with server_units_free(). */
+/* Reads the units whose ExecStart= names the configuration file `config_path`. If `config_path` is NULL, the
+ * result has no units. Free the result with server_units_free(). */
 struct server_units *server_units_read(const char *config_path);
 void server_units_free(struct server_units *units); /* `units` may be NULL */
 

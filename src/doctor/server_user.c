@@ -69,7 +69,8 @@ static void name_group(struct server_user *user)
         (void)snprintf(user->group_name, sizeof user->group_name, "%lu", (unsigned long)user->gid);
 }
 
-/* Adds the groups of the user in the system, and those that the unit adds. */
+/* Adds the groups that the user has in the system, and the groups in Group= and SupplementaryGroups= of the
+ * unit. */
 static void add_groups(struct server_user *user, const struct server_unit *unit)
 {
     struct str rest, word;
@@ -104,8 +105,8 @@ void server_user_find(struct server_user *user, const struct server_units *units
     add_groups(user, unit);
 }
 
-/* Returns 0, or the errno of access(2). If the process lacks the privilege to switch to the user, as in some
- * containers, the result is that of the process itself. */
+/* Runs in the child process. Returns 0, or the errno of access(2). If the process lacks the privilege to
+ * switch to the user, as in some containers, checks the permissions of its own user. */
 static int try_as(const struct server_user *user, const char *path, int mode)
 {
     if (setgroups((size_t)user->group_count, user->groups) == 0 &&

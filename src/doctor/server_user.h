@@ -1,5 +1,6 @@
-/* The user of the server: User= of its unit, or else the owner of the database. Root can read every file, so
- * if root runs the doctor, it must check permissions as this user. */
+/* The user of the server, as whom `viewtally doctor` checks permissions. If root runs the command, this is
+ * the user in User= of the unit, or else the owner of the database, because root can read every file. If
+ * another user runs the command, it is that user. */
 #ifndef VT_DOCTOR_SERVER_USER_H
 #define VT_DOCTOR_SERVER_USER_H
 
@@ -14,7 +15,7 @@ enum { SERVER_GROUPS_MAX = 64, SERVER_NAME_MAX = 64 };
 
 struct server_user {
     bool is_other; /* this process is root, and the server runs as another user */
-    uid_t uid;     /* the user of this process unless is_other is true */
+    uid_t uid;
     gid_t gid;
     gid_t groups[SERVER_GROUPS_MAX]; /* all groups, including `gid` */
     int group_count;
@@ -24,8 +25,9 @@ struct server_user {
 /* Determines the user. `database` is the path of the database, which need not exist. */
 void server_user_find(struct server_user *user, const struct server_units *units, const char *database);
 
-/* Returns true if the user may access `path`, otherwise sets errno. `mode` as for access(2). The kernel
- * evaluates the permissions, including those of the directories above it and access control lists. */
+/* Returns true if the user may access `path`; otherwise sets errno and returns false. `mode` is the mode of
+ * access(2), such as R_OK. The kernel checks the permissions, including those of the directories above `path`
+ * and access control lists. */
 bool server_user_can(const struct server_user *user, const char *path, int mode);
 
 #endif
