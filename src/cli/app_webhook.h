@@ -19,9 +19,9 @@ struct new_app_webhook {
  * after printing an error. */
 MUST_USE bool app_webhook_init(struct cli *cli, const char *url, struct new_app_webhook *out);
 
-/* Stores the webhook. If the app already has a webhook with the same URL, the old secret stays valid for a
- * day. If the key file cannot be used, prints an error and returns ERR_CANCELED. Call in a write transaction.
- */
+/* Stores the webhook, or if webhook->url.p is NULL, removes the app's webhook. If the app already has a
+ * webhook with the same URL, the old secret stays valid for a day. If the key file cannot be used, prints an
+ * error and returns ERR_CANCELED. Call in a write transaction. */
 MUST_USE enum err app_webhook_store(struct store *store, struct arena *arena, const struct app_record *app,
                                     const struct new_app_webhook *webhook);
 

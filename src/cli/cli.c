@@ -18,7 +18,7 @@
 extern char **environ;
 extern const char third_party_notices[]; /* generated from THIRD-PARTY-NOTICES */
 
-/* `serve` comes first; cli_main() puts it there. */
+/* commands[0] is `serve`, which the public functions of this file receive as a parameter. */
 enum { COMMAND_COUNT = 24 };
 static const struct cli_command *commands[COMMAND_COUNT] = {
     NULL,         &cli_check_config, &cli_migrate, &cli_import, &cli_refresh,     &cli_status,

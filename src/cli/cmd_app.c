@@ -1,4 +1,4 @@
-/* viewtally app: add, list, remove, rotate-secret. */
+/* viewtally app: add, list, remove, rotate-secret. The subcommand set-webhook is in app_webhook.c. */
 #include "base/check.h"
 #include "base/json.h"
 #include "base/plural.h"
@@ -137,7 +137,7 @@ static const struct shown_secret added_app = {
     .by_hand = "find the new app with viewtally app list and remove it with viewtally app remove",
 };
 
-/* Adds the redirect URIs of the option, and the operands: `--redirect-uri A B` names two. */
+/* Adds the redirect URIs of the option and those that are operands: `--redirect-uri A B` names two URIs. */
 static bool add_uris(struct new_app *n, const struct cli_arguments *arguments)
 {
     for (int i = 0; i < arguments->repeated_count; i++)

@@ -95,8 +95,9 @@ static enum err find_name(struct author_setup *s, struct store *store, struct st
     return OK;
 }
 
-/* A line whose sign-in name no author has yet refers to the author with the line's name, unless that author
- * has another sign-in name. */
+/* Finds the author of a line by name, as find_name() does. Called for a line without a sign-in name, or with
+ * a sign-in name that no author has. In the second case, an author who has another sign-in name does not
+ * match. */
 static enum err find_by_name(struct author_setup *s, struct store *store, struct arena *arena,
                              const struct author_line *line, int64_t *row)
 {
@@ -251,8 +252,7 @@ static int by_row(const void *a, const void *b)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Rejects lines that name the same author, which they can do in different ways, for example by id and by
- * sign-in name. */
+/* Rejects lines that name the same author in different ways, for example by id and by sign-in name. */
 static void reject_repeated(struct author_setup *s)
 {
     struct set_up_author *all = s->authors.items;
@@ -351,7 +351,8 @@ static bool write_links(struct author_setup *s)
     return ok;
 }
 
-/* Writes the links before the commit, because they may replace earlier ones. */
+/* Writes the links before the commit: if they cannot be written, a rollback keeps the earlier links that they
+ * would replace. */
 static bool show_links(struct author_setup *s)
 {
     struct buf b;

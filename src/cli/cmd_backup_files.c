@@ -184,8 +184,7 @@ static enum cli_exit delete_file(const char *path, bool dry_run)
     return CLI_DONE;
 }
 
-/* Deletes the database file last: a -wal file that could not be deleted would go unnoticed without its
- * database file. */
+/* Deletes a replaced database: first its companion files, such as -wal, and last the database file. */
 static enum cli_exit delete_before(const char *path, bool dry_run)
 {
     char companion[PATH_MAX];

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Reads the TLS files of Redis, which the configuration parser does not. `serve` reads them too. */
+/* Reads the TLS files of Redis, as `serve` does. The configuration parser does not read them. */
 static enum err check_redis(const struct config *c, struct error *error)
 {
     struct redis_options options;
@@ -20,7 +20,7 @@ static enum err check_redis(const struct config *c, struct error *error)
     return err;
 }
 
-/* Checks what the configuration parser does not. */
+/* Checks values that the configuration parser does not check completely. */
 static enum err check_values(const struct config *c, struct error *error)
 {
     struct socket_access access;

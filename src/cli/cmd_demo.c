@@ -83,7 +83,7 @@ static bool write_key(const char *path, const struct key_text *key)
 
 /* ---- the tour ---- */
 
-/* The data of the tour. Its author is the one with the most videos. */
+/* The data of the tour, which shows the author with the most videos. */
 struct demo {
     const struct cli *cli;
     const char *key_file; /* may be NULL */

@@ -90,7 +90,8 @@ static void draw(struct display *d, const struct import_progress *p, int64_t now
     d->drawn_us = now_us;
 }
 
-/* Prints a line as soon as a phase begins, so that a short import also shows its phases. */
+/* Draws the bar or prints a line at regular intervals. Also prints a line when a phase begins, so that a
+ * short import shows its phases, too. */
 static void on_progress(void *ctx, const struct import_progress *p)
 {
     struct display *d = ctx;

@@ -117,7 +117,7 @@ struct key_listing {
     enum key_lag_state lag_state;
 };
 
-/* Redis is queried after the list is complete. */
+/* Collects the keys, because Redis is queried only after the list is complete. */
 static bool collect_key(void *ctx, const struct api_key *key)
 {
     struct key_listing *l = ctx;

@@ -45,8 +45,8 @@ static struct str next_key(struct str prefix, struct str text, struct str *key)
     return (struct str){NULL, 0};
 }
 
-/* Returns the text that the command works on: the operand, or standard input if the operand is missing or
- * "-". From a terminal, one line. Returns false after printing an error. */
+/* Sets `*text` to the text that the command works on: the operand, or standard input if the operand is
+ * missing or "-". Reads only one line from a terminal. Returns false after printing an error. */
 static bool read_text(const struct cli_arguments *arguments, struct buf *input, struct str *text)
 {
     const char *operand = arguments->operand_count ? arguments->operands[0] : "-";
@@ -82,7 +82,7 @@ static void wipe(struct buf *input)
 /* ---- find ---- */
 
 struct key_search {
-    const char *prefix; /* of the configuration */
+    const char *prefix; /* [keys] prefix */
     struct str key;     /* the complete key to search for; p == NULL: search for the suffix */
     struct str suffix;
     struct arena *arena;

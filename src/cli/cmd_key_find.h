@@ -1,4 +1,5 @@
-/* The subcommands of `viewtally key` that are given the text of a key instead of its id. */
+/* The subcommands of `viewtally key` whose operand is the key itself, or a text with keys, instead of an
+ * id. */
 #ifndef VT_CLI_CMD_KEY_FIND_H
 #define VT_CLI_CMD_KEY_FIND_H
 

@@ -63,7 +63,8 @@ static enum err create(const struct store_options *to, struct error *error)
     return to->url ? create_on_server(to, error) : create_file(to->path, error);
 }
 
-/* Other processes may use a file that is only read, but not the file that is written. */
+/* Locks a database file: exclusively if it is written, otherwise shared, so that other processes may use it.
+ */
 static enum err lock(struct database_lock *l, const struct store_options *options, bool is_written,
                      struct error *error)
 {
@@ -73,8 +74,9 @@ static enum err lock(struct database_lock *l, const struct store_options *option
                       : database_lock_acquire_shared(l, options->path, false, error);
 }
 
-/* Warns the operator about a server that uses the file: what it writes after the move is not in the copy. The
- * processes that use a database on a server are not known. */
+/* Warns the operator if another process, such as a server, uses the database file, because what that process
+ * writes after the move is not in the copy. Does nothing for a database on a server, because the processes
+ * that use it are unknown. */
 static void warn_if_used(const struct store_options *from)
 {
     struct database_lock l = {.file.fd = -1};

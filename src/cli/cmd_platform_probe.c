@@ -42,7 +42,7 @@ struct probe {
     enum err err;
     int calls, recorded;
     bool any_ok;
-    enum outcome_kind worst; /* the first failure of a call in form 0, the first form of the request */
+    enum outcome_kind worst; /* the first failure among the calls in the first form of the request (form 0) */
 };
 
 /* ---- the posts ---- */
@@ -202,7 +202,8 @@ static void show_headers(struct probe *p)
     }
 }
 
-/* Shows the path without an API key, and the operations of a batch. */
+/* Shows the request without the API key, which is at the end of the path, and without the token, which may be
+ * in the body. */
 static void show_request(struct probe *p, const char *what, const struct platform_call *call)
 {
     const struct http_request *q = p->session->request;
@@ -359,7 +360,7 @@ static void call_once(struct probe *p, const char *what, struct platform_call ca
         show_response(p, &call, posts);
 }
 
-/* ---- all calls ---- */
+/* ---- making all the calls ---- */
 
 static struct platform_call call_of(const struct probe *p, int tier)
 {
@@ -398,8 +399,9 @@ static void call_all(struct probe *p, const char *what, const struct platform_ca
     }
 }
 
-/* Requests the other kind of metrics. Without platform_call.combined, a call requests one of two kinds of
- * metrics, which depends on the hour, so this sends the request of an earlier hour with the other kind. */
+/* Requests the other kind of metrics. Without platform_call.combined, the hour decides which of two kinds of
+ * metrics a call requests. So this function sets the time of the call to an earlier hour that selects the
+ * other kind. */
 static void call_other_kind(struct probe *p, const char *what, const struct platform_call *call)
 {
     struct arena scratch;

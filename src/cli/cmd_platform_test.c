@@ -43,8 +43,8 @@ static bool select_post(void *ctx, const struct video *video)
     return true;
 }
 
-/* Selects a post to read. Skips a post whose id has not been resolved yet, because only a refresh run
- * resolves ids. */
+/* Selects a post to read. Selects none if the id of the first post at the platform has not been resolved yet,
+ * because only a refresh run resolves ids. */
 static enum err find_post(struct account_test *t)
 {
     const int64_t now = clock_wall_ms();

@@ -73,7 +73,7 @@ static void append_count(struct table *t, enum source_kind kind, struct str plat
     json_close(b, '}');
 }
 
-/* Prints the counters; with --json, as a member of the object. */
+/* Prints the result and the counters, with --json as one object. */
 static enum cli_exit print_counts(const struct refresh_report *report, bool is_json)
 {
     static const char *const headings[] = {"SOURCE", "PLATFORM", "COUNTER", "#VALUE", NULL};
@@ -107,7 +107,7 @@ static enum cli_exit print_report(const struct refresh_report *report, bool is_j
 
 /* ---- running ---- */
 
-/* If another process is refreshing, waits for its run to end first. */
+/* Makes a run. If another process is refreshing, first waits at most `wait_ms` for the other run to end. */
 static enum err run_when_free(const struct refresh_options *options, struct refresh_report *report,
                               int64_t wait_ms)
 {

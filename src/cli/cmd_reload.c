@@ -70,7 +70,7 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     (void)cli;
     if (!pid)
         return CLI_USAGE;
-    /* $MAINPID is correct, but the sandbox of a unit may hide the process. */
+    /* $MAINPID is not checked: it is correct, and the sandbox of a unit may hide the process. */
     if (arguments->operand_count && !handles_sighup(pid))
         return cli_fail(CLI_COULD_NOT, "process %d is not a viewtally server, or it is still starting",
                         (int)pid);

@@ -73,7 +73,7 @@ static const char *replaced_of(const struct replacement *r)
 /* Gives the draft its own identity. Event ids that were served after the backup must not be issued again. The
  * new ids are therefore greater than the ids of the replaced database. In case that database is unreadable,
  * they are also greater than the current time plus a day. That is sufficient, because ids are times in
- * milliseconds and run ahead of the clock only during more than 1,000 events a second. */
+ * milliseconds, and get ahead of the clock only if more than 1,000 events a second are created. */
 static enum err renew_draft(struct restore *r, struct error *error)
 {
     const struct replacement *p = &r->replacement;
@@ -154,8 +154,8 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Copies standard input to a file. Checks its header here, because messages about it should not name a
- * temporary file. */
+/* Copies standard input to a temporary file. Checks the header of the file here, so that the messages name
+ * standard input and not the temporary file. */
 static enum cli_exit read_input(const struct cli *cli, char input[FILE_PATH_MAX])
 {
     struct error error;

@@ -21,7 +21,7 @@ static enum cli_exit no_such_endpoint(void)
 /* ---- list ---- */
 
 struct webhook_listing {
-    const char *author; /* NULL: all */
+    const char *author; /* an id or a sign-in name; NULL: all authors */
     int64_t author_row;
     struct table table;
     int64_t last_row;
@@ -158,7 +158,7 @@ struct resending {
     bool is_unknown;  /* the author has no such event */
 };
 
-/* Records whether this event is the one to send again. */
+/* Called with the first event from r->event_id on. Records whether the author has an event with this id. */
 static bool on_event(void *ctx, const struct event *event, const struct video_ref *video,
                      const struct book_ref *book)
 {

@@ -31,8 +31,8 @@ static void append_action(struct buf *b, const struct cli_action *action)
     json_close(b, '}');
 }
 
-/* `help` is no row of the command table, because cli.c runs it before the configuration is loaded. Its
- * operands are the other commands with their subcommands, and the topics. */
+/* Appends an operand of `help` in the form of a subcommand: the name of a command with its subcommands as
+ * operands, or if `command` is NULL, the name of a topic. */
 static void append_help_of(struct buf *b, const char *name, const char *summary,
                            const struct cli_command *command)
 {
@@ -52,6 +52,8 @@ static void append_help_of(struct buf *b, const char *name, const char *summary,
     buf_fini(&operands);
 }
 
+/* Appends `help`, which is not in the command table, because cli.c runs it before the configuration is
+ * loaded. Its operands are the commands with their subcommands, and the topics. */
 static void append_help(struct buf *b, const struct cli_command *const *commands, size_t count)
 {
     json_open(b, '{');

@@ -21,8 +21,9 @@ struct csv_reader {
         *problem; /* static text that describes why the record is malformed; NULL if it is well-formed */
 };
 
-/* Starts at the beginning of `text`, after a byte order mark. The separator is a semicolon if the first line
- * contains one and no comma, as spreadsheets of many countries write it; otherwise it is a comma. */
+/* Starts at the beginning of `text`. Skips a byte order mark. The separator is a semicolon if the first line
+ * contains a semicolon and no comma, because spreadsheets write such files in many countries. Otherwise it is
+ * a comma. */
 void csv_open(struct csv_reader *r, struct str text);
 
 /* Reads the next record and skips empty lines. The fields are in the arena or point into the text. Returns

@@ -11,14 +11,14 @@
 MUST_USE bool cli_require_file(const struct cli *cli, const char *instead);
 
 /* Acquires the shared lock of the configured database (store/database_lock.h) until the process ends. Call
- * it before opening the database; the functions below call it themselves. A second call does nothing, nor
- * does any call if the database is on a server. If `creates` is false, the database must exist. Returns false
- * after printing an error. */
+ * it before opening the database; the functions below call it themselves. Does nothing if this process
+ * already holds the lock, or if the database is on a server. If `creates` is false, the database must exist.
+ * Returns false after printing an error. */
 MUST_USE bool cli_lock_database(struct cli *cli, bool creates);
 
-/* Checks that the user chose the directory in which a command would create the database, because it could
- * otherwise create one in any working directory: [store] path must be set, and if CLI_SYSTEM_CONFIG is used
- * by default, the path must be absolute. Returns ERR_INVALID if not. Returns OK if the database exists. */
+/* Checks that the user has chosen where a command may create the database. Otherwise a command could create a
+ * database in any working directory. [store] path must be set, and it must be absolute if CLI_SYSTEM_CONFIG
+ * is used by default. Returns ERR_INVALID if not. Returns OK if the database exists or is on a server. */
 MUST_USE enum err cli_check_creatable(const struct cli *cli, struct error *error);
 
 /* Migrates the configured database to this binary's schema if that is quick (store/upgrade.h). If `creates`
@@ -32,8 +32,9 @@ MUST_USE bool cli_migrate_store(struct cli *cli, bool creates);
 struct store *cli_open_store(struct cli *cli);
 
 /* Runs `work` in one write transaction and commits it if `work` returns OK. Returns the error of `work` or of
- * the database. The caller must print ERR_NOT_FOUND, ERR_EXISTS and ERR_INVALID; all other errors have been
- * printed. `work` returns ERR_CANCELED to roll back after it has printed the reason itself. */
+ * the database. The caller must print a message for ERR_NOT_FOUND, ERR_EXISTS and ERR_INVALID; for all other
+ * errors, a message has been printed. `work` returns ERR_CANCELED to roll back after it has printed the
+ * reason itself, or if nothing needs to be printed. */
 typedef enum err cli_work(struct store *store, struct arena *arena, void *ctx);
 MUST_USE enum err cli_transaction(struct cli *cli, cli_work *work, void *ctx);
 /* Like cli_transaction(), but without a transaction, for work that only reads. cli_read() never waits for a

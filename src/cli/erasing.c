@@ -10,8 +10,8 @@
 
 enum { ARENA_BYTES = 4096 };
 
-/* Acquires the import lock, so that no import runs: like a refresh run (see check_no_refresh()), an import
- * remembers row ids of videos. Returns false after printing an error. */
+/* Acquires the import lock, so that no import runs. An import stores row ids of videos while it runs, like a
+ * refresh run (see check_no_refresh()). Returns false after printing an error. */
 static bool lock_imports(struct store *store)
 {
     bool acquired;
@@ -26,8 +26,8 @@ static bool lock_imports(struct store *store)
 }
 
 /* Prints an error and returns ERR_CANCELED if a refresh run is active. A run queues readings by the row ids
- * of videos. The row id of a removed video can be given to a new video, to which a queued reading of the old
- * one would then be applied. */
+ * of videos. If a video is removed and a new video gets its row id, the queued reading of the removed video
+ * would be applied to the new video. */
 static enum err check_no_refresh(struct store *store)
 {
     struct lease_row lease;

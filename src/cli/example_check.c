@@ -1,4 +1,4 @@
-/* A small shell reader: enough for one-line examples. */
+/* A parser for a small part of the shell language, sufficient for one-line examples. */
 #include "cli/example_check.h"
 
 #include "base/str.h"
@@ -46,10 +46,9 @@ static const char *copy_group(struct words *w, bool *in_word, const char *p)
     return *p ? p : NULL;
 }
 
-/* Reads the words of one command, up to `|`, `;`, `&`, a comment or the end. Redirections are words that
- * begin with
- * `<` or `>`, which the caller drops. Returns the text after the command, or NULL if the line is malformed.
- */
+/* Reads the words of one command, up to `|`, `;`, `&`, a comment or the end. A redirection is read as a word
+ * that begins with `<` or `>`; the caller drops it. Returns the text after the command, or NULL if the line
+ * is malformed. */
 static const char *read_command(struct words *w, const char *p)
 {
     bool in_word = false;

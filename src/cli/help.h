@@ -33,9 +33,8 @@ void cli_write_commands(FILE *to, const struct cli_command *const *commands, siz
 /* ---- for the shell completions ---- */
 
 /* Writes all commands, and `help`, as JSON: an array of {name, summary, actions: [{name, summary, operands,
- * options:
- * [{name, argument, help, repeatable}]}]}. A member is null if the command lacks it. Returns false if writing
- * fails. */
+ * options: [{name, argument, help, repeatable}]}]}. A member is null if the command lacks it. Returns false
+ * if writing fails. */
 MUST_USE bool cli_write_command_list(FILE *to, const struct cli_command *const *commands, size_t count);
 
 #endif

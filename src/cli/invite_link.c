@@ -20,7 +20,8 @@ enum err login_check_available(struct store *store, struct arena *arena, struct 
     return owner.author_row == author_row ? OK : ERR_EXISTS;
 }
 
-/* Checks the sign-in name before creating the invitation, so that the author never sees a name conflict. */
+/* Checks the sign-in name before it creates the invitation, so that a name conflict is reported to the
+ * operator and not to the author. */
 enum err invite_link_insert(struct store *store, struct arena *arena, const struct config *config,
                             int64_t author_row, struct str login, struct invite_link *out)
 {

@@ -9,7 +9,7 @@
 struct key_lag {
     struct uuid key_id;            /* set by the caller */
     bool is_read;                  /* Redis replied for this key */
-    struct poll_position position; /* position.known is false if the key has not polled */
+    struct poll_position position; /* position.known is false if the key has not polled in the last 90 days */
     int events; /* the lag, if the position is known; LAG_MAX + 1 means more than LAG_MAX */
 };
 

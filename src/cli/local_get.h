@@ -1,4 +1,4 @@
-/* Sends one blocking GET request to the local server, for `viewtally healthcheck`. */
+/* Sends one blocking GET request to the local server, for `viewtally healthcheck` and `viewtally doctor`. */
 #ifndef VT_CLI_LOCAL_GET_H
 #define VT_CLI_LOCAL_GET_H
 

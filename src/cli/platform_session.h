@@ -18,7 +18,7 @@ struct platform_session {
     struct platform_options options; /* by_key is false: calls use the account's token */
     struct arena arena;              /* memory of the account and of texts of the command */
     struct credential account;
-    bool refreshed, waiting;
+    bool refreshed, waiting;                          /* a refresh was tried; an operation is in progress */
     struct token_refresh_result token_refresh_result; /* result of the last platform_session_refresh() */
 
     /* Set by platform_session_send(): */

@@ -1,4 +1,4 @@
-/* The steps of a drill are those of a restore, plus the sum checks. */
+/* A drill copies, verifies and migrates the backup as a restore does, and then checks that the sums agree. */
 #include "cli/restore_drill.h"
 
 #include "backup/backup_file.h"
@@ -60,7 +60,8 @@ static enum err count(struct drill *d, struct error *error)
     return err ? error_set(error, err, "the authors cannot be read: %s", err_name(err)) : OK;
 }
 
-/* The steps that have succeeded so far are reported as they end, because a large backup takes minutes. */
+/* Prints the result of a step as soon as the step has succeeded, because a large backup takes minutes. Prints
+ * nothing with --json. */
 __attribute__((format(printf, 2, 3))) static void report(const struct drill *d, const char *format, ...)
 {
     va_list args;

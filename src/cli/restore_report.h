@@ -7,10 +7,10 @@
 #include "store/replace.h"
 #include "store/store.h"
 
-/* Prints how many revocations were carried over from the replaced database. If they are incomplete, also
- * lists every live key, active plan, app and platform account of the restored database `store` with its id,
- * and what to do. Returns CLI_COULD_NOT if the list cannot be read or printed. The restore itself is complete
- * even in that case. */
+/* Prints how many revocations were carried over from the replaced database. If some could not be carried
+ * over, also prints what the operator must do, and lists every live key, active plan, app and platform
+ * account of the restored database `store` with its id. Returns CLI_COULD_NOT if the list cannot be read or
+ * printed. The restore itself is complete even in that case. */
 MUST_USE enum cli_exit restore_report_print(const struct store_options *store,
                                             const struct carry_result *carried);
 
@@ -18,7 +18,7 @@ struct restored {
     struct store_options store; /* how to open the restored database, in STORE_READ mode */
     const char *name, *from;    /* names of the database and of the backup */
     const char *replaced;       /* path of the old database; NULL: none */
-    const char *replaced_files[REPLACE_COMPANIONS]; /* paths of its files -wal, -shm and -journal */
+    const char *replaced_files[REPLACE_COMPANIONS]; /* paths of the old database's -wal, -shm, -journal */
     int replaced_file_count;
 };
 

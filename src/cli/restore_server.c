@@ -89,7 +89,8 @@ static enum err keep_present(struct server_restore *r, struct error *error)
 
 /* ---- replacing ---- */
 
-/* Deletes the files that SQLite keeps beside a database file, which is closed and whose log is empty. */
+/* Deletes the files that SQLite keeps beside a database file. Precondition: the database is closed, and its
+ * write-ahead log is empty. */
 static void remove_companions(const char *database)
 {
     char path[sizeof((struct server_restore *)0)->draft + 16];
@@ -107,8 +108,8 @@ static enum err create_draft(const struct server_restore *r, struct error *error
     return restore_draft_fill(r->file, r->shown, r->draft, error);
 }
 
-/* The event ids of the result are greater than those of the present data; for the reason of the day see
- * renew_draft() in cmd_restore.c. */
+/* Copies the present data and makes the draft. The event ids of the draft are greater than those of the
+ * present data; renew_draft() in cmd_restore.c explains why a day is added. */
 static enum err fill(void *ctx, struct error *error)
 {
     struct server_restore *r = ctx;
@@ -166,7 +167,8 @@ static enum cli_exit replace(struct cli *cli, struct server_restore *r)
 
 /* ---- the command ---- */
 
-/* Returns CLI_DONE with a text in `skipped` if only --force allows the restore. */
+/* Checks that the data may be replaced. If only --force allows it, returns CLI_DONE and sets `*skipped` to
+ * the reason of the failed check. Otherwise prints an error if the check fails. */
 static enum cli_exit check_replaceable(const struct config *config, bool force, struct error *skipped)
 {
     const struct store_options to = store_options_from_config(config, STORE_WRITE);

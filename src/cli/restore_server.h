@@ -4,7 +4,8 @@
 
 #include "cli/cli.h"
 
-/* Prints an error if restore_to_server() would refuse to begin. */
+/* Returns CLI_DONE if restore_to_server() could begin; otherwise prints an error and returns the exit
+ * status. */
 MUST_USE enum cli_exit restore_check_server(const struct cli *cli, bool force);
 
 /* Replaces the data of the configured database, which is on a server, with the data of the backup `file`.

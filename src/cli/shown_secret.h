@@ -21,10 +21,11 @@ struct shown_secret {
  * cli_transaction(). */
 MUST_USE enum err shown_secret_create(struct cli *cli, const struct shown_secret *secret, void *ctx);
 
-/* Writes a secret that replaces an earlier secret. Call it in the transaction, before the commit, and roll
- * back if it returns false, because only a rollback restores the earlier secret. Wipes and frees the buffer.
- * Prints an error if standard output cannot be written, or if it accepts no output for five seconds, because
- * the transaction keeps other processes from writing. */
+/* Writes `out`, which contains a secret that replaces an earlier one, to standard output. Then wipes and
+ * frees `out`. Call it in the transaction, before the commit, and roll back if it returns false, because only
+ * a rollback restores the earlier secret. Prints an error and returns false if standard output cannot be
+ * written. Gives up when standard output has accepted nothing for five seconds, because the open transaction
+ * keeps other processes from writing. */
 MUST_USE bool shown_secret_print(struct buf *out);
 
 #endif
