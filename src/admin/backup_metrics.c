@@ -1,5 +1,5 @@
-/* Metrics of scheduled backups. The counters include the backups of this process only; time, duration and
- * size of the last backup include those of all processes that use the database. */
+/* Metrics of scheduled backups. The counters include only the backups of this process. The time, duration and
+ * size of the last backup are those of the newest backup of any process that uses the database. */
 #include "admin/backup_metrics.h"
 
 #include "base/clock.h"

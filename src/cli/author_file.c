@@ -230,7 +230,7 @@ static int by_text(const void *a, const void *b)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* An author is identified by the id, else by the sign-in name, else by the name. */
+/* Returns a text that identifies the author: the id; without an id, the sign-in name; or else the name. */
 static struct str identity_of(struct author_file *f, const struct author_line *a)
 {
     char id[UUID_TEXT_LEN];

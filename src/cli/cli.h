@@ -16,7 +16,7 @@ enum cli_exit {
     CLI_COULD_NOT = 3, /* database or network failure */
 };
 
-/* The configuration file that is used if none is named and ./config.ini does not exist. */
+/* The configuration file that is used if no file is named and ./config.ini does not exist. */
 #define CLI_SYSTEM_CONFIG "/etc/viewtally/config.ini"
 
 struct cli {

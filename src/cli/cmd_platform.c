@@ -1,4 +1,4 @@
-/* viewtally platform: list, remove, capabilities; the other subcommands have a file each. */
+/* viewtally platform: list, remove, capabilities. Each other subcommand has a file of its own. */
 #include "cli/cmd_platform.h"
 
 #include "base/check.h"

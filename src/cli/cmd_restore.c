@@ -62,9 +62,10 @@ static enum cli_exit check_unused(const struct restore *r)
     return refuse_or_skip(r, "SQLite's own check that no other process uses the database", error.text);
 }
 
-/* Returns the path of the replaced database: the current one, or the one that an interrupted restore renamed.
- * If there is neither, returns the file that an earlier restore renamed, which contains at least the
- * revocations until that restore. Returns NULL if there is no such file. */
+/* Returns the path of the database that is replaced, to carry over its revocations: the current database, or
+ * the one that an interrupted restore has renamed. If both are missing, returns the newest database that an
+ * earlier restore has renamed, which contains at least the revocations until that restore. Returns NULL if
+ * that is missing, too. */
 static const char *replaced_of(const struct replacement *r)
 {
     return !r->is_missing ? r->path : r->before[0] ? r->before : NULL;

@@ -1,4 +1,4 @@
-/* Checks the examples of the command table, so that none is out of date. */
+/* Checks that the examples of the command table are valid commands, so that no example is out of date. */
 #ifndef VT_CLI_EXAMPLE_CHECK_H
 #define VT_CLI_EXAMPLE_CHECK_H
 
