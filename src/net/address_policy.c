@@ -1,6 +1,6 @@
-/* The networks that are not public: those of the "IANA IPv4 Special-Purpose Address Registry" and the "IANA
- * IPv6 Special-Purpose Address Registry", multicast, and class E. In IPv6, all addresses outside 2000::/3 are
- * not public either, because no host on the Internet has such an address. */
+/* Lists the networks that are not public: those of the "IANA IPv4 Special-Purpose Address Registry" and the
+ * "IANA IPv6 Special-Purpose Address Registry", multicast, and class E. IPv6 addresses outside 2000::/3 need
+ * no entry: is_public() rejects them, except for NAT64 addresses. */
 #include "net/address_policy.h"
 
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ static const char *const special_networks[] = {
     "203.0.113.0/24",  /* documentation */
     "224.0.0.0/4",     /* multicast */
     "240.0.0.0/4",     /* reserved, and broadcast */
-    "2001::/23",       /* protocol assignments, with Teredo */
+    "2001::/23",       /* protocol assignments, including Teredo */
     "2001:db8::/32",   /* documentation */
     "3fff::/20",       /* documentation */
 };

@@ -1,6 +1,6 @@
-/* Decides to which addresses the service may connect for a webhook, whose host name an author has chosen.
- * Without this policy an author could reach services that trust the operator's network, such as a database or
- * the metadata service of a cloud (server-side request forgery).
+/* Decides to which addresses the service may connect when it delivers to a webhook. An author chooses the
+ * host name of the webhook. Without this policy, authors could reach services that trust the operator's
+ * network, such as a database or the metadata service of a cloud (server-side request forgery).
  *
  * Only public addresses are allowed, except for networks that the operator lists. An address is public if it
  * is not in the special-purpose registries of IANA (RFC 6890 and its successors). An IPv6 address that
@@ -19,17 +19,18 @@ enum { ADDRESS_POLICY_NETWORKS_MAX = 64 };
 
 struct address_policy {
     size_t count;
-    struct ip_network allowed[ADDRESS_POLICY_NETWORKS_MAX]; /* allowed although they are not public */
+    struct ip_network allowed[ADDRESS_POLICY_NETWORKS_MAX]; /* networks that are allowed although they are not
+                                                               public */
 };
 
 /* Fills a policy from a comma-separated list of addresses and networks. Returns false if an item is invalid,
- * or if there are more than ADDRESS_POLICY_NETWORKS_MAX. */
+ * or if the list has more than ADDRESS_POLICY_NETWORKS_MAX items. */
 bool address_policy_init(struct address_policy *policy, struct str networks);
 
 bool address_policy_allows(const struct address_policy *policy, const struct ip_address *address);
 
-/* Like address_policy_allows(), for http_client_options.allow_address. `ctx` is the policy. Returns false for
- * a socket address that is neither IPv4 nor IPv6. */
+/* Does the same for a socket address. Use it as http_client_options.allow_address; `ctx` is the policy.
+ * Returns false for a socket address that is neither IPv4 nor IPv6. */
 bool address_policy_allows_socket(void *ctx, const struct sockaddr *address);
 
 #endif

@@ -1,13 +1,13 @@
-/* The only file that uses libcurl: its multi interface, driven by the loop.
+/* The only file that uses libcurl. The loop drives libcurl's multi interface.
  *
- * curl requests that sockets are watched (on_socket: one uv_poll_t each) and that it is called after a
- * timeout (on_timer). Both on_poll() and on_timeout() call curl_multi_socket_action(), and then
- * complete_calls() completes the finished calls. The caller's `done` never runs inside a curl callback,
- * because curl does not allow adding or removing handles there.
+ * curl calls on_socket() to have a socket watched, for which this file uses one uv_poll_t per socket. It
+ * calls on_timer() to be called back after a timeout. Both on_poll() and on_timeout() call
+ * curl_multi_socket_action(), and then complete_calls() completes the finished calls. The caller's `done`
+ * never runs inside a curl callback, because curl does not allow adding or removing handles there.
  *
  * A call that could not be started is completed from a timer, so that `done` never runs within
- * http_client_send(). curl leaves errors in OpenSSL's error queue. They are cleared after each use of curl,
- * because hiredis, on the same thread, would mistake them for errors of its own connection. */
+ * http_client_send(). curl leaves errors in OpenSSL's error queue. This file clears them after it has used
+ * curl, because hiredis runs on the same thread and would mistake them for errors of its own connection. */
 #include "net/http_client.h"
 
 #include "base/build_info.h"
@@ -270,8 +270,8 @@ static void complete_calls(struct http_client *client)
     }
 }
 
-/* Handles a failure of the multi handle, which is out of memory. Ends every call with TRANSPORT_RESET,
- * because its request may have been sent. */
+/* Called when the multi handle has failed, for example because memory ran out. Ends every call with
+ * TRANSPORT_RESET, because its request may have been sent. */
 static void fail_all(struct http_client *client, CURLMcode code)
 {
     while (!list_is_empty(&client->calls)) {
@@ -420,7 +420,7 @@ static bool is_own_machine(const char *origin)
            strncmp(origin, "http://[::1]", 12) == 0 || strncmp(origin, "https://[::1]", 13) == 0;
 }
 
-/* Returns the only protocol that curl may use for the origin, or NULL if the origin is not allowed. */
+/* Returns the protocol to which curl is restricted for this origin, or NULL if the origin is not allowed. */
 static const char *protocol_of(const struct http_client *client, const char *origin)
 {
     if (strncmp(origin, "http://", 7) == 0 && client->options.allow_http)
@@ -465,9 +465,9 @@ static bool set_options(struct http_call *c, const char *origin)
     (void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* canceling must not wait for the resolver thread */
     (void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-    /* Wait for the handshake of a new connection, which calls may share (HTTP/2), instead of opening many.
-     * Only with TLS: without TLS, curl learns from the first response whether the connection can be shared,
-     * and all calls would wait for that response. */
+    /* If a connection to the host is being opened, wait for its handshake instead of opening another one,
+     * because with HTTP/2 the calls can share it. Only with TLS: without TLS, the first response shows
+     * whether the connection can be shared, so all calls would wait for that response. */
     (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT, (long)(strncmp(origin, "https:", 6) == 0 && !o->never_waits));
     (void)curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);

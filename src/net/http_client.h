@@ -29,7 +29,7 @@ enum transport_error {
     TRANSPORT_RESET,     /* the connection was closed before the response was complete */
     TRANSPORT_TOO_LARGE, /* the body or the headers of the response exceed their limit */
     TRANSPORT_PROTOCOL,  /* the response is not valid HTTP, or its body cannot be decompressed */
-    TRANSPORT_REQUEST,   /* our request is invalid, its origin is not allowed, or out of memory */
+    TRANSPORT_REQUEST,   /* the request is invalid, its origin is not allowed, or memory ran out */
     TRANSPORT_ADDRESS,   /* options->allow_address rejected the address of the server */
 };
 enum { TRANSPORT_ERRORS = TRANSPORT_ADDRESS + 1 };
@@ -47,23 +47,25 @@ enum {
 struct http_client_options {
     const char *ca_file;     /* if NULL or "", the system's certificate authorities are used */
     const char *unix_socket; /* if not NULL, connect to this Unix socket instead of the origin's host */
-    bool allow_http; /* also allow http:// origins, and use no proxy; only for a server on this machine */
+    bool allow_http; /* also allow http:// origins, and use no proxy; only for a server on this machine or an
+                        http:// URL that the operator has configured */
     int64_t connect_timeout_ms, timeout_ms;
     size_t body_max;       /* maximum size of a decompressed response body, in bytes */
-    long host_connections; /* maximum per host; further calls wait, and timeout_ms includes the wait */
-    /* While a connection to the host is being opened, open another one for the next call. By default, that
-     * call waits, because with HTTP/2 both calls can share the connection. If the server does not support
-     * ALPN, the wait ends only with the server's first response. */
+    long host_connections; /* maximum number of connections per host; further calls wait, and the wait counts
+                              toward timeout_ms */
+    /* While a connection to the host is being opened, open another one for the next call. By default, the
+     * next call waits instead, because with HTTP/2 both calls can share the connection. If the server does
+     * not support ALPN, the wait ends only with the server's first response. */
     bool never_waits;
     /* If not NULL, called with the address of the server before each connection. If it returns false, no
-     * packet is sent to this address. The client then uses no proxy, because a proxy would resolve the name
-     * itself. */
+     * packet is sent to this address. A client with this function uses no proxy, because a proxy would
+     * resolve the name itself. */
     bool (*allow_address)(void *ctx, const struct sockaddr *address);
     void *allow_address_ctx;
 };
 
-/* Checks libcurl. Call when the process starts. Returns ERR_INVALID if libcurl was built without a feature
- * that the client needs. Thread-safe. */
+/* Checks the installed libcurl. Call when the process starts. Returns ERR_INVALID if libcurl was built
+ * without a feature that the client needs. Thread-safe. */
 MUST_USE enum err http_client_check(struct error *error);
 
 /* Creates a client. Returns NULL if out of memory. */

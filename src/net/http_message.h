@@ -20,8 +20,8 @@ struct http_request {
     struct str path;         /* with the query; begins with '/' */
     struct str content_type; /* p == NULL if there is no body */
     struct str body;
-    struct http_header headers[HTTP_REQUEST_HEADERS_MAX]; /* further header fields besides Content-Type,
-                                                             Accept and User-Agent */
+    struct http_header headers[HTTP_REQUEST_HEADERS_MAX]; /* header fields other than Content-Type, Accept and
+                                                             User-Agent */
     size_t header_count;
     bool
         once; /* never send the request twice, because it uses a code or refresh token that works only once */

@@ -1,5 +1,5 @@
-/* Looks up the addresses of a host on the thread pool. hiredis and libpq then connect to an address, because
- * their own lookups would block the loop. */
+/* Looks up the addresses of a host on the thread pool. hiredis and libpq get an address instead of the name,
+ * because their own lookups would block the loop. */
 #ifndef VT_NET_NAME_LOOKUP_H
 #define VT_NET_NAME_LOOKUP_H
 
@@ -7,16 +7,16 @@
 
 struct name_lookup;
 
-/* Called on the loop when a lookup has ended. `why` is NULL if an address was found;
- * name_lookup_next_address() then returns it. Otherwise `why` is the reason for the failure. */
+/* Called on the loop when a lookup has ended. If it has found an address, `why` is NULL, and
+ * name_lookup_next_address() returns the address. Otherwise `why` is the reason of the failure. */
 typedef void name_lookup_done_fn(void *ctx, const char *why);
 
 /* Creates a lookup. `host` is a name or a numeric address, and must stay valid until name_lookup_close().
  * Returns NULL if out of memory. */
 struct name_lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_lookup_done_fn *done, void *ctx);
 
-/* Ends the use of the lookup: `done` will not be called any more. The memory is freed when a running lookup
- * has ended. `l` may be NULL. */
+/* Ends the use of the lookup: `done` will not be called any more. Frees the memory, now or when a running
+ * lookup has ended. `l` may be NULL. */
 void name_lookup_close(struct name_lookup *l);
 
 /* Returns an address to connect to, valid until the next call. If the host is a numeric address, returns it

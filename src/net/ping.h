@@ -1,6 +1,6 @@
 /* Sends requests to a dead man's switch: a service that alerts the operator if it no longer receives
- * requests. The caller sends a GET request after each success, for example of a backup. If the request fails,
- * this is only logged and counted.
+ * requests. The caller sends a GET request after each success, for example of a backup. A failed request is
+ * only logged and counted.
  *
  * The path or the query of the URL is usually a secret, so logs contain only its origin. */
 #ifndef VT_NET_PING_H
@@ -16,12 +16,13 @@ struct ping_counts {
     uint64_t succeeded, failed; /* a status other than 2xx is a failure */
 };
 
-/* Creates a ping. `name` is used in log lines, such as "backup"; static. */
+/* Creates a ping, which can send many requests. `name` begins its log lines and must be a static string, such
+ * as "backup". */
 struct ping *ping_new(uv_loop_t *loop, const char *name);
 
-/* Sends the request to `url`; does nothing if it is "". The request ends after at most 15 seconds. If the
+/* Sends a request to `url`. Does nothing if `url` is "". The request ends after at most 15 seconds. If the
  * previous request is still in flight, skips this one and counts a failure. Logs the first of several
- * successive failures, and the success after them. */
+ * failures in a row, and the next success. */
 void ping_send(struct ping *p, const char *url);
 
 const struct ping_counts *ping_get_counts(const struct ping *p);
@@ -29,8 +30,8 @@ const struct ping_counts *ping_get_counts(const struct ping *p);
 /* Cancels a request in flight and frees the ping when the loop has closed its handles. */
 void ping_close(struct ping *p);
 
-/* Sends one request on a loop of its own and blocks until it has ended. For commands. Returns true if it
- * succeeded or `url` is "". */
+/* For commands, which have no loop: sends one request on a new loop and blocks until the request has ended.
+ * Returns true if the request succeeded or `url` is "". */
 bool ping_send_blocking(const char *name, const char *url);
 
 #endif

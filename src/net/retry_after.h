@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Returns the requested wait in ms, or 0 if the header is absent, repeated or invalid. The value is a number
- * of seconds, at most UINT32_MAX, or a date. Dates in the past are ignored. If `now_ms` is 0, all dates are
- * ignored. The caller must limit the wait. */
+ * of seconds, at most UINT32_MAX, or a date. `now_ms` is the wall clock. A date that is not in the future is
+ * ignored; if `now_ms` is 0, every date is ignored. The caller must limit the wait. */
 int64_t http_retry_after_ms(const struct http_response *r, int64_t now_ms);
 
 #endif
