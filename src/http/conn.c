@@ -17,7 +17,8 @@ enum {
     CONN_MAGIC = 0x436F6E6E,
     LINGER_MS = 2000,
     LINGER_BYTES = 1 << 20,
-    READING_BODY_RETAINED = 4 << 10, /* capacity of the response buffer while a request is incomplete */
+    READING_BODY_RETAINED = 4 << 10, /* maximum capacity of the response buffer while a request is
+                                        incomplete */
 };
 static const int64_t NEVER_MS = INT64_MAX / 2;
 
@@ -126,8 +127,8 @@ void conn_discard_input(struct conn *c)
     c->in = (struct str){NULL, 0};
 }
 
-/* Copies the rest of the input out of the shared read buffer. If out of memory, drops the pipelined
- * requests in this input and closes the connection after the current response. */
+/* Copies the rest of the input out of the shared read buffer. If out of memory, drops the input, which may
+ * contain pipelined requests, and closes the connection after the current response. */
 static void save_input(struct conn *c)
 {
     c->saved_input = try_malloc(c->in.len);
@@ -150,7 +151,7 @@ static void on_end(struct conn *c, ssize_t error)
         return;
     }
     /* The client may have shut down only its own side, so a pending response is still sent. But most likely
-     * the client has disconnected, so a sleeping request is woken. */
+     * the client has disconnected, so a sleeping request is woken to end soon. */
     c->peer_ended = true;
     c->reading = false;
     (void)uv_read_stop(&c->stream);
@@ -196,7 +197,7 @@ void conn_set_reading(struct conn *c, bool on)
 
 /* ---- from bytes to requests ---- */
 
-/* Returns false if out of memory; the connection then closes. */
+/* Acquires an exchange for a new request. Returns false if out of memory; the connection then closes. */
 static bool begin_request(struct conn *c)
 {
     struct exchange *x = server_acquire_exchange(c->server);
@@ -351,8 +352,8 @@ static void expire_handling(struct conn *c)
     conn_reject(c, 503, "The request timed out.");
 }
 
-/* Closes the connection if the client has read nothing since the deadline was set. Otherwise the client is
- * only slow, so sets a new deadline. */
+/* Closes the connection if the client has read nothing since the deadline was set. Otherwise sets a new
+ * deadline, because the client is only slow. */
 static void expire_writing(struct conn *c)
 {
     size_t left = uv_stream_get_write_queue_size(&c->stream);

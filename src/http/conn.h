@@ -38,8 +38,8 @@ enum { CONN_STATES = 8 };
 
 struct conn;
 
-/* A request and its resources. A connection acquires an exchange from the server's pool at the first byte of
- * a request, and releases it after the response. */
+/* A request, its response, and their resources. A connection acquires an exchange from the server's pool at
+ * the first byte of a request, and releases it after the response. */
 struct exchange {
     struct request r;
     unsigned magic;
@@ -50,7 +50,7 @@ struct exchange {
     int64_t wake_ms;     /* when request_sleep() ends; monotonic */
     bool counted;        /* http_options.ended must be called when the exchange ends */
     bool head_built;     /* the head of the response has been formatted into `head` */
-    bool active;         /* the first step has run and the request has not ended */
+    bool active;         /* the first step has begun, and the request has not ended */
     bool running;        /* a step is being executed */
     bool ready;          /* the next step can run; it runs in conn_run() */
     bool keeps_alive;    /* the connection stays open after the response */
@@ -70,7 +70,7 @@ struct conn {
     struct str in;     /* bytes read but not yet parsed; while there are any, the socket is not read */
     char *saved_input; /* memory that contains `in`; NULL during on_read(), while `in` points into the
                           server's read buffer */
-    size_t queue_seen; /* size of libuv's write queue when the write deadline was set */
+    size_t queue_seen; /* bytes in libuv's write queue when the write deadline was set */
     size_t lingered;   /* bytes discarded while LINGERING */
     bool reading, is_unix;
     bool peer_ended; /* end of file was read */
@@ -93,9 +93,10 @@ struct listener {
     bool is_unix;
     bool is_bound;  /* this process has created the path of the Unix socket */
     char name[128]; /* 127.0.0.1:8080, [::1]:8080, unix:/path */
-    bool waiting;   /* a connection waits to be accepted, because max_connections is reached */
-    bool is_passed; /* the service manager also holds the socket, so connections that were not accepted can be
-                       left in its backlog: the next process accepts them */
+    bool waiting;   /* a connection waits to be accepted, because max_connections is reached or memory ran
+                       out */
+    bool is_passed; /* the service manager also holds the socket, so connections may stay in its backlog when
+                       this process ends: the next process accepts them */
     union {
         uv_handle_t handle;
         uv_stream_t stream;
@@ -108,34 +109,35 @@ enum { READ_BYTES = 16 << 10 };
 
 struct http_server {
     uv_loop_t *loop;
-    struct http_options options; /* a copy of the options, but without `listen` and `trusted_proxies` */
+    struct http_options options; /* a copy of the options, in which `listen`, `passed` and `trusted_proxies`
+                                    are NULL */
     struct proxies proxies;
     struct listener *listeners;
     struct list conns[CONN_STATES]; /* all connections, by state */
     struct list pool;               /* unused exchanges */
     int pooled;                     /* number of exchanges in `pool` */
-    size_t pooled_large_bytes;    /* total size of those body buffers of unused exchanges that are larger than
-                                     BODY_RETAINED */
-    struct arena_reserve reserve; /* memory that a request uses when it runs out of memory */
-    struct list scheduled;        /* connections to run in the next loop iteration */
-    struct list sleeping;         /* exchanges in request_sleep() */
+    size_t pooled_large_bytes;      /* total capacity of the body buffers in `pool` that are larger than
+                                       BODY_RETAINED */
+    struct arena_reserve reserve;   /* memory for the arena of a request when malloc() fails */
+    struct list scheduled;          /* connections to run in the next loop iteration */
+    struct list sleeping;           /* exchanges in request_sleep() */
     uv_timer_t tick;
     uv_check_t check; /* runs the scheduled connections */
-    uv_idle_t idle;   /* active while a connection is scheduled, so that the loop does not block */
+    uv_idle_t idle;   /* active while the loop must not block, for example while a connection is scheduled */
     int open_handles;
     bool ticking, draining, forced, closing;
-    bool tick_failed;    /* the timer could not be started; on_check() tries again */
+    bool tick_failed;    /* the tick's timer could not be started; on_check() tries again */
     int64_t tick_ms;     /* time of the next tick, if `ticking`; monotonic */
     int64_t work_us;     /* clock_work_us() at the start of the current time slice */
     bool serves;         /* draining, but still accepts connections (http_server_drain()) */
     bool drains_slowly;  /* http_server_drain() was called */
     int old_connections; /* while `serves` is true: number of open connections that were accepted before
                             http_server_drain() was called */
-    /* The times of drain.c, monotonic. Not used before `draining` is set. */
+    /* The next three members are monotonic times that only drain.c uses, while `draining` is true. */
     int64_t drain_until_ms;  /* when the connections that are still open are closed */
     int64_t leave_at_ms;     /* when SERVING ends at the latest; not used while `serves` is false */
     int64_t listen_until_ms; /* when LEAVING closes the listeners, even those with a backlog */
-    int64_t warn_again_ms;
+    int64_t warn_again_ms;   /* before this monotonic time, server_warn() logs nothing */
     void (*closed)(void *ctx);
     void *closed_ctx;
     uint64_t id_salt, id_count;
@@ -144,8 +146,9 @@ struct http_server {
     char read_buffer[READ_BYTES]; /* shared by all connections; in use during on_read() */
 };
 
-/* Returns the monotonic time that libuv read at the start of the loop iteration, which is precise enough for
- * deadlines. With test seams, reads the clock each time, because a test may set the clock at any time. */
+/* Returns the monotonic time in ms. Uses the time that libuv read at the start of the loop iteration, which
+ * is precise enough for deadlines. With test seams, reads the clock each time, because a test may set the
+ * clock at any time. */
 static inline int64_t server_now_ms(const struct http_server *s)
 {
 #ifdef VT_TEST_SEAMS
@@ -200,7 +203,8 @@ void conn_reject(struct conn *c, int status, const char *message);
 /* Returns true if the socket's receive buffer is not empty. */
 bool conn_has_unread_input(const struct conn *c);
 
-/* Closes the connection if it is idle and has no unread input. Called while the server drains. */
+/* Called while the server drains. Closes the connection if no request has begun on it and it has no unread
+ * input. */
 void conn_drain(struct conn *c);
 
 /* Calls http_options.ended for the current exchange, unless it was called before. `response_complete` is
@@ -243,8 +247,8 @@ int64_t request_wake_expired(struct http_server *s, int64_t now_ms);
 
 /* ---- server.c ---- */
 
-/* Returns an exchange from the pool, or a new one, with the memory that every request needs: the parser, the
- * first block of the arena, and the buffer for the head. Returns NULL if out of memory. */
+/* Returns an exchange from the pool, or a new one. It has the memory that every request needs: the parser,
+ * the first block of the arena, and the buffer for the head. Returns NULL if out of memory. */
 MUST_USE struct exchange *server_acquire_exchange(struct http_server *s);
 
 /* Puts an exchange back into the pool, or frees it if the pool is full. */
@@ -254,10 +258,10 @@ void server_release_exchange(struct http_server *s, struct exchange *x);
  * instead. */
 void server_on_connection(struct listener *l);
 
-/* Each of these is called in a close callback: server_handle_closed() for a handle that is counted in
- * open_handles, server_conn_closed() for a connection (`is_old`: accepted before the server drained). The
- * server is freed when the last handle has closed.
- */
+/* Call server_handle_closed() from the close callback of a handle that is counted in open_handles, and
+ * server_conn_closed() from that of a connection. `is_old` is true if the connection was accepted before the
+ * server began to drain. If the server has ended and the last handle has closed, these functions free the
+ * server. */
 void server_handle_closed(struct http_server *s);
 void server_conn_closed(struct http_server *s, bool is_old);
 
@@ -274,14 +278,14 @@ void server_schedule_tick(struct http_server *s, int64_t deadline_ms);
 /* Closes all connections immediately. `reason` is a static text for the log. */
 void server_close_all(struct http_server *s, const char *reason);
 
-/* If the server drains and the last connection and listener have closed, frees the server when its own
- * handles have closed, too. */
+/* Ends the server if it drains and has no connections and no listeners any more: closes the server's own
+ * handles, and frees the server when they have closed. */
 void server_end_if_drained(struct http_server *s);
 
 /* ---- drain.c ---- */
 
-/* Continues to drain the server. Call in each loop iteration. Returns true if the next iteration must not
- * wait for events. */
+/* Continues to drain the server; does nothing if the server does not drain. Call in each loop iteration.
+ * Returns true if the next iteration must not wait for events. */
 bool server_drain_continue(struct http_server *s);
 
 /* Handles the deadlines of draining. Returns the next one, or INT64_MAX if no deadline is left. */
@@ -289,10 +293,10 @@ int64_t server_drain_tick(struct http_server *s, int64_t now_ms);
 
 /* ---- evict.c ---- */
 
-/* Closes one connection for each client that waits to be accepted. First closes connections that have sent
- * nothing for 2 s since they were opened. If there are none, closes the connection that has been idle
- * longest, but only if it has been idle for at least 1 s. Returns the time of the next call
- * (monotonic ms), or INT64_MAX if no client waits any more. */
+/* Closes one connection for each client that waits to be accepted. First closes connections on which nothing
+ * was received since they were opened at least 2 s ago. If there are none, closes the connection that has
+ * been idle longest, but only if it has been idle for at least 1 s. Returns the time at which the function
+ * must be called again (monotonic ms), or INT64_MAX if no client waits any more. */
 int64_t server_evict(struct http_server *s, int64_t now_ms);
 
 /* ---- listener.c ---- */
@@ -300,8 +304,8 @@ int64_t server_evict(struct http_server *s, int64_t now_ms);
 /* Binds to `address`, listens, and adds the listener to s->listeners. */
 MUST_USE enum err listener_open(struct http_server *s, const char *address, struct error *error);
 
-/* Adds the socket `fd`, which listens already, to s->listeners. The socket is closed with the listener,
- * unless the function fails. */
+/* Adds the socket `fd`, which listens already, to s->listeners. On success, the listener owns the socket. On
+ * failure, the socket may be open or closed, so the caller must not use it any more. */
 MUST_USE enum err listener_adopt(struct http_server *s, int fd, struct error *error);
 
 /* Stops listening, and unlinks the path of a Unix socket that listener_open() has created. */

@@ -15,12 +15,13 @@
 
 enum {
     LISTEN_DRAIN_MS = 100,
-    UNUSED_MS = 2000, /* a new connection without a request for this long may never send one */
+    UNUSED_MS = 2000, /* a client that has sent nothing for this long since it connected may never send a
+                         request */
 };
 
-/* Closes the connections on which no request is expected any more: idle ones, and those that were opened but
- * not used. A connection that was just opened stays open after http_server_drain(), because its client is
- * about to send. */
+/* Closes the connections on which no request is expected any more: idle connections, and connections that
+ * were never used. After http_server_drain(), a connection that was just opened stays open, because its
+ * client is about to send a request. */
 static void close_idle(struct http_server *s)
 {
     const int64_t now_ms = server_now_ms(s);
@@ -34,8 +35,8 @@ static void close_idle(struct http_server *s)
         }
 }
 
-/* Closes the connections that were opened at least UNUSED_MS ago but not used. Returns the time of the next
- * call. */
+/* Closes the connections that were opened at least UNUSED_MS ago but never used. Returns the time at which
+ * the function must be called again. */
 static int64_t close_unused(struct http_server *s, int64_t now_ms)
 {
     for (struct list *link = s->conns[CONN_NEW].next, *next; link != &s->conns[CONN_NEW]; link = next) {

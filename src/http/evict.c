@@ -9,8 +9,9 @@ enum {
     IDLE_MIN_MS = 1000,
 };
 
-/* Closes the connection that has been in `state` longest, if it has been in this state for at least `min_ms`.
- * Otherwise returns false, and lowers `*next_ms` to the time when that connection can be evicted. */
+/* Considers the connections in `state`, except those with unread input. If the one that has been in this
+ * state longest has been in it for at least `min_ms`, closes it and returns true. Otherwise returns false,
+ * and lowers `*next_ms` to the time when that connection can be evicted. */
 static bool evict_oldest(struct http_server *s, enum conn_state state, int64_t min_ms, int64_t now_ms,
                          int64_t *next_ms)
 {
@@ -43,8 +44,8 @@ static int evictions_needed(const struct http_server *s)
 
 int64_t server_evict(struct http_server *s, int64_t now_ms)
 {
-    int64_t next_ms = now_ms + IDLE_MIN_MS; /* by then, another connection may have been idle long
-                                              enough */
+    int64_t next_ms = now_ms + IDLE_MIN_MS; /* by then, another connection may have been idle for
+                                               IDLE_MIN_MS */
     int needed = evictions_needed(s);
     for (; needed > 0; needed--) {
         if (evict_oldest(s, CONN_NEW, UNUSED_MIN_MS, now_ms, &next_ms))

@@ -12,7 +12,8 @@ static bool is_hex(char c)
 }
 
 /* Returns the length of the registered name at the start of `s`: unreserved characters, sub-delims and
- * percent escapes. The comma is excluded, because it joins two Host fields. */
+ * percent escapes. The comma is excluded although RFC 3986 allows it, because the parser joins several Host
+ * fields with a comma. */
 static size_t reg_name(struct str s)
 {
     size_t i = 0;

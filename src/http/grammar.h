@@ -25,8 +25,9 @@ bool grammar_split_traceparent(struct str s, struct str *trace_id, struct str *p
 /* Returns true for a tchar (RFC 9110, 5.6.2), which is a character that a method may contain. */
 bool grammar_is_token_char(char c);
 
-/* Returns true for a Transfer-Encoding that contains `chunked` exactly once, as its last coding. The end of
- * the body is then known. If other codings precede `chunked`, we still cannot decode the body. */
+/* Returns true for a Transfer-Encoding that contains `chunked` exactly once, as its last coding. Such a value
+ * defines the end of the body. It does not mean that the server can decode the body: other codings may
+ * precede `chunked`. */
 bool grammar_ends_with_chunked(struct str codings);
 
 /* Returns true if `list`, the value of Accept-Encoding, permits gzip: it contains "gzip" or "x-gzip" with a

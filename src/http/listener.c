@@ -105,8 +105,9 @@ static int bind_unix(int fd, const char *path)
     return FAULT_OR(-1, bind(fd, (struct sockaddr *)&address, sizeof address));
 }
 
-/* Sets the file's group and mode. The file is created without permissions, so that no client can connect
- * before both are set. umask(2) is not used, because it would affect other threads. */
+/* Binds the socket, then sets the group and the mode of its file. fchmod(2) makes bind(2) create the file
+ * without permissions, so that no client can connect before both are set. umask(2) is not used, because it
+ * would affect other threads. */
 static int bind_unix_as(int fd, const char *path, const struct http_options *o)
 {
     if (fchmod(fd, 0) != 0)
@@ -187,7 +188,8 @@ static enum err listen_error(const struct http_server *s, const char *address, i
     return error_set(error, code, "%s: %s: %s", s->options.key, address, uv_strerror(status));
 }
 
-/* Initializes the handle and adds the listener to s->listeners. Returns NULL if out of memory. */
+/* Allocates a listener, initializes its handle, and adds it to s->listeners. Returns NULL if out of memory.
+ */
 static struct listener *listener_new(struct http_server *s, bool is_unix)
 {
     struct listener *l = try_calloc(1, sizeof *l);

@@ -3,10 +3,10 @@
  *   START --first byte of a request line--> HEAD --empty line--> BODY --end--> DONE
  *   skip_empty_lines(): empty lines          on_head_complete()   on_complete()
  *
- * llhttp reports fragments: a name, a value or the target is complete only in its `*_complete` callback, so
- * they are collected in buffers and checked there. A callback that rejects the request sets status and
- * message and returns REJECT, which ends llhttp_execute(). llhttp is initialized for each request, so its
- * state of the connection (`Connection: close` seen, an upgrade) is not used.
+ * llhttp reports fragments, which are collected in buffers: a name, a value or the target is complete only in
+ * its `*_complete` callback, which checks it. A callback that rejects the request sets status and message and
+ * returns REJECT, which ends llhttp_execute(). llhttp is initialized again for each request, so the state
+ * that it has for the connection (`Connection: close` seen, an upgrade) is not used.
  *
  * Limits are exact: llhttp never gets more bytes than the limit allows, so that the result does not depend on
  * how the stream was split into reads. */
@@ -79,7 +79,8 @@ struct parser {
     const char *message;
     const char *input;   /* the bytes that llhttp is reading */
     size_t before_input; /* bytes of the request that precede `input` */
-    size_t line_end;     /* offset in the request where the last part of the request line ended */
+    size_t line_end;     /* offset in the request where the part of the request line that was read last
+                            ends */
     size_t empty_bytes;  /* bytes of the empty lines before the request line */
     size_t head_left;    /* number of bytes that may still be added to the head */
     size_t wire_left;    /* number of bytes of body and framing that may still be read */
@@ -91,7 +92,7 @@ struct parser {
     size_t name_len, protocol_len, version_len;
     char name[NAME_MAX_BYTES];
     char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
-    struct str extra_field; /* p == NULL if none exists */
+    struct str extra_field; /* empty if there is none */
     struct buf text;        /* bytes of the request target, followed by the values of all known fields */
     struct value_line lines[HTTP_FIELD_LINES_MAX];
     size_t line_count;
@@ -111,8 +112,8 @@ static int reject(struct parser *p, int status, const char *message)
     return REJECT;
 }
 
-/* Appends a fragment to a text whose valid values fit into `size` bytes. Further bytes are counted but not
- * stored. */
+/* Appends a fragment to a text. `size` bytes are enough for every valid value; further bytes are counted but
+ * not stored. */
 static void collect(char *to, size_t *to_len, size_t size, const char *at, size_t len)
 {
     if (*to_len < size)
@@ -127,9 +128,9 @@ static bool is_text(const char *text, size_t len, struct str want)
 
 /* ---- request line ---- */
 
-/* Checks that exactly one space separates this part of the request line from the previous part (RFC 9112,
- * 3); llhttp accepts any number of spaces. `first` is true if the bytes at `at` are the first fragment of a
- * part. */
+/* Called for each fragment of the request line. Checks that exactly one space separates each part of the line
+ * from the previous part (RFC 9112, 3), because llhttp accepts any number of spaces. `first` is true for the
+ * first fragment of a part. */
 static int check_gap(struct parser *p, bool first, const char *at, size_t len)
 {
     size_t begin = p->before_input + (size_t)(at - p->input);
@@ -248,7 +249,8 @@ static int slot_of(const struct parser *p, struct str name)
     return p->extra_field.len && str_eq_nocase(name, p->extra_field) ? (int)FIELD_EXTRA : SLOT_NONE;
 }
 
-/* Ignores trailer fields (RFC 9110, 6.5.1), but counts their bytes against the limit of trailer fields. */
+/* Determines the slot of the field. Ignores trailer fields (RFC 9110, 6.5.1), but counts them against the
+ * limit of header lines. */
 static int on_field_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);

@@ -72,7 +72,7 @@ void request_end_wait(struct request *r, int64_t now_us)
 
 static void cancel_sleep(struct waiter *w);
 
-/* Returns the member of r->times that measures the wait for which the last step returned NEXT_WAIT. */
+/* Returns the member of r->times for the wait that has just begun: the last step has returned NEXT_WAIT. */
 static int64_t *time_of_wait(struct exchange *x)
 {
     struct request_times *t = &x->r.times;
@@ -87,8 +87,8 @@ static void make_ready(struct exchange *x)
     conn_schedule(x->conn);
 }
 
-/* Runs in the driver's callback, so it only schedules the next step. The step cannot re-enter the driver, and
- * a hundred completions at once do not block the loop. */
+/* Only schedules the next step. It must not run the step, because it is called in the driver's callback: the
+ * step could re-enter the driver, and the steps of a hundred completions would block the loop. */
 static void on_wake(struct waiter *w)
 {
     struct exchange *x = LIST_ENTRY(w, struct exchange, r.wait);

@@ -44,7 +44,7 @@ struct http_app;
 struct route;
 struct request;
 
-/* Where the time of a request went, in microseconds. */
+/* How a request has spent its time, in microseconds. */
 struct request_times {
     int64_t asleep_us;   /* sleeping in request_sleep(), for a long poll without events */
     int64_t sending_us;  /* waiting for the client to read the response */
@@ -76,7 +76,7 @@ struct request {
     int64_t started_ms;             /* monotonic time of the first byte */
     int64_t arrived_us;             /* clock_work_us() when the request was complete */
     struct request_times times;
-    bool client_ended; /* the client has shut down its side and has most likely disconnected: respond soon.
+    bool client_ended; /* the client has shut down its side and has most likely disconnected, so respond soon.
                           The server wakes a sleeping request when it sets this member */
     /* Set by the router; see http/router.h. */
     const struct http_app *app;
@@ -90,7 +90,7 @@ struct request {
 
     /* Used by the request handler. */
     request_step *step; /* the next step */
-    void *state;        /* the request handler's own data, in the arena */
+    void *state;        /* the data of the request handler, in the arena */
     struct waiter wait; /* the waiter for operations that the steps start; the engine has set `wake` */
     /* Called when the request ends or is canceled, to release resources that are not in the arena. May be
      * NULL. */
@@ -103,8 +103,8 @@ struct request {
 /* Returns "GET" and so on; "other" for METHOD_OTHER. The string is static. */
 const char *request_method_name(enum http_method m);
 
-/* Suspends the request until `deadline_ms` (monotonic, with the resolution of the server's tick) or until
- * request_wake() is called, for long polls. Then the next step runs. A wake-up may be spurious, so the step
+/* For long polls: suspends the request until `deadline_ms` (monotonic, with the resolution of the server's
+ * tick) or until request_wake() is called. Then the next step runs. A wake-up may be spurious, so the step
  * must check its condition and sleep again if necessary. Returns NEXT_WAIT. */
 enum next request_sleep(struct request *r, int64_t deadline_ms);
 
@@ -112,11 +112,11 @@ enum next request_sleep(struct request *r, int64_t deadline_ms);
  * sleeping. */
 void request_wake(struct request *r);
 
-/* Sends the content of r->res.body and empties it. Before you call it, set r->step to the step that
- * continues; before the first call, also set the ETag. The first call also sends the status and the header
- * fields, and switches to chunked transfer. For HTTP/1.0, the end of the connection ends the body instead.
- * Returns NEXT_YIELD; NEXT_WAIT if the socket's buffer is full; NEXT_DONE for HEAD, whose response has no
- * body. */
+/* Sends the content of r->res.body and empties it. Before each call, set r->step to the next step. Before the
+ * first call, also set the status and the header fields, including the ETag. The first call also sends the
+ * status and the header fields, and switches to chunked transfer. For HTTP/1.0, the end of the connection
+ * ends the body instead. Returns NEXT_YIELD if the content was sent, NEXT_WAIT if the socket's buffer is
+ * full, or NEXT_DONE if the response needs no body (HEAD) or was aborted because of an error. */
 enum next request_flush(struct request *r);
 
 /* Gives up the response. If no part of it was sent, sends a 500. Otherwise closes the connection without the

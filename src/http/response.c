@@ -133,7 +133,7 @@ bool response_has_body(const struct response *res)
     return res->status != 304 && res->status != 204;
 }
 
-/* The Date (IMF-fixdate, RFC 9110, 5.6.7), formatted once per second. */
+/* Returns the value of the Date field (IMF-fixdate, RFC 9110, 5.6.7). Formats it once per second. */
 static struct str date_text(struct date_cache *cache)
 {
     int64_t second = clock_wall_ms() / SECOND_MS;

@@ -50,8 +50,8 @@ void response_reset(struct request *r);
  * sent or aborted. */
 void response_set_shared_body(struct request *r, struct shared_body *body);
 
-/* Replaces the shared body that was set before by its compressed form `body` (shared_body_compressed()).
- * Acquires and releases references like response_set_shared_body(). */
+/* Replaces the current shared body with its compressed form, `body` (shared_body_compressed()). Acquires and
+ * releases references like response_set_shared_body(). */
 void response_replace_shared_body(struct request *r, struct shared_body *body);
 
 /* Sets a static body without copying it. */

@@ -1,4 +1,4 @@
-/* Looks up routes. A table has about ten routes, so a linear search is fast enough. */
+/* Looks up routes. A mount has at most a few dozen routes, so a linear search is fast enough. */
 #include "http/router.h"
 
 #include "base/check.h"
@@ -9,8 +9,8 @@ void router_mount(struct router *router, const struct mount *mount)
     router->mounts[router->count++] = *mount;
 }
 
-/* Returns true if the path is below the prefix. Sets `*rest` to the remaining path, which is empty or begins
- * with '/'. */
+/* Returns true if the path is equal to the prefix or below it. Sets `*rest` to the remaining path, which is
+ * empty or begins with '/'. */
 static bool is_below(struct str path, struct str prefix, struct str *rest)
 {
     if (!str_starts_with(path, prefix) || (path.len > prefix.len && path.p[prefix.len] != '/'))

@@ -10,7 +10,7 @@
 
 enum { ROUTE_GET = 1, ROUTE_POST = 2 }; /* methods; a GET route accepts HEAD too */
 
-/* Parts of the address that are secrets and must not be logged: the segment that matches "{…}", or the
+/* Which part of a request's URL is a secret and must not be logged: the segment that matches "{…}", or the
  * query. */
 enum { ROUTE_SECRET_PATH = 1, ROUTE_SECRET_QUERY = 2 };
 
@@ -44,8 +44,8 @@ struct http_app {
     void (*finish)(struct request *r);
 };
 
-/* Determines whether the mount's application responds to a request that is below the mount's prefix but
- * that no route of any mount matches. */
+/* A request may be below the prefix of a mount, although no route of any mount matches it. Determines whether
+ * the mount's application responds to such a request. */
 enum mount_unknown {
     UNKNOWN_NONE,
     UNKNOWN_HTML, /* responds only to GET and HEAD with text/html in the Accept field, which browsers send */

@@ -1,5 +1,5 @@
-/* Sends responses, whole or in chunks. A body is not copied: the part that the socket does not accept
- * immediately stays in the response's buffer until libuv has written it. */
+/* Sends responses, whole or in chunks, without copying the body: if the socket does not accept all of it
+ * immediately, the rest stays in the response's buffer until libuv has written it. */
 #include "http/conn.h"
 
 #include "base/check.h"
@@ -48,7 +48,7 @@ static void linger(struct conn *c)
     "Connection: close\r\n\r\n"
 _Static_assert(sizeof NO_MEMORY_BODY - 1 == 94, "Content-Length");
 
-/* If there is no exchange, nothing has been parsed, so the input begins with the method. */
+/* Without an exchange, no input has been parsed, so the input begins with the method. */
 static bool is_head_request(const struct conn *c)
 {
     return c->x ? c->x->r.method == METHOD_HEAD : str_starts_with(c->in, STR("HEAD "));
@@ -147,8 +147,9 @@ static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t n)
     return first;
 }
 
-/* Returns the descriptor of the socket if a whole response with a file body can be sent directly. Returns -1
- * if libuv must send it, because earlier bytes are still queued or the body is in memory. */
+/* Returns the descriptor of the socket if sendfile(2) can send the body: the response is whole (`count` is 2:
+ * head and body), its body is in a file, and libuv's write queue is empty. Otherwise returns -1; libuv then
+ * sends the response. */
 static int socket_for_file(struct conn *c, size_t count)
 {
     const struct response *res = &c->x->r.res;
@@ -202,7 +203,7 @@ static void begin_response(struct conn *c, enum response_framing framing)
         x->r.app->finish(&x->r);
     if (server_timing_is_requested(c))
         server_timing_add(&x->r, clock_work_us());
-    /* After the client's last request the connection closes. */
+    /* The client has shut down its side and no further request has arrived. */
     bool last = c->peer_ended && c->in.len == 0;
     if (x->r.res.close || s->draining || framing == FRAMING_CLOSE || last)
         x->keeps_alive = false;
@@ -231,8 +232,8 @@ static size_t whole_response(struct conn *c, uv_buf_t bufs[BUFS_MAX])
     return count;
 }
 
-/* Writes one chunk: the head unless it has been sent, the framing, the bytes, and the final chunk if
- * `last`. */
+/* Sets `bufs` to one chunk: the head unless it has been sent, the framing, the bytes, and the final chunk if
+ * `last` is true. Returns the number of buffers. */
 static size_t chunk(struct exchange *x, bool last, uv_buf_t bufs[BUFS_MAX])
 {
     bool chunked = !parser_is_http_1_0(x->parser);
@@ -258,7 +259,7 @@ static size_t last_chunk(struct exchange *x, uv_buf_t bufs[BUFS_MAX])
         buf_reset(&x->head, x->head.cap);
         return chunk(x, true, bufs);
     }
-    /* The request is a HEAD, for which conn_flush() has built the head but not sent it. */
+    /* The response needs no body (HEAD). conn_flush() has built its head but not sent it. */
     bufs[0] = buf_of(buf_str(&x->head));
     return 1;
 }

@@ -1,4 +1,5 @@
-/* The server: the pool of exchanges, loop iterations, the tick, opening and closing. drain.c stops it. */
+/* The server: the pool of exchanges, loop iterations, the tick, opening and closing. drain.c stops the
+ * server. */
 #include "http/server.h"
 
 #include "base/check.h"
@@ -21,7 +22,7 @@ enum {
     ITERATION_US = 2000,
     POOL_MAX = 64,
     ARENA_BLOCK = 8 << 10,
-    BODY_RETAINED = 64 << 10, /* capacity of the body buffer of an exchange in the pool */
+    BODY_RETAINED = 64 << 10, /* body buffers up to this capacity always stay allocated in the pool */
     POOLED_LARGE_BYTES =
         2
         << 20, /* maximum total capacity of the body buffers in the pool that are larger than BODY_RETAINED */
@@ -129,8 +130,8 @@ void server_iterate_soon(struct http_server *s)
     (void)uv_idle_start(&s->idle, on_idle);
 }
 
-/* Runs the scheduled connections for about ITERATION_US, so that sockets are polled again soon. The
- * connections that are left run first in the next iteration. */
+/* Runs the scheduled connections, but only for about ITERATION_US, so that sockets are polled again soon. The
+ * remaining connections run first in the next iteration. */
 static void run_ready_conns(struct http_server *s)
 {
     int64_t start_us = s->work_us = clock_work_us();
@@ -205,9 +206,10 @@ static bool has_room(const struct http_server *s)
     return s->counts.connections < s->options.limits.max_connections && !s->forced;
 }
 
-/* Accepts waiting connections and evicts idle ones. libuv stores one waiting connection per listener and
- * stops listening until it is accepted; further connections wait in the kernel's backlog. Returns the time of
- * the next call (monotonic ms), or INT64_MAX if no client waits any more. */
+/* Accepts waiting connections, and evicts idle ones if there is no room. libuv stores one waiting connection
+ * per listener and stops listening until that is accepted; further connections wait in the kernel's backlog.
+ * Returns the time at which the function must be called again (monotonic ms), or INT64_MAX if no client waits
+ * any more. */
 static int64_t accept_waiting(struct http_server *s)
 {
     const int64_t now_ms = server_now_ms(s);
@@ -318,7 +320,8 @@ void server_conn_closed(struct http_server *s, bool is_old)
 
 /* ---- opening ---- */
 
-/* Raises the soft limit of open files to the hard limit. Returns the number of connections that it allows. */
+/* Raises the soft limit of open files to the hard limit. Returns `wanted`, or the number of connections for
+ * which the limit is sufficient, if that is smaller. */
 static int files_for_connections(int wanted)
 {
     struct rlimit limit;
@@ -358,7 +361,8 @@ static struct http_server *server_new(uv_loop_t *loop, const struct http_options
     return s;
 }
 
-/* If the handle was initialized, counts it and stores the server as its data. */
+/* If `status` is 0, so that the handle was initialized, counts the handle and stores the server as its data.
+ * Returns `status`. */
 static int own_handle(struct http_server *s, int status, void **data)
 {
     if (status == 0) {

@@ -22,10 +22,11 @@ struct http_limits {
                               after which a new connection that sends nothing is closed */
     int body_timeout_ms;   /* time for the whole body; if exceeded: 408 */
     int idle_timeout_ms;   /* time that a connection may be idle between requests */
-    int write_timeout_ms;  /* time during which the client may read no part of the response; if exceeded, the
+    int write_timeout_ms;  /* maximum time in which the client reads nothing of the response; if exceeded, the
                               connection is closed */
     int request_timeout_ms; /* time for handling the request; if exceeded: 503. 0 means no limit */
-    int drain_ms;           /* time for completing the requests in flight after http_server_close() */
+    int drain_ms;           /* time for completing the requests in flight after http_server_drain() or
+                               http_server_close() */
 };
 
 struct http_options {
@@ -48,12 +49,12 @@ struct http_options {
      * that the secret is not logged. May be NULL. */
     bool (*holds_secret)(void *ctx, struct str text);
     void *holds_secret_ctx;
-    /* Called once for each request, also for a rejected one, when the request ends. `response_complete` is
-     * false if the response was not sent completely; r->res.status is 0 if no response was started. Must not
-     * change the request. May be NULL. */
+    /* Called once for each request when it ends, even if it was rejected. `response_complete` is false if the
+     * response was not sent completely; r->res.status is 0 if no response was started. Must not change the
+     * request. May be NULL. */
     void (*ended)(void *ctx, const struct request *r, bool response_complete);
     void *ended_ctx;
-    const char *key; /* configuration key that messages about `listen` name; NULL means "[server] listen" */
+    const char *key; /* configuration key of `listen`, for error messages; NULL means "[server] listen" */
 };
 
 /* Starts the server: binds to the addresses, listens and accepts. Returns ERR_INVALID if an option is
@@ -69,23 +70,24 @@ void http_server_set_timing(struct http_server *s, bool timing);
 void http_server_print_addresses(const struct http_server *s, const char *what);
 
 /* Stops the server gradually, so that no request fails. At first, the server still accepts connections and
- * keeps idle ones open, but each response contains `Connection: close`. Connections on which the client sends
- * nothing within 2 s of connecting are closed. When all connections that were open at the time of the call
- * have closed, or after 3/4 of drain_ms, continues like http_server_close(). */
+ * keeps idle connections open, but each response contains `Connection: close`. Connections on which the
+ * client sends nothing within 2 s of connecting are closed. When all connections that were open at the time
+ * of the call have closed, or after 3/4 of drain_ms, continues like http_server_close(). */
 void http_server_drain(struct http_server *s, void (*closed)(void *ctx), void *ctx);
 
 /* Stops the server soon: stops listening, unlinks Unix sockets, closes idle connections, and lets requests in
  * flight complete with `Connection: close`. drain_ms after the first call, closes the connections that are
- * still open. Then frees the server and calls `closed` on the loop. A further call of either function closes
- * all connections immediately; the `closed` of that call is ignored. */
+ * still open. Then frees the server and calls `closed` on the loop. A second call of http_server_drain() or
+ * http_server_close() closes all connections immediately; its argument `closed` is ignored. */
 void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx);
 
 struct http_server_counts {
     int connections, requests_in_flight;
-    int waiting; /* listeners with a client that waits because max_connections is reached */
+    int waiting; /* listeners with a client that waits because max_connections is reached or memory ran out */
     unsigned long long accepted, requests, rejected;
     unsigned long long rejected_no_memory; /* requests aborted because out of memory; also in `rejected` */
-    /* Connections closed for a waiting client: before their first byte, or between two requests. */
+    /* Connections that were closed in favor of a waiting client: before their first byte, or between two
+     * requests. */
     unsigned long long evicted_unused, evicted_idle;
 };
 

@@ -6,13 +6,13 @@
 
 #include "http/conn.h"
 
-/* Returns true if http_options.timing is on, the request asks for the field (X-Viewtally-Timing: 1), and it
- * comes directly from a loopback address or a Unix socket: a request with X-Forwarded-For came through a
- * proxy. */
+/* Returns true if http_options.timing is on, the request asks for the field (X-Viewtally-Timing: 1), and the
+ * request comes directly from a loopback address or a Unix socket. A request with X-Forwarded-For came
+ * through a proxy, so the function returns false for it. */
 bool server_timing_is_requested(const struct conn *c);
 
-/* Adds the field, with the times until `now_us` (clock_work_us()). Call when the head of the response is
- * written: when the response is complete, or when its first part is to be sent. */
+/* Adds the field, with the times until `now_us` (clock_work_us()). Call just before the head of the response
+ * is written, which is when the response is complete or its first part is to be sent. */
 void server_timing_add(struct request *r, int64_t now_us);
 
 #endif

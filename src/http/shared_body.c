@@ -24,13 +24,13 @@ struct shared_body {
     int references;
     int fd; /* -1 if the text is in `memory` */
     bool compression_claimed;
-    struct shared_body *compressed; /* NULL if there is no compressed form, or not yet */
+    struct shared_body *compressed; /* NULL if there is no compressed form (yet) */
     struct str text;
     char memory[];
 };
 
-/* Returns true if `fd` is in the lowest quarter of the descriptors. The kernel assigns the lowest free one,
- * so a higher one means that few are free. */
+/* Returns true if `fd` is in the lowest quarter of the descriptors. The kernel assigns the lowest free
+ * descriptor, so a higher number means that few descriptors are free. */
 static bool leaves_room_for_connections(int fd)
 {
     struct rlimit limit;

@@ -14,7 +14,7 @@ struct shared_body;
 
 enum {
     SHARED_BODY_FILE_MIN_BYTES = 16 << 10,
-    SHARED_BODY_MAX_BYTES = 2000000000 /* uv_buf_t and the results of libuv do not hold 64-bit lengths */
+    SHARED_BODY_MAX_BYTES = 2000000000 /* libuv takes lengths as unsigned int and returns them as int */
 };
 
 /* Creates a body from a copy of `text`. The caller owns the first reference. If the system cannot create a
