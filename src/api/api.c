@@ -1,9 +1,8 @@
-/* The checks before every endpoint, the response cache, and the fields of the rate limit.
+/* The checks before every endpoint, the use of the response cache, and the header fields of the rate limit.
  *
  *   start_step --> authenticate --> check_owner --> verdict_step --> start_endpoint --> the endpoint
  *                                       |                 +--------> serve_from_cache
- *                                       +--> the step after a wait (api_authorize_again)
- */
+ *                                       +--> the step after a wait (api_authorize_again) */
 #include "api/api.h"
 
 #include "api/compressor.h"
@@ -40,9 +39,9 @@ static enum next start_endpoint(struct request *r)
 
 /* ---- the response cache ---- */
 
-/* Returns the cache key of the request. The revision was read before the response is written, so it may be
- * older than the data in the response but never newer. If clients spell the same query in two ways, the cache
- * has two entries. */
+/* Returns the key of the request's entry in the response cache. The revision was read before the response is
+ * written, so it may be older than the data in the response but never newer. Two spellings of the same query
+ * have separate entries. */
 static struct response_key response_key_of(const struct request *r)
 {
     const struct endpoint_call *call = endpoint_call_of(r);
@@ -83,8 +82,8 @@ static bool serve_from_cache(struct request *r)
 }
 
 /* Stores the response in the cache if the limiter has admitted the request and the response is complete and
- * has no additional header fields. For a 304, the full body has been produced and is removed only later, so
- * that it can be stored. */
+ * has no additional header fields. A 304 can be stored too: its full body is in the buffer, although it is
+ * not sent. */
 static void offer_to_cache(struct request *r)
 {
     const struct endpoint_call *call = endpoint_call_of(r);
@@ -104,7 +103,8 @@ static void offer_to_cache(struct request *r)
 
 /* ---- gzip ---- */
 
-/* The ETag of the compressed form, which must differ (RFC 9110, 8.8.3): "abc" becomes "abc-gzip". */
+/* Returns the ETag of the compressed form, which must differ from that of the uncompressed form (RFC 9110,
+ * 8.8.3): "abc" becomes "abc-gzip". */
 static struct str gzip_etag_of(struct request *r, struct str etag)
 {
     return arena_printf(&r->arena, "%.*s-gzip\"", (int)etag.len - 1, etag.p);
@@ -133,7 +133,7 @@ static void select_coding(struct request *r)
 
 /* ---- rate limit and plan ---- */
 
-/* Adds the RateLimit fields of the IETF draft and the older X-RateLimit fields. In both, times are seconds
+/* Adds the RateLimit fields of the IETF draft and the older X-RateLimit fields. In both, times are in seconds
  * from now. printf is avoided because it would take as long as the rest of the response head. */
 static void add_limit_fields(struct request *r, const struct limit_verdict *v)
 {
@@ -331,7 +331,8 @@ static void finish(struct request *r)
         response_add_lines(r, call->lines);
     if (call && call->limit.verdict.limit && api->limit_headers)
         add_limit_fields(r, &call->limit.verdict);
-    /* Called after the response was written, so that /account never shows its own request as the last use. */
+    /* The use is recorded after the response was written, so that /account never shows its own request as the
+     * last use. */
     if (call && call->counted)
         key_usage_record(api->usage, &call->owner, r->client_address);
     envelope_finish(r, &api->envelope,

@@ -48,8 +48,9 @@ enum {
     ENDPOINT_KEYLESS = 1,
     ENDPOINT_BY_ACCEPT = 2, /* the response depends on the Accept field */
     ENDPOINT_BY_KEY = 4,    /* the response depends on the key, not only on its author */
-    /* The response contains only data that the event feed shows. The response cache therefore uses feed_rev
-     * of the author, which readings do not change, as the revision instead of author_rev. */
+    /* The response contains only data that the event feed shows. The response cache therefore uses the
+     * author's feed_rev as the revision, not author_rev: a reading changes feed_rev only if it causes an
+     * event. */
     ENDPOINT_BY_FEED = 8,
 };
 
@@ -60,8 +61,8 @@ struct endpoint {
     /* May be NULL. Called on a cache hit, when the endpoint itself does not run, with the `facts` that the
      * endpoint stored with the response. */
     void (*on_cache_hit)(struct request *r, const int64_t facts[RESPONSE_FACTS]);
-    const char
-        *params[PARAMS_MAX + 1]; /* names of the query parameters, NULL-terminated; others are ignored */
+    const char *params[PARAMS_MAX + 1]; /* names of the query parameters, NULL-terminated; other parameters
+                                           are ignored */
 };
 
 extern const struct endpoint account_endpoint, books_endpoint, videos_endpoint, video_endpoint,
@@ -79,18 +80,18 @@ struct endpoint_call {
     struct store_read read;
     uint8_t key_tag[KEY_TAG_LEN], key_hash[KEY_HASH_LEN];
     struct key_owner owner;
-    uint64_t cached_version; /* the owner.version that the key cache contained; 0: none */
+    uint64_t cached_version; /* owner.version of the entry in the key cache; 0 if there was no entry */
     request_step *resume;    /* the step `then` of api_authorize_again(); NULL before that call */
     bool counted;            /* the rate limit has admitted and counted the request */
     struct limiter_call
-        limit; /* verdict.limit is 0 until the limiter has been called, and if there is no limit */
+        limit; /* verdict.limit is 0 before the limiter has been called, and also if there is no limit */
     struct str params[PARAMS_MAX]; /* decoded, in the order of endpoint.params; p is NULL if not given */
     void *endpoint;                /* private state of the endpoint */
     /* Wall clock time in ms at which the response expires even if the data does not change. INT64_MAX: it
      * never expires; 0: it must not be cached. */
     int64_t valid_until_ms;
-    struct str
-        lines; /* whole header lines of a 200 or 304: Link, X-Unknown-Parameters; stored with the response */
+    struct str lines; /* whole header lines of a 200 or 304 (Link, X-Unknown-Parameters), which are stored
+                         with the response */
     int64_t facts[RESPONSE_FACTS]; /* facts that are stored with the response for on_cache_hit() */
 };
 

@@ -13,7 +13,7 @@ struct books {
     struct book_position last;
     bool has_last;
     int rendered;       /* number of books written in this slice */
-    int64_t author_rev; /* revision that this slice has read */
+    int64_t author_rev; /* the author's revision when this slice was read */
 };
 
 static bool on_book(void *ctx, const struct book *book, struct str author_name)

@@ -1,5 +1,5 @@
 /* Each body is compressed by one uv_work_t job. The job owns a reference to the body, so the cache may evict
- * the body in the meantime. */
+ * the body while the job runs. */
 #include "api/compressor.h"
 
 #include "base/check.h"
@@ -42,8 +42,8 @@ void compressor_free(struct compressor *c)
     free(c);
 }
 
-/* Writes the compressed text to `to`, which has room for `text.len` bytes. Returns its length, or 0 if it is
- * not smaller than `text` or if there is not enough memory. */
+/* Writes the compressed text to `to`, which has room for `text.len` bytes. Returns the length of the
+ * compressed text, or 0 if it is not smaller than `text` or if out of memory. */
 static size_t gzip(struct str text, char *to)
 {
     z_stream z = {.next_in = (const Bytef *)text.p, .avail_in = (uInt)text.len};

@@ -9,7 +9,7 @@
 struct compressor;
 
 enum {
-    COMPRESSOR_MIN_BYTES = 1 << 10, /* a smaller body fits into one packet anyway */
+    COMPRESSOR_MIN_BYTES = 1 << 10, /* a smaller body fits into one packet even uncompressed */
     COMPRESSOR_JOBS_MAX = 2,        /* so that compression never occupies the whole thread pool */
 };
 
@@ -19,9 +19,9 @@ struct compressor *compressor_new(uv_loop_t *loop);
 void compressor_free(struct compressor *c);
 
 /* Returns the compressed form of `body`; it is valid as long as the caller's reference to `body`. If `body`
- * was not compressed yet, starts a job and returns NULL; a call after the end of the job returns the result.
- * Always returns NULL if `body` has less than COMPRESSOR_MIN_BYTES or compression does not make it smaller.
- */
+ * was not compressed yet, returns NULL and starts a job, unless COMPRESSOR_JOBS_MAX jobs are running; a call
+ * after the end of the job returns the compressed form. Always returns NULL if `body` has less than
+ * COMPRESSOR_MIN_BYTES or compression does not make it smaller. */
 struct shared_body *compressor_get(struct compressor *c, struct shared_body *body);
 
 /* Returns the number of bodies that this process has compressed. */

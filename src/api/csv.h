@@ -1,4 +1,5 @@
-/* CSV output (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe in front. */
+/* CSV output (RFC 4180). An apostrophe is put in front of a text that a spreadsheet would run as a formula.
+ */
 #ifndef VT_API_CSV_H
 #define VT_API_CSV_H
 

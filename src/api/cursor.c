@@ -23,8 +23,8 @@ static uint64_t get_u64(const uint8_t *p)
     return v;
 }
 
-/* Each term is hashed with the hash of the previous terms as the seed, so that the boundaries between terms
- * matter. */
+/* Hashes each term with the hash of the previous terms as the seed, so that the hash depends on the
+ * boundaries between the terms. */
 static uint64_t hash_of_terms(const struct title_terms *terms)
 {
     uint64_t hash = terms->count;
@@ -33,8 +33,8 @@ static uint64_t hash_of_terms(const struct title_terms *terms)
     return hash;
 }
 
-/* Appends the members that only a search uses. To keep cursors of older releases valid, nothing is appended
- * for the default list, and the hash of the terms only if there are terms. */
+/* Writes the members that only a search uses, and returns their length. To keep the cursors of older releases
+ * valid, writes nothing if the query is not a search, and omits the hash of the terms if there are none. */
 static size_t put_search(uint8_t *out, const struct videos_query *q)
 {
     if (!videos_query_is_search(q))

@@ -5,7 +5,8 @@
 
 #include "store/read.h"
 
-/* A cursor is the base64url form of a version byte, the position, and a 64-bit hash of author and filters. */
+/* A cursor is the base64url form of a version byte, the position, and a 64-bit hash of the author, the
+ * filters and the position. */
 enum { CURSOR_TEXT_LEN = 44 };
 
 /* Formats a cursor for `position`. The cursor is bound to all members of `q` except `after`, `limit` and

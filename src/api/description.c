@@ -9,8 +9,8 @@
 extern const char openapi_json[];
 extern const size_t openapi_json_len;
 
-/* The text in the committed document that the configured servers replace. The committed document is valid
- * too, so that linters can read it. */
+/* The configured servers replace this text of the committed document. The text is valid OpenAPI, so that
+ * linters can read the committed document. */
 #define SERVERS STR("\"servers\": [{ \"url\": \"" CONFIG_BASE_URL_DEFAULT "\" }]")
 
 static void append_server(struct buf *b, struct str url)

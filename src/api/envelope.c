@@ -193,7 +193,7 @@ static void log_response(const struct request *r, const struct envelope_settings
               shown < r->target.len ? "…" : "", r->res.status, (int)r->id.len, r->id.p);
 }
 
-/* Complete header lines, which need no formatting. The index consists of the flags of envelope_finish() and
+/* Complete header lines, which need no formatting. The index is the set of the flags of envelope_finish() and
  * VARY_ORIGIN. */
 enum { VARY_ORIGIN = 4 };
 static const char *const vary_lines[] = {

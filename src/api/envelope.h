@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "http/request.h"
 
-/* The configuration that responses depend on. The strings live as long as the server. */
+/* The part of the configuration that responses depend on. The strings live as long as the server. */
 struct envelope_settings {
     const char *cors_origins; /* comma-separated; empty if CORS is disabled */
     struct str key_prefix;    /* the prefix of API keys, to remove keys from URLs in the debug log */
@@ -31,8 +31,8 @@ enum api_error {
 enum next envelope_error(struct request *r, enum api_error error, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Like envelope_error(), for an invalid query parameter: the error body names it as `param`. The message
- * must name it too. `error` is API_INVALID_PARAMETER or API_RANGE_TOO_LONG. */
+/* Like envelope_error(), but for an invalid query parameter, which the error body names in `param`. The
+ * message must name the parameter too. `error` is API_INVALID_PARAMETER or API_RANGE_TOO_LONG. */
 enum next envelope_param_error(struct request *r, enum api_error error, const char *param, const char *fmt,
                                ...) __attribute__((format(printf, 4, 5)));
 
@@ -44,7 +44,8 @@ enum next envelope_store_error(struct request *r, enum err err);
  * (STREAM_ABORT). */
 enum next envelope_data_changed(struct request *r);
 
-/* Responds with 404, or with 405 if the path exists but not for this method. Use it as http_app.no_route. */
+/* Responds with 404, or with 405 if an endpoint at this path exists but does not accept the method. Use it as
+ * http_app.no_route. */
 enum next envelope_no_route(struct request *r);
 /* Responds to a request that was rejected before routing, with `message`. Use it as http_app.reject. */
 void envelope_reject(struct request *r, const char *message);
@@ -52,18 +53,18 @@ void envelope_reject(struct request *r, const char *message);
 /* Sets status 200 and writes the envelope up to and including `"success":true`. Returns the response body, to
  * which the caller appends further members. */
 struct buf *envelope_begin(struct request *r);
-/* Closes the envelope. If the response exceeds its maximum size, replaces it with a 500. Returns NEXT_DONE.
- */
+/* Closes the envelope. If the response exceeds its maximum size, replaces it with a 500, or aborts it if part
+ * of it was already sent. Returns NEXT_DONE. */
 enum next envelope_end(struct request *r);
 
-/* Returns true, after writing the response, if CORS is enabled and the request is a preflight. Use it as
+/* If CORS is enabled and the request is a preflight, writes the response and returns true. Call in
  * http_app.preflight. */
 bool envelope_preflight(struct request *r, const struct envelope_settings *settings);
 
 /* Request fields on which a response may depend besides Authorization. */
 enum { VARY_ACCEPT = 1, VARY_ACCEPT_ENCODING = 2 };
 
-/* Adds the header fields for request id, caching and CORS. `vary` is a set of the flags above. Use it as
+/* Adds the header fields for request id, caching and CORS. `vary` is a set of the flags above. Call in
  * http_app.finish. */
 void envelope_finish(struct request *r, const struct envelope_settings *settings, unsigned vary);
 

@@ -21,10 +21,11 @@ struct feed {
     int64_t slice_start_us;
     int limit, rendered;
     bool latest, has_more;
-    int64_t after; /* the position in the request; only for ascending order */
+    int64_t after; /* the position that the parameter `after` names; only for ascending order */
     int64_t last_id, newest_id;
-    int lag;         /* number of events after the position when the request arrived */
-    int lag_of_page; /* number of the events counted in `lag` that the page contains */
+    int lag;         /* number of events that were newer than `after` when the request arrived */
+    int lag_of_page; /* number of events on the page, which must be added to `lag`; 0 if `lag` already
+                        contains them */
 };
 
 /* ---- parameters ---- */
@@ -127,8 +128,8 @@ static void record_poll(struct request *r, const struct feed *feed)
     poll_positions_record(call->api->positions, &call->owner.key_id, &update);
 }
 
-/* Sets the key's poll position. After an empty page, or a page of the newest events in descending order, the
- * position is the newest event. */
+/* Updates the key's poll position. An empty page, or a page of the newest events in descending order, sets
+ * the position to the newest event. */
 static void record_page(struct request *r, const struct feed *feed)
 {
     struct endpoint_call *call = endpoint_call_of(r);
@@ -152,7 +153,7 @@ static void record_page(struct request *r, const struct feed *feed)
     call->facts[FACT_LAG] = feed->query.descending ? -1 : feed->lag;
 }
 
-/* Sets the key's poll position after a response that came from the cache. */
+/* Called for a response from the cache, in place of record_poll() and record_page(). */
 static void on_cache_hit(struct request *r, const int64_t facts[RESPONSE_FACTS])
 {
     const struct endpoint_call *call = endpoint_call_of(r);
@@ -194,8 +195,9 @@ static enum next add_lag_step(struct request *r)
     return finish_step(r);
 }
 
-/* Determines the lag of the poll. If the page is full, further events must be counted: the events after the
- * page, or if a filter may have excluded events from the page, all events after the position. */
+/* Determines the lag of the poll, then finishes the response. If the page is full, further events must be
+ * counted: the events after the page, or, if a filter may have excluded some events from the page, all events
+ * that are newer than `after`. */
 static enum next finish(struct request *r, struct feed *feed)
 {
     struct endpoint_call *call = endpoint_call_of(r);
@@ -219,8 +221,8 @@ static enum next woken_step(struct request *r)
     return api_authorize_again(r, feed_slice_step);
 }
 
-/* If the page is empty, waits for a commit until the deadline. The next read then continues after the rows
- * that have been scanned. */
+/* Finishes the response, unless it is an empty page of a long poll: then waits for a change of the author,
+ * until the deadline at the latest. The next read continues after the rows that have been scanned. */
 static enum next finish_or_wait(struct request *r, struct feed *feed)
 {
     struct longpoll *longpoll = endpoint_call_of(r)->api->longpoll;

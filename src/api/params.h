@@ -13,8 +13,8 @@ MUST_USE bool params_parse(struct request *r);
 /* Returns true if the request has the parameter with this index in endpoint.params. */
 bool param_is_given(const struct request *r, int index);
 
-/* Each function converts the parameter with this index in endpoint.params. If the parameter is not given,
- * returns true and leaves `*out` unchanged. */
+/* Each of the following functions converts the parameter with this index in endpoint.params. If the parameter
+ * is not given, returns true and leaves the output unchanged. */
 MUST_USE bool param_integer(struct request *r, int index, int64_t min, int64_t max, int64_t *out);
 MUST_USE bool param_date(struct request *r, int index, int32_t *out);
 MUST_USE bool param_time(struct request *r, int index, int64_t *out);
@@ -27,8 +27,8 @@ MUST_USE bool param_word(struct request *r, int index, const char *const *words,
  * values make no difference. `words` has at most 32 words. */
 MUST_USE bool param_words(struct request *r, int index, const char *const *words, unsigned *mask);
 
-/* Adds the header field `Link: <URL>; rel="next"` (RFC 8288). The URL has the parameters of this request,
- * with `cursor` as the value of the parameter `index`. Call at the end of a successful response. */
+/* Adds the header field `Link: <URL>; rel="next"` (RFC 8288). The URL has the parameters of this request, but
+ * with `cursor` as the value of the parameter with this index. Call at the end of a successful response. */
 void params_link_next_page(struct request *r, int index, struct str cursor);
 
 #endif

@@ -19,8 +19,8 @@ void render_event_video(struct buf *b, const struct video_ref *video, const stru
 /* Appends a Video object. `views_final` is computed for the time `now_ms`. */
 void render_video(struct buf *b, const struct video *video, const struct book_ref *book, int64_t now_ms);
 
-/* Returns the wall clock time in ms at which the text of render_video() changes although the data does not.
- * Returns INT64_MAX if it never does. */
+/* Returns the wall clock time in ms at which the output of render_video() changes without a change of the
+ * data. Returns INT64_MAX if there is no such time. */
 int64_t render_valid_until(const struct video *video, int64_t now_ms);
 
 /* Appends `evt_<id>` as a JSON string. */

@@ -111,7 +111,8 @@ static void evict_to_limit(struct response_cache *c, const struct cache_entry *u
     }
 }
 
-/* The compressed form of a body is added some time after the entry. */
+/* Adds the size of the compressed form of the body, which is attached some time after the entry was stored.
+ */
 static void count_compressed(struct response_cache *c, struct cache_entry *e)
 {
     const struct shared_body *compressed = shared_body_compressed(e->response.shared_body);

@@ -41,9 +41,9 @@ void response_cache_free(struct response_cache *c);
 const struct cached_response *response_cache_look_up(struct response_cache *c, const struct response_key *key,
                                                      int64_t now_ms);
 
-/* Stores a copy of the response if this function was called for the same request before (see the file head).
- * The entry is valid from `now_ms` until just before `valid_until_ms`. `content_type` is not copied, so it
- * must be a string constant. */
+/* Stores a copy of the response, except on the first call for a request (see the file head), and except for a
+ * response that is larger than 1/8 of the cache. The entry is valid from `now_ms` until just before
+ * `valid_until_ms`. `content_type` is not copied, so it must be a string constant. */
 void response_cache_store(struct response_cache *c, const struct response_key *key,
                           const struct cached_response *response, int64_t now_ms, int64_t valid_until_ms);
 

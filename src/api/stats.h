@@ -1,6 +1,6 @@
 /* GET /stats: declarations shared by its files. stats.c handles the request and groups by video, stats_book.c
  * groups by book, stats_totals.c by account and by platform. stats_days.c adds the days without views to a
- * row and sums up the days of a period. A slice is the work of one loop iteration: at most
+ * row and sums up the days of a period. A slice is one read of the database, for example of at most
  * STATS_VIDEOS_PER_SLICE videos. Names in the code and in responses say "day" even if a period is a week or a
  * month. */
 #ifndef VT_API_STATS_H
@@ -35,8 +35,8 @@ static inline struct stats *stats_of(const struct request *r)
     return endpoint_call_of(r)->endpoint;
 }
 
-/* Call after each slice. Returns true if the read failed or the data changed; the step must then return
- * `*next`. */
+/* Call after each slice. Returns true if the read failed or the data has changed since the first slice; the
+ * step must then return `*next`. */
 MUST_USE bool stats_slice_interrupted(struct request *r, enum next *next);
 
 /* Completes the response. */
@@ -44,7 +44,7 @@ enum next stats_finish(struct request *r);
 
 /* ---- stats_book.c ---- */
 
-/* Allocates the state of grouping by book. Sets r->on_free, which frees it. */
+/* Allocates the state of grouping by book. Sets r->on_free, which frees the buffers of this state. */
 struct by_book *by_book_new(struct request *r);
 /* Starts to write the rows of all books. Return the value of this function from the current step. */
 enum next by_book_start(struct request *r);
@@ -74,15 +74,15 @@ struct stats_day {
 struct stats_days {
     const struct stats_video *row;
     const struct stats_periods *periods;
-    int index; /* index of the period that contains `date` */
+    int index; /* index in stats->periods of the period that contains `date` */
     int32_t date, last;
     int32_t viral_date; /* INT32_MAX if not viral */
     int64_t total;      /* total views up to the day before `date` */
     size_t next;        /* index in row->days */
 };
 
-/* Starts the iteration over the days of `row`. Returns false if the video gained no views on any day of the
- * range; the row is then omitted. */
+/* Starts the iteration over the periods of `row`. Returns false if the video gained no views on any day of
+ * the range; the row is then omitted. */
 MUST_USE bool stats_days_begin(struct stats_days *d, const struct stats_video *row,
                                const struct stats *stats);
 /* Sets `*out` to the next period. Returns false after the last one. */

@@ -1,5 +1,6 @@
-/* Statistics by book: reads the books page by page and adds up the days of each book's videos. Only one page
- * of books and the days of one book are in memory at a time, regardless of the size of the account. */
+/* Statistics by book: reads the books page by page, and adds up the gains of each book's videos per period.
+ * Only one page of books and the days of one book are in memory at a time, regardless of the size of the
+ * account. */
 #include "api/api.h"
 #include "api/csv.h"
 #include "api/stats.h"
@@ -90,7 +91,7 @@ static bool on_video(void *ctx, const struct stats_video *row)
     return true;
 }
 
-/* Calls fn for each video of the book that went viral in the period. */
+/* Calls `fn` for each video of the current book that went viral in the period. */
 static void each_viral(const struct by_book *g, int period, void (*fn)(struct buf *b, const struct uuid *id),
                        struct buf *b)
 {

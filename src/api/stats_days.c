@@ -1,7 +1,7 @@
-/* Adds the days without gains to a statistics row, so that the result has every date from the first reading
- * (or the start of the range) to the last date with possible readings. A day without a gain has 0 views and
- * the total of the previous day. If an import moves posted_at of a video back, the video may have gains after
- * its last date; the row lists these too. */
+/* Adds the days without gains to a statistics row, so that the result has every date of the range from the
+ * first reading of the video to the last date on which it can have readings. A day without a gain has 0 views
+ * and the total of the previous day. If an import has moved posted_at of a video to an earlier time, the
+ * video may have gains after that last date; the row lists these too. */
 #include "api/stats.h"
 
 #include "base/clock.h"

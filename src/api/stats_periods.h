@@ -23,8 +23,8 @@ struct stats_periods {
 /* Returns the maximum number of periods in a response. */
 int periods_max(enum granularity granularity);
 
-/* Returns the first date of the default range that ends on `to`: 7 days, 8 weeks or 12 months, of which the
- * last contains `to`. */
+/* Returns the first date of the default range that ends on `to`: 7 days, 8 weeks or 12 months. The last of
+ * them contains `to`. */
 int32_t periods_default_start(enum granularity granularity, int32_t to);
 
 /* Splits the range into periods. Returns false if there are more than periods_max(). */

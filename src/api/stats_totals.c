@@ -1,7 +1,7 @@
 /* Statistics by account and by platform. Adds up the gains of all videos in memory, one sum per period. If
- * grouped by platform, also adds up the rows of author_daily. The gains of the videos that author_daily does
- * not contain are not split (store/author_days.h); they form the row without a platform. So on every date,
- * the sum of the rows equals the sum of the videos. All rows list the same dates. */
+ * grouped by platform, also adds up the rows of author_daily. Gains that are missing in author_daily are not
+ * split by platform (store/author_days.h); they form a row without a platform. So on every date, the sum of
+ * the rows equals the sum of the gains of all videos. All rows list the same dates. */
 #include "api/api.h"
 #include "api/csv.h"
 #include "api/stats.h"
@@ -93,8 +93,8 @@ static void compute_unsplit(const struct stats *s)
 
 /* ---- rows ---- */
 
-/* A position in the listed periods. They begin at the author's first reading or at the start of the range,
- * whichever is later, and end at the last date. */
+/* A position in the listed periods. The listed periods begin at the author's first reading or at the start of
+ * the range, whichever is later, and end at totals.last. */
 struct period_total {
     int index;
     int64_t gained, total;
@@ -176,8 +176,8 @@ static void append_account(struct buf *b, const struct stats *s)
     json_close(b, '}');
 }
 
-/* Returns true if the row is part of the response: it has at least one period, and views by the end of the
- * range. */
+/* Returns true if the row belongs to the response: it has at least one listed period, and its total at the
+ * end is above 0. */
 static bool is_listed(const struct stats *s, const struct sums *sums)
 {
     struct period_total p = before_first(s, sums);

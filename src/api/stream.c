@@ -4,7 +4,7 @@
 #include "base/clock.h"
 
 enum {
-    FLUSH_BYTES = 256 << 10, /* a smaller response is sent complete, with a Content-Length */
+    FLUSH_BYTES = 256 << 10, /* a smaller response is sent as a whole, with a Content-Length */
     RESTARTS_MAX = 5,
 };
 

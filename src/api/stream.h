@@ -1,9 +1,9 @@
-/* Long responses, written in slices. Between two slices other requests can run and the completed part is
- * sent. The ETag is computed before the body.
+/* Long responses, written in slices. Between two slices, other requests can run, and the completed part can
+ * be sent. The ETag is computed before the body.
  *
- * Each slice is a separate read and reports the author's revision that it saw. If the data changed between
- * two slices, the response is restarted. If part of it was already sent, it is aborted, so that no client
- * receives a mix of two revisions. */
+ * Each slice is a separate read and reports the author's revision at that time. If the revision changed
+ * between two slices, the response is written again from the start; but if part of the response was already
+ * sent, it is aborted. So no client receives a mix of two revisions. */
 #ifndef VT_API_STREAM_H
 #define VT_API_STREAM_H
 
@@ -16,8 +16,8 @@ struct stream {
 };
 
 /* Computes the ETag from the database, the author, the author's revision and `variant`, which contains
- * everything else that the body depends on. Returns false if the client already has this response; it has
- * then prepared a 304. */
+ * everything else that the body depends on. If the client already has this response, prepares a 304 and
+ * returns false. */
 MUST_USE bool stream_begin(struct request *r, struct stream *s, struct str variant);
 
 /* Continues with `step`. If enough of the response has accumulated, sends that part first and waits until the
@@ -25,9 +25,9 @@ MUST_USE bool stream_begin(struct request *r, struct stream *s, struct str varia
  * iteration. Return the value of this function from the current step. */
 enum next stream_next_slice(struct request *r, struct stream *s, request_step *step);
 
-/* Call after each slice with the author's revision that it saw. On STREAM_RESTART, the response has been
- * emptied and has a new ETag; write it again from the start. On STREAM_ABORT, call
- * envelope_data_changed(). */
+/* Call after each slice with the author's revision that the slice has reported. `variant` is the argument of
+ * stream_begin(). On STREAM_RESTART, the response has been emptied and has a new ETag; write it again from
+ * the start. On STREAM_ABORT, call envelope_data_changed(). */
 enum stream_change { STREAM_UNCHANGED, STREAM_RESTART, STREAM_ABORT };
 enum stream_change stream_check(struct request *r, struct stream *s, int64_t author_rev, struct str variant);
 

@@ -134,8 +134,8 @@ static bool on_listed(void *ctx, const struct video *video, const struct book_re
     return true;
 }
 
-/* Returns the position of the last video on the page. After a search, the position contains the sort key that
- * the search has found, although the video may have changed since. */
+/* Returns the position of the last video on the page. For a search, this is the position that the search has
+ * found, even if the sort key of the video has changed since. */
 static struct video_position last_position(const struct videos_page *page)
 {
     return page->search ? page->search->found[page->limit - 1].at : page->last;
