@@ -16,7 +16,7 @@ struct password_change_write {
     char text[PASSWORD_STORED_LEN];     /* hash of the new password */
 };
 
-/* State of both forms of the page. */
+/* State of the requests that change the password or sign out everywhere. */
 struct password_change {
     struct password_call call;
     struct password_change_write write;

@@ -45,7 +45,8 @@ static const struct {
     {"refresh", "by the operator"},
 };
 
-/* A newer release may have written an action that is not in the table: its name is shown. */
+/* Writes the action in plain words. If the action is not in the table, because a newer release has written
+ * it, writes its name. */
 static void write_action(struct buf *b, const struct audit_entry *e)
 {
     struct str words = e->action;

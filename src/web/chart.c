@@ -1,5 +1,5 @@
-/* Writes the chart. Vertical positions are percentages of the SVG: bars lie between PLOT_TOP and PLOT_BOTTOM,
- * the stars of viral days above them, the dates below. */
+/* Writes the chart. Vertical positions are percentages of the SVG's height. Bars lie between PLOT_TOP and
+ * PLOT_BOTTOM. The stars of viral days are above the bars, the dates below. */
 #include "web/chart.h"
 
 #include "base/check.h"
@@ -8,7 +8,7 @@
 #include "web/humanize.h"
 
 static const double PLOT_TOP = 14, PLOT_BOTTOM = 88;
-static const double BAR_HEIGHT_MIN = 0.6; /* a single view stays visible */
+static const double BAR_HEIGHT_MIN = 0.6; /* so that the bar of a single view is visible */
 enum { GRID_LINES_MAX = 4 };
 
 int64_t chart_grid_step(int64_t max)
@@ -25,8 +25,8 @@ int64_t chart_grid_step(int64_t max)
 
 struct plot {
     const struct chart *chart;
-    int64_t max, step,
-        top; /* numbers of views: of the highest bar, between grid lines, and of the highest grid line */
+    int64_t max, step, top; /* numbers of views: `max` of the highest bar, `step` between grid lines, `top` of
+                               the highest grid line */
     int viral_days;
 };
 

@@ -1,8 +1,8 @@
 /* A bar chart of views per day as inline SVG, followed by the same numbers in a table.
  *
- * The chart scales without a script and without inline styles: positions are percentages, text keeps its
- * size. A day on which a video went viral has a star, a hatched bar and a note in the table, so that color is
- * never the only sign. */
+ * The chart scales without a script and without inline styles: its positions are percentages, and its text
+ * keeps its size. A day on which a video went viral has a star, a hatched bar and a note in the table, so
+ * that color is never the only sign. */
 #ifndef VT_WEB_CHART_H
 #define VT_WEB_CHART_H
 
@@ -32,10 +32,11 @@ struct chart {
 void chart_write(struct buf *b, const struct chart *c);
 
 /* Returns the distance between the grid lines of a chart whose highest value is `max`: the lowest value of
- * the form 1, 2 or 5 times a power of ten, at least 1, with which at most four grid lines are needed. */
+ * the form 1, 2 or 5 times a power of ten, at least 1, with which at most four grid lines are needed above
+ * the one of 0. */
 int64_t chart_grid_step(int64_t max);
 
-/* Writes a horizontal bar with the CSS class `class`. The bar is filled to `part` / `whole`. */
+/* Writes a horizontal bar with the CSS class `class`. The fraction `part` / `whole` of the bar is filled. */
 void chart_write_meter(struct buf *b, const char *class, int64_t part, int64_t whole);
 
 #endif

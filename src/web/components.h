@@ -11,17 +11,17 @@ struct str component_video_title(struct str title, const struct book_ref *book);
 /* Writes the title as a link to the video's page. */
 void component_video_link(struct request *r, const struct video_ref *v, const struct book_ref *book);
 
-/* Writes the video's thumbnail if [account] image_sources permits it, else a generated image with the
- * initials of the title. The image is hidden from screen readers, because the title follows it. */
+/* Writes the video's thumbnail if [account] image_sources permits it; otherwise a generated image with the
+ * initials of the title. Screen readers ignore the image, because the title follows it. */
 void component_thumbnail(struct request *r, const struct video_ref *v, struct str title);
 
 /* Writes how `views` compare with the author's median: `5.2 times your typical 2,400`. Without a median,
  * writes the threshold instead: `over 10,000 views`. */
 void component_viral_comparison(struct buf *b, int64_t views, int64_t threshold, int64_t median);
 
-/* Writes how the views compared with the median when the video went viral, and how they compare today if the
- * result differs: `at 49.8K views, 10.5 times your typical 4,742; now 59.7 times that`. Precondition: the
- * video is viral. */
+/* Writes how the views compared with the median when the video went viral. If the video has gained more than
+ * a tenth of the median since, also writes how its views compare now: `at 49.8K views, 10.5 times your
+ * typical 4,742; now 59.7 times that`. Precondition: the video is viral. */
 void component_viral_summary(struct buf *b, const struct video *v);
 
 /* Writes the names of the platforms, for example "TikTok, YouTube". */

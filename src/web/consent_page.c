@@ -38,7 +38,8 @@ static struct str issuer(const struct request *r)
     return str_from_cstr(page_context_of(r)->web->config->server.base_url);
 }
 
-/* Shows a page instead of redirecting: the redirect address cannot be trusted before it is validated. */
+/* Shows an error page instead of redirecting to the app, because the redirect address is not valid, or not
+ * validated yet. */
 static enum next reject(struct request *r, const char *why)
 {
     return page_error(r, 400, "%s Nothing was connected. The developer of the app can fix this.", why);

@@ -1,5 +1,5 @@
-/* Cookies of the pages. If base_url is https, their names carry the prefix `__Host-`. All are HttpOnly and
- * SameSite=Lax. */
+/* Cookies of the pages. If base_url is https, the name of each cookie begins with `__Host-`. All cookies are
+ * HttpOnly and SameSite=Lax. */
 #ifndef VT_WEB_COOKIES_H
 #define VT_WEB_COOKIES_H
 

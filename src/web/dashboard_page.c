@@ -1,6 +1,7 @@
 /* GET /dashboard: totals of all videos, the last 30 days, the newest videos and the latest events.
  *
- * Steps: read the author → summary, in batches unless it is cached → figures and chart → videos → events. */
+ * Steps: read the author → count the failed webhooks → compute the summary in several reads, or use the
+ * cached one → write figures and chart → videos → events. */
 #include "base/clock.h"
 #include "web/chart.h"
 #include "web/humanize.h"

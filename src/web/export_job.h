@@ -1,6 +1,7 @@
 /* Prepares exports of authors (import/author_export.h) for the account page. Each export is a job on the
- * thread pool with its own database connection. It writes to a temporary file without a name, because the
- * size of an export is not bounded and a slow client must not keep a snapshot of the database open. */
+ * thread pool with its own database connection. It writes to a temporary file without a name, because an
+ * export may be too large for memory, and because a slow client must not keep a snapshot of the database
+ * open. */
 #ifndef VT_WEB_EXPORT_JOB_H
 #define VT_WEB_EXPORT_JOB_H
 
@@ -30,8 +31,8 @@ struct export_call {
     struct shared_body *body; /* the export, or NULL on failure; the caller owns the reference */
 };
 
-/* Exports an author. Set the next step of the request before the call. Returns NEXT_WAIT, or NEXT_MORE if
- * call->is_busy. `call` must live as long as the waiter. */
+/* Starts to export an author. Set r->step before you call this function. Returns NEXT_WAIT, or NEXT_MORE if
+ * call->is_busy. When the waiter completes, `*call` has the result; it must live as long as the waiter. */
 enum next exports_start(struct exports *e, struct waiter *waiter, struct export_call *call,
                         const struct uuid *author_id);
 

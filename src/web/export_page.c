@@ -1,6 +1,6 @@
 /* POST /account/export: sends the author's data as a file. Like changing the password, it requires the
- * current password, because somebody else may be using a browser that is still signed in. A viewer who was
- * signed in by a proxy has no password here, so none is required. */
+ * current password, because somebody else may be using a browser that is still signed in. No password is
+ * required from a viewer whom a proxy has signed in, because such a viewer has none here. */
 #include "web/export_page.h"
 
 #include "auth/password.h"
@@ -73,7 +73,7 @@ static enum next noted_step(struct request *r)
     return export->note_result ? page_store_error(r, export->note_result) : send_export(r);
 }
 
-/* Writes the audit entry when the file is complete, so that a failed export is not recorded, and before the
+/* Writes the audit entry after the file is complete, so that a failed export is not recorded, but before the
  * file is sent, so that no data leaves the server unrecorded. */
 static enum next exported_step(struct request *r)
 {

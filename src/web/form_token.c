@@ -36,7 +36,7 @@ static bool is_our_origin(const struct page_context *page, const struct request 
            str_eq_nocase(str_make(rest.p + 2, rest.len - 2), host);
 }
 
-/* Logs a rejected origin once. The most likely cause is a base_url that differs from the URL that browsers
+/* Logs the first rejected origin. The most likely cause is a base_url that differs from the URL that browsers
  * use, but it may also be an attack. */
 static void warn_of_origin(struct request *r, struct str origin)
 {

@@ -1,6 +1,6 @@
 /* Protection of forms against cross-site request forgery (CSRF): each form contains a token that is derived
- * from a secret of the browser and bound to the signed-in author. The secret belongs to the session; for
- * viewers without a session it is stored in the form cookie. */
+ * from a secret of the browser and bound to the signed-in author. The secret is that of the session cookie. A
+ * browser without a session has a form cookie with a secret instead. */
 #ifndef VT_WEB_FORM_TOKEN_H
 #define VT_WEB_FORM_TOKEN_H
 
@@ -9,7 +9,7 @@
 /* Returns the token for the forms of this page. Generates a secret if the browser has none. */
 struct str web_form_token(struct request *r);
 
-/* Loads the secret from the form cookie into page_context->secret. Call for a viewer without a session. */
+/* Loads the secret from the form cookie into page_context->secret. Call if the browser has no session. */
 void form_token_load_secret(struct request *r);
 /* Sets the form cookie if web_form_token() generated a secret. Call once, after the page was written and
  * before its header fields are sent (in http_app.finish). */

@@ -1,5 +1,5 @@
-/* HTML output. These functions escape everything that is not a literal of this program. Text from the
- * database or a client can therefore not end an element or an attribute, and links can use only safe schemes.
+/* HTML output. These functions escape everything that is not a literal of this program. So text from the
+ * database or a client cannot end an element or an attribute, and links can use only safe schemes.
  *
  * Escaping is the same for element content and for double-quoted attributes. Invalid UTF-8 becomes U+FFFD, a
  * tab or a line break becomes a space, and other control characters are removed. */
@@ -23,8 +23,8 @@ void html_attr(struct buf *b, const char *name, struct str value);
 void html_attr_i64(struct buf *b, const char *name, int64_t value);
 
 /* Returns true for an absolute http or https URL with a host, and for a path on this server (one leading
- * slash, not two). Rejects javascript:, data:, "//host", and anything with white space, control characters
- * or a backslash, which browsers reinterpret. */
+ * slash, not two). Returns false for javascript:, data: and "//host", and for a URL with white space, control
+ * characters or a backslash, which browsers remove or convert. */
 bool html_link_is_safe(struct str url);
 
 /* Appends ` href="…"`, ` src="…"` or ` action="…"`. Appends nothing if the link is not safe. */

@@ -13,13 +13,14 @@ void format_number(struct buf *b, int64_t v);
 /* Appends the short form: `2,400`, `12.4K`, `124K`, `1.2M`, `9,007T`. Numbers below 10,000 are exact. */
 void format_number_short(struct buf *b, int64_t v);
 
-/* Appends the short form. The exact number is its tooltip and is read by screen readers. */
+/* Appends the short form. Its tooltip is the exact number, which screen readers read instead of the short
+ * form. */
 void html_number(struct buf *b, int64_t v);
 
 /* Appends html_number() and the matching noun: `1 view`, `12.4K views`. */
 void html_quantity(struct buf *b, int64_t v, const char *singular, const char *plural);
 
-/* Appends `v` / `base`, truncated to one decimal below 100 and to an integer above: `5.2 times`.
+/* Appends `v` / `base`, truncated to one decimal if it is below 100, otherwise to an integer: `5.2 times`.
  * Precondition: `base` > 0. */
 void format_multiplier(struct buf *b, int64_t v, int64_t base);
 

@@ -38,8 +38,8 @@ static enum next reject_link(struct request *r)
 
 /* ---- the form ---- */
 
-/* Returns the sign-in name that the author cannot change: that of the invitation, or else the author's
- * existing one. If there is neither, p is NULL and the author chooses a name. */
+/* Returns the sign-in name that the author cannot change: the name in the invitation, or else the author's
+ * existing name. If both are missing, p is NULL, and the author chooses a name. */
 static struct str fixed_login(const struct invite *i)
 {
     return i->invitation.login.p ? i->invitation.login : i->invitation.viewer.login;

@@ -1,5 +1,5 @@
-/* /keys: the author's own API keys, without those of connected apps. GET lists them, POST creates one;
- * /keys/{id} revokes one (revoke_page.c).
+/* /keys: the author's API keys, except those of connected apps. GET lists the keys, POST creates a key;
+ * /keys/{id} revokes a key (revoke_page.c).
  *
  * A key is shown once, in the response to the form that creates it; only its hash is stored. The form
  * contains a random ticket. The key and its id are derived from the ticket and the browser's secret, so that

@@ -1,4 +1,4 @@
-/* The write jobs of linkings. A job runs on a thread of the pool, so it may read the key file. */
+/* The write jobs of linkings. A job runs on a thread of the pool, so it may block to read the key file. */
 #include "web/linking.h"
 
 #include "base/expiry_floor.h"

@@ -1,6 +1,6 @@
 /* A linking connects an author's account at a platform to this service, through the platform's OAuth. This
- * file contains the database part of linkings. Each function is run by a write job (store/writer_call.h). A
- * linking begins when the author chooses to connect a platform.
+ * file contains the functions of linkings that use the database. Each is the work of a write job
+ * (store/writer_call.h). A linking begins when the author chooses to connect a platform.
  *
  *   begun --browser returns in the same session within LINKING_LIFE_MS--> consumed --code exchanged--> saved
  *     \--otherwise--> deleted
@@ -45,8 +45,8 @@ struct linking_consume {
     size_t verifier_len;      /* output; 0 if there is no verifier */
     char verifier[SECRET_TEXT_LEN];
 };
-/* Checks and deletes a pending linking. `consume` is a struct linking_consume, whose `check` is the result of
- * the check. */
+/* Checks and deletes a pending linking. `consume` is a struct linking_consume, whose member `check` receives
+ * the result of the check. */
 MUST_USE enum err linking_consume(struct store *store, void *consume);
 
 enum linking_result { LINKING_SAVED, LINKING_OWNED_BY_OTHER };
@@ -59,14 +59,14 @@ struct linking_save {
         enum linking_result result;
     } accounts[];
 };
-/* Stores all accounts, or none on an error. Skips an account that another author has linked and sets its
+/* Stores all accounts; on an error, stores none. Skips an account that another author has linked and sets its
  * `result` to LINKING_OWNED_BY_OTHER. `save` is a struct linking_save. */
 MUST_USE enum err linking_save(struct store *store, void *save);
 
 struct linking_remove {
     int64_t row, author_row;
 };
-/* Deletes an account of the author. `remove` is a struct linking_remove. */
+/* Deletes a linked account of the author, with its tokens. `remove` is a struct linking_remove. */
 MUST_USE enum err linking_remove(struct store *store, void *remove);
 
 #endif

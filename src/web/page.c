@@ -324,8 +324,8 @@ static void add_source(void *ctx, struct str item)
     s->list = arena_printf(s->arena, "%.*s %.*s", (int)s->list.len, s->list.p, (int)item.len, item.p);
 }
 
-/* Browsers apply `form-action` also to redirects after a form. A page whose form redirects to another server
- * must therefore set page_context->form_target. */
+/* Returns the value of Content-Security-Policy. Browsers apply `form-action` also to redirects after a form.
+ * So a page whose form redirects to another server must set page_context->form_target. */
 static struct str content_policy(struct request *r)
 {
     const struct page_context *page = page_context_of(r);

@@ -21,7 +21,7 @@ struct buf *page_begin(struct request *r, const struct page_frame *frame);
  * Returns NEXT_DONE. */
 enum next page_end(struct request *r);
 
-/* Discards the response written so far and sends an error page with one sentence. Returns NEXT_DONE. */
+/* Discards the response written so far and sends an error page with the message. Returns NEXT_DONE. */
 enum next page_error(struct request *r, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes the request id as a paragraph, for a page that reports an error. */
@@ -31,14 +31,14 @@ enum next page_not_found(struct request *r);
 /* Sends a 503 for a failed database read, or a 404 for ERR_NOT_FOUND. Returns NEXT_DONE. */
 enum next page_store_error(struct request *r, enum err err);
 
-/* Sends a 503: the queue of password hashes is full (auth/password.h). */
+/* Sends a 503, because the queue of password hashes is full (auth/password.h). */
 enum next page_too_busy(struct request *r);
-/* Sends a 429: too many failed sign-ins (auth/sign_in_limiter.h). */
+/* Sends a 429, because there were too many failed sign-ins (auth/sign_in_limiter.h). */
 enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms);
-/* Sends a 429: more than WEB_FORMS_PER_MINUTE forms (web.h). */
+/* Sends a 429, because the author has sent more than WEB_FORMS_PER_MINUTE forms (web.h). */
 enum next page_too_many_forms(struct request *r, int64_t wait_ms);
-/* Sends an error page: the author cannot create another key at `now`. The status is 422 for KEY_LIMIT_LIVE
- * and 429 for KEY_LIMIT_DAY. */
+/* Sends an error page, because the author has reached a limit of keys and cannot create another one. The
+ * status is 422 for KEY_LIMIT_LIVE and 429 for KEY_LIMIT_DAY. `now` is the wall clock in ms. */
 enum next page_key_limit(struct request *r, enum key_limit reached, int64_t now);
 
 /* Redirects with 303 to a page of this site, for example "/keys". */

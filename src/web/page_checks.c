@@ -22,9 +22,9 @@ static enum next reject_form(struct request *r)
         "the page and try again. Nothing was changed.");
 }
 
-/* Applies the rate limit of forms. It is the last check, so that a rejected form does not count: otherwise
- * another site could use up an author's limit. Forms of viewers who are not signed in have no such limit: the
- * sign-in is limited by failed attempts, and an invitation needs a secret. */
+/* Applies the rate limit of forms. This is the last check, so that a form that another check rejects does not
+ * count: otherwise another site could use up an author's limit. Without a sign-in, forms have no such limit:
+ * the sign-in form is limited by failed attempts, and an invitation needs a secret. */
 static enum next admit_form(struct request *r)
 {
     struct page_context *page = page_context_of(r);
@@ -67,8 +67,8 @@ bool web_path_is_local(struct str path)
     return path.len == 1 || path.p[1] != '/';
 }
 
-/* After the sign-in, the browser requests the URL of this request again. After a POST, it requests the start
- * page instead, because the form is lost (unless the page has the flag WEB_OWN_QUERY). */
+/* After the sign-in, the browser requests the URL of this request again. If this request is a POST, its form
+ * is lost, so the browser requests the start page instead, unless the page has the flag WEB_OWN_QUERY. */
 enum next web_redirect_to_sign_in(struct request *r)
 {
     struct str here = r->query.p ? arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p,
@@ -160,8 +160,8 @@ static enum next proxy_step(struct request *r)
     return begin_without_session(r);
 }
 
-/* Returns true if the request has the field [account] auth_header and the peer is a trusted proxy. Clients
- * can send the field, too, so it is ignored from any other peer. */
+/* Returns true if the request has the field [account] auth_header and the peer is a trusted proxy. Any client
+ * could send the field, so it is ignored if it comes from another peer. */
 static bool is_from_proxy(struct request *r)
 {
     struct web *web = page_context_of(r)->web;

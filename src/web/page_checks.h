@@ -10,11 +10,12 @@ enum next page_checks_start_step(struct request *r);
 enum next page_checks_no_route_step(struct request *r);
 void page_checks_finish(struct request *r);
 
-/* Redirects to the sign-in page. After the sign-in, the browser is redirected to the URL of this request. */
+/* Redirects to the sign-in page. After the sign-in, the browser is redirected to the URL of this request, or
+ * to the start page if this request is a POST and the page does not have the flag WEB_OWN_QUERY. */
 enum next web_redirect_to_sign_in(struct request *r);
 
-/* Returns true if the sign-in page may redirect to `path`: if it is a path on this server (one leading slash,
- * not two; no backslash, control character or space) and not too long. */
+/* Returns true if `path` is a path on this server (one leading slash, not two; no backslash, control
+ * character or space) and is not too long. The sign-in page may redirect only to such a path. */
 bool web_path_is_local(struct str path);
 
 #endif

@@ -1,5 +1,5 @@
-/* /platforms/accounts/{row}: GET asks for confirmation, POST disconnects the account by deleting its tokens.
- * Authors can open only their own accounts. */
+/* /platforms/accounts/{id}: GET asks for confirmation, POST disconnects the account by deleting its tokens.
+ * The id is the row of the account. Authors can open only their own accounts. */
 #include "web/linking.h"
 #include "web/page.h"
 #include "store/writer_call.h"

@@ -1,5 +1,5 @@
-/* Texts about linked accounts. They depend on credential.last_error, which starts with the name of an outcome
- * or of a local failure. */
+/* Texts about linked accounts. The text depends on credential.last_error, which begins with the name of an
+ * outcome or of a failure of this service. */
 #include "web/platform_text.h"
 
 #include "base/clock.h"

@@ -7,10 +7,11 @@
 #include "platforms/platform.h"
 #include "store/platform_credentials.h"
 
-/* Ordered by who has to act. */
+/* The condition of an account, by who has to act. */
 enum account_condition {
     ACCOUNT_CONNECTED,
-    ACCOUNT_WAITING,            /* the account was not read yet or not recently; nobody has to act */
+    ACCOUNT_WAITING,            /* the account was not read yet, or not recently; normally nobody has to
+                                   act */
     ACCOUNT_RECONNECT_REQUIRED, /* the author has to act */
     ACCOUNT_OPERATOR_REQUIRED,  /* the operator has to act */
 };
@@ -24,8 +25,8 @@ struct platform_text {
 /* Returns the state of the account as text at the time `now` (wall clock in ms). */
 struct platform_text platform_text_of_account(const struct credential *c, int64_t now);
 
-/* Returns the API with which the author must sign in to link an account of `api` again: Facebook for an
- * Instagram account that is linked through a Facebook Page; else `api`. */
+/* Returns the API with which the author must sign in to link an account of `api` again. This is Facebook for
+ * an Instagram account that is linked through a Facebook Page, otherwise `api`. */
 enum platform_api platform_sign_in_api(enum platform_api api);
 
 /* Writes the sentence, escaped, with `title` (the name of the platform) in place of `%s`. */

@@ -1,6 +1,6 @@
 /* /platforms: the author's linked accounts with their state, and a form for each platform that the operator
- * has configured. The form (POST) begins a linking: it redirects to the platform, which redirects back to
- * platform_callback.c. */
+ * has configured. Sending the form (POST) begins a linking: the browser is redirected to the platform, which
+ * later redirects it back to the page of platform_callback.c. */
 #include "oauth/codes.h"
 #include "base/clock.h"
 #include "vault/token_vault.h"

@@ -1,6 +1,6 @@
 /* Starts a session after a successful sign-in: stores session and device in one transaction, and sets the
  * cookies after the commit. The transaction also ends the browser's previous session, so that a session id
- * that was valid before the sign-in is invalid afterwards (session fixation). */
+ * that was valid before the sign-in is invalid afterwards (protection against session fixation). */
 #ifndef VT_WEB_SESSION_START_H
 #define VT_WEB_SESSION_START_H
 
@@ -23,7 +23,7 @@ bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN]);
  * `out`, the input of the write transaction. */
 void session_start_prepare(struct request *r, int64_t author_row, struct session_start *out);
 
-/* Checks that the author's password did not change while it was verified. `verified` is the password hash
+/* Checks that the author's password has not changed since it was verified. `verified` is the password hash
  * against which the password was verified. Returns ERR_INVALID if a different hash is stored now. Call in the
  * write transaction. */
 MUST_USE enum err session_start_check_password(struct store *store, const struct session_start *start,

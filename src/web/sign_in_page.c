@@ -25,7 +25,7 @@ struct sign_in_write {
 };
 
 struct sign_in {
-    struct str login, next; /* the name as typed; the local path to redirect to, or "" */
+    struct str login, next; /* `login`: the name as typed; `next`: the local path to redirect to, or "" */
     struct str account;     /* the sign-in name, normalized, or as typed if it is not valid */
     struct viewer found;
     uint8_t device[SECRET_HASH_LEN]; /* hash of the device cookie */
@@ -159,7 +159,7 @@ static enum next found_step(struct request *r)
                            stored);
 }
 
-/* Continues after the lookup of the device. If the lookup failed, the browser is treated as unknown. */
+/* Continues after the lookup of the device. If the lookup failed, treats the browser as an unknown device. */
 static enum next device_step(struct request *r)
 {
     struct page_context *page = page_context_of(r);

@@ -1,8 +1,9 @@
 /* Summary of an author's numbers over all videos: totals, totals by platform, and views per day.
  *
- * It is computed in batches, so that an author with 10,000 videos does not delay other requests. The result
- * is cached. It is valid for one revision of the author, which every change of the author's data increments,
- * and for one day. If two authors share a cache slot, the later result replaces the earlier one. */
+ * It is computed in batches of videos, so that an author with 10,000 videos does not delay other requests.
+ * The result is cached. A cached result is valid for one revision of the author, which every change of the
+ * author's data increments, and for one day. If two authors share a cache slot, the later result replaces the
+ * earlier one. */
 #ifndef VT_WEB_SUMMARY_H
 #define VT_WEB_SUMMARY_H
 
@@ -50,8 +51,8 @@ bool summary_begin(struct summary_work *w, const struct summary_cache *cache, st
 /* Starts to read one batch. Return the value of this function from the current step, and call
  * summary_finish_batch() in the next step. */
 enum next summary_read_batch(struct summary_work *w);
-/* Adds the batch to w->sum. SUMMARY_MORE: read the next batch. SUMMARY_READY: w->sum is complete and has been
- * cached. SUMMARY_FAILED: the error is read->err. */
+/* Adds the batch to w->sum. SUMMARY_MORE: read the next batch. SUMMARY_READY: w->sum is complete, and has
+ * been cached unless w->mixed is true. SUMMARY_FAILED: the error is read->err. */
 enum summary_state { SUMMARY_MORE, SUMMARY_READY, SUMMARY_FAILED };
 enum summary_state summary_finish_batch(struct summary_work *w, struct summary_cache *cache);
 

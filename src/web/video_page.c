@@ -1,4 +1,4 @@
-/* GET /videos/{id}: one video day by day. A video of another author is a 404. */
+/* GET /videos/{id}: one video day by day. The response to a request for another author's video is a 404. */
 #include "base/clock.h"
 #include "web/chart.h"
 #include "web/humanize.h"
@@ -125,8 +125,9 @@ static void write_viral(struct buf *b, const struct video *v)
 
 /* ---- chart ---- */
 
-/* Sets `days` to every day from the first reading to today, or to the last day on which the video can have
- * readings if that is earlier. Days without a row have 0 views. */
+/* Sets `days` to the days from the first reading to today or to the last day on which the video can have
+ * readings, whichever is earlier; but at most to the last CHART_DAYS_MAX of these days. A day without a gain
+ * has 0 views. Returns the number of days. */
 static size_t fill_days(const struct video_days *row, int64_t now, struct chart_day days[CHART_DAYS_MAX])
 {
     const struct video *v = row->video;

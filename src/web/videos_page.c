@@ -1,5 +1,5 @@
-/* GET /videos: the author's videos, newest first, PAGE_VIDEOS per page. `?from=<ms>-<uuid>` starts after that
- * video; `?viral=1` lists only videos that went viral. */
+/* GET /videos: the author's videos, newest first, PAGE_VIDEOS per page. `?from=<ms>-<uuid>` starts after the
+ * video with this posted_at and id; `?viral=1` lists only videos that went viral. */
 #include "web/humanize.h"
 #include "web/page.h"
 #include "web/components.h"

@@ -18,7 +18,7 @@
 
 const struct route *const web_api_routes[] = {&consent_page, NULL};
 const struct route *const web_routes[] = {
-    /* sign-in */
+    /* sign-in and account */
     &home_page,
     &sign_in_page,
     &sign_out_page,

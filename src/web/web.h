@@ -1,9 +1,10 @@
 /* The authors' web pages. They are mounted at base_url without /v1. Each page has a route and a start step,
  * in a file of its own. The viewer is the signed-in author who sent the request.
  *
- * Before the start step of a page runs, page_checks.c finds the viewer (page_context->viewer), or redirects
- * to the sign-in page if none exists. Next, page_checks.c parses the query. For a POST it also checks the
- * origin, parses the form and checks the form token (CSRF). See page.h for frame, errors and redirects. */
+ * Before the start step of a page runs, page_checks.c finds the viewer (page_context->viewer). If nobody is
+ * signed in, page_checks.c redirects to the sign-in page, unless the page has the flag WEB_OPEN. Next,
+ * page_checks.c parses the query. For a POST it also checks the origin, parses the form and checks the form
+ * token (CSRF). See page.h for frame, errors and redirects. */
 #ifndef VT_WEB_WEB_H
 #define VT_WEB_WEB_H
 
@@ -43,7 +44,8 @@ struct web {
     struct windows *form_windows; /* sliding windows that count the forms of each author */
     struct poll_positions *positions;
     struct summary_cache *summaries;
-    struct http_client *client; /* HTTP client for calls to platforms; NULL if no platform is configured */
+    struct http_client *client; /* HTTP client for calls to platforms; NULL if no platform is configured or
+                                   memory ran out */
     struct str base;            /* path prefix of all pages: "" or "/x" */
     struct str origin;          /* https://host[:port] of base_url */
     bool secure;                /* base_url is https, so cookies are Secure and bound to the host */
@@ -62,10 +64,10 @@ void web_fini(struct web *web);
 /* Flags of a route. */
 enum {
     WEB_OPEN = 1,   /* no sign-in is required */
-    WEB_STATIC = 2, /* the page is equal for every viewer, so no session is looked up and no cookie is set;
+    WEB_STATIC = 2, /* the page is the same for everybody, so no session is looked up and no cookie is set;
                        use with WEB_OPEN */
-    /* The page parses its query itself. After a sign-in the browser requests the same URL again, even if the
-     * first request was a POST. */
+    /* The page parses its query itself. If it redirects to the sign-in page, the browser requests the same
+     * URL again after the sign-in, even if the request was a POST. */
     WEB_OWN_QUERY = 4,
 };
 
@@ -77,12 +79,14 @@ struct page_context {
     struct form query, form; /* fields parsed from the URL, and from the body of a POST */
     void *state;             /* private state of the page */
 
-    bool by_proxy;          /* the viewer was signed in by [account] auth_header, without a session */
+    bool by_proxy;          /* a proxy has signed the viewer in with [account] auth_header, so there is no
+                               session */
     struct session session; /* session of the viewer, if the viewer signed in with a session cookie */
     uint8_t session_hash[SECRET_HASH_LEN]; /* hash of the session cookie */
     struct secret link;                    /* the secret in the URL of an invitation link */
     struct secret new_session, new_device; /* see session_start.h */
-    struct secret secret; /* secret of the session or the form cookie; form tokens are derived from it */
+    struct secret secret; /* secret in the session cookie or the form cookie; form tokens are derived from
+                             it */
     bool has_secret, new_secret; /* new_secret: `secret` is new, so the form cookie must be set */
     bool has_script;             /* the page includes copy.js (but also works without it) */
     struct str
@@ -96,7 +100,8 @@ static inline struct page_context *page_context_of(const struct request *r)
     return r->state;
 }
 
-/* The routes of the pages at web->base, and of the pages at the API's base paths. */
+/* The routes of the pages at web->base (web_routes), and of the pages at the base paths of the API
+ * (web_api_routes). */
 extern const struct route *const web_routes[], *const web_api_routes[];
 
 extern const struct route consent_page, home_page, sign_in_page, sign_out_page, invite_page, account_page,

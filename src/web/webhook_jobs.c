@@ -110,8 +110,7 @@ static enum err delete_endpoint(struct store *store, const struct webhook_endpoi
     return err ? err : store_delete_webhook(store, e->row);
 }
 
-/* Moves the endpoint to the beginning of the feed. If a retry was pending, the next delivery no longer waits
- * for it. */
+/* Moves the endpoint to the beginning of the feed. If a retry was pending, cancels the wait for it. */
 static enum err rewind_position(struct store *store, struct webhook_endpoint *e)
 {
     e->position = 0;
@@ -135,8 +134,8 @@ static enum err request_event(struct store *store, const struct webhook_endpoint
     return err;
 }
 
-/* Returns true if the form was sent twice, so that the current secret is already the new one. A second
- * rotation would end the validity of the old secret. */
+/* Returns true if the current secret already is the new one, because the form was sent twice. A second
+ * rotation would replace the stored old secret, which is still valid, with the new one. */
 static bool is_rotated(const struct webhook_endpoint *e, const struct webhook_change *c)
 {
     struct seal_keys *keys;

@@ -21,12 +21,13 @@ struct webhook_creation {
     size_t url_len;
     struct actor by;
     /* The result. */
-    bool existed;    /* the same form had already created the endpoint */
-    bool show_again; /* show the secret, although the endpoint existed: it was created less than
-                        WEBHOOK_REPEAT_MS ago, so the author may not have seen the secret yet */
+    bool existed;    /* the endpoint existed already, because the same form was sent before */
+    bool show_again; /* show the secret although the endpoint existed, because it was created less than
+                        WEBHOOK_REPEAT_MS ago, and the author may not have seen the secret yet */
     bool is_full;    /* the author has WEBHOOKS_PER_AUTHOR endpoints */
 };
-/* Inserts an endpoint. Its position is the author's newest event, so that only later events are delivered. */
+/* Inserts an endpoint whose position is the author's newest event, so that only later events are delivered.
+ * `creation` is a struct webhook_creation. */
 enum err webhook_create(struct store *store, void *creation);
 
 enum webhook_action {
@@ -51,7 +52,8 @@ struct webhook_change {
     /* The result. */
     const char *refused; /* static text with the reason why the action is not possible; NULL: success */
 };
-/* Changes an endpoint of the author. Returns ERR_NOT_FOUND if the author has no such endpoint. */
+/* Changes an endpoint of the author. `change` is a struct webhook_change. Returns ERR_NOT_FOUND if the author
+ * has no such endpoint. */
 enum err webhook_change_job(struct store *store, void *change);
 
 #endif

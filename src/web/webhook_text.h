@@ -8,7 +8,7 @@
 
 enum { WEBHOOK_TYPES = 2 };
 
-/* The event types that an author can choose, by enum event_type. */
+/* The event types that an author can choose for an endpoint. The index is an enum event_type. */
 struct webhook_type_text {
     const char *name;  /* `type` of the message, such as "video.went_viral" */
     const char *field; /* name of the form field */

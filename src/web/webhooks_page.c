@@ -1,8 +1,8 @@
 /* /webhooks: GET lists the author's endpoints, POST creates one. /webhooks/{id} is in webhook_page.c.
  *
  * The signing secret is shown once, in the response to the form that creates the endpoint. The id and the
- * secret are derived from a ticket in the form and from the browser's own secret, as for API keys. So a form
- * that is sent twice creates one endpoint. */
+ * secret are derived from a ticket in the form and from the browser's secret, like those of API keys
+ * (keys_page.c). So a form that is sent twice creates one endpoint. */
 #include "base/clock.h"
 #include "web/form_field.h"
 #include "web/page.h"
