@@ -139,8 +139,8 @@ static void fill_items(struct api_call *call)
     call->request.item_count = n;
 }
 
-/* Since the batch was made, another call may have switched to a request form with fewer posts per call. The
- * remaining posts go back to the account; otherwise they would look missing. */
+/* Since the batch was made, another call may have switched to a request form with fewer posts per call.
+ * Returns the posts beyond this number to the account; otherwise they would look missing. */
 static void shorten_batch(struct api_call *call, int tier)
 {
     struct fetch_account *account = call->account;
@@ -230,8 +230,8 @@ static enum next open_and_send(struct api_call *call, const struct credential *c
 
 static enum next refresh_token(struct api_call *call, struct call_result *result);
 
-/* Reads the account from the database: another process may have refreshed its tokens, or its author removed
- * it. */
+/* Reads the account from the database: another process may have refreshed its tokens, or the author may have
+ * removed it. */
 static enum next load_and_send(struct api_call *call, struct call_result *result)
 {
     struct fetch_account *account = call->account;
@@ -258,8 +258,8 @@ static enum next load_and_send(struct api_call *call, struct call_result *result
 static enum next delay_call(struct api_call *call, const struct token_refresh_result *refresh,
                             struct call_result *result)
 {
-    /* A token that has not expired still works. item_count is 0 until the request is sent: after that, the
-     * platform has rejected the token. */
+    /* A token that has not expired still works. item_count is 0 until the request is sent. If it is not 0,
+     * the platform has rejected the token. */
     if (call->request.item_count == 0 && call->token_is_valid)
         return load_and_send(call, result);
     *result = (struct call_result){

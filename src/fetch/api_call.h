@@ -17,8 +17,8 @@
 
 enum call_result_kind {
     CALL_RESPONDED, /* there is a response or a transport error; see `outcome` */
-    CALL_DELAYED, /* the call was not sent, because the token cannot be refreshed now; `outcome` contains when
-                     to retry */
+    CALL_DELAYED, /* the call was not sent, because the token cannot be refreshed now; `outcome` contains the
+                     wait before the next attempt */
     CALL_RECONNECT,    /* the call was not sent, because the author must reconnect the account; see `code` */
     CALL_APP_REJECTED, /* the call was not sent, because the platform rejects our app; see `code` */
     CALL_ACCOUNT_UNUSABLE, /* the call was not sent: the account was removed or is not connected, or its
@@ -32,7 +32,8 @@ struct call_result {
     struct api_call *call; /* the call, which api_call_start() sets even if it returns NEXT_WAIT */
     enum call_result_kind kind;
     enum err err;
-    struct outcome outcome; /* the outcome; its texts are in the arena of the call */
+    struct outcome outcome; /* set for CALL_RESPONDED and CALL_DELAYED; its texts are static or in the arena
+                               of the call */
     char code[ERROR_CODE_MAX];
 };
 
@@ -49,7 +50,7 @@ struct api_call {
     struct http_call *http; /* NULL if the request was not sent yet, or its response has arrived */
     bool counted;        /* the throttle counts the call: true from throttle_begin() until throttle_end() or
                             throttle_cancel() */
-    bool token_is_valid; /* the token has not expired, even if it is due for a refresh */
+    bool token_is_valid; /* the token has not expired; it may be due for a refresh */
     bool refresh_tried, refreshed;
     bool canceled;
 };
@@ -82,7 +83,7 @@ enum next api_call_refresh_token(struct api_call *call, struct call_result *resu
  * throttle_cancel(). */
 void api_call_finish(struct api_call *call);
 
-/* Cancels all calls without a response. Calls `done` with CALL_CANCELED for each of them. If a call
+/* Cancels all calls that have no response yet. Calls `done` with CALL_CANCELED for each of them. If a call
  * waits for a token refresh, `done` is called after the refresh has ended, otherwise immediately. */
 void api_calls_cancel(struct api_calls *calls);
 

@@ -46,11 +46,11 @@ enum { READ_ALL_AGES = -1 };
 struct plan_selection {
     struct post_window *window;
     bool by_age; /* age-based read intervals are in effect */
-    int pass;    /* ages of posts to load: 0: up to a day, 1: older; READ_ALL_AGES */
+    int pass; /* 0: load the posts that are at most a day old; 1: the older ones; READ_ALL_AGES: all posts */
 };
 
-/* Creates a group of the selected posts that are due. Sets `*out` to NULL if there are none. Counts the posts
- * that are not due or can never be read in the statistics of the run. */
+/* Creates a group of the selected posts that are due. Sets `*out` to NULL if there are none. In the
+ * statistics of the run, counts the posts that are not due and those that can never be read. */
 MUST_USE enum err author_plan_load(struct author_plan *p, const struct plan_selection *selection,
                                    struct author_posts **out);
 

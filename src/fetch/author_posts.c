@@ -40,8 +40,8 @@ void author_posts_free(struct author_posts *group)
     CHECK(group->open == 0 && group->references == 0);
     for (size_t i = 0; i < group->account_count; i++) {
         struct fetch_account *account = &group->accounts[i];
-        /* With one post per call, no single response shows that all posts are missing; the counts of all
-         * calls do. */
+        /* With one post per call, no single response shows that all posts are missing, but the counts of all
+         * calls together do. */
         if (account->missing > 1 && !account->seen)
             fetch_account_record_failure(account, group->window->writes, "missing", STR("all"));
         list_remove(&account->link);

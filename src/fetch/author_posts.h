@@ -8,7 +8,8 @@
 #include "fetch/post_queue.h"
 #include "fetch/results.h"
 
-/* A window: the groups (struct author_posts) of one platform that are in memory, one group per author. */
+/* A post window: the groups (struct author_posts) of one platform that are in memory. An author has one group
+ * per pass of the walk. */
 struct post_window {
     enum platform platform;
     struct run *run;
@@ -37,7 +38,8 @@ void post_window_init(struct post_window *w, enum platform platform, struct run 
  */
 struct author_posts *author_posts_new(struct post_window *window);
 void author_posts_free(struct author_posts *group);
-/* Adds a group to the post_window. Precondition: some of its posts are open. */
+/* Adds a group to the post_window. `at` is the position of the walk. Precondition: some posts of the group
+ * are open. */
 void post_window_add(struct post_window *w, struct author_posts *group, const struct walk_position *at);
 
 /* Increment and decrement the number of calls that use an account of the group. Call author_posts_acquire()

@@ -1,6 +1,6 @@
 /* A circuit breaker per API.
  *
- *   CLOSED    --20 failures in a row, or more than half of 50 calls-->    OPEN for 5, 10, 20, 40, 60 min
+ *   CLOSED    --20 failures in a row, or 26 failures in 50 calls-->       OPEN for 5, 10, 20, 40, 60 min
  *   OPEN      --that time has passed, breaker_begin()-->                  HALF-OPEN, one call: the probe
  *   HALF-OPEN --breaker_end(good)--> CLOSED    --breaker_end(bad)--> OPEN, for longer
  *
@@ -15,7 +15,7 @@
 enum { BREAKER_IN_A_ROW = 20, BREAKER_WINDOW = 50 };
 
 struct breaker {
-    int level;         /* number of times that the circuit has opened since the last success */
+    int level;         /* number of times that the circuit has opened since it was last closed, at most 5 */
     int64_t until;     /* when the circuit may be probed; 0: closed */
     const void *probe; /* the call that probes, while it is in flight; NULL: none */
     int in_a_row;
@@ -31,8 +31,8 @@ void breaker_restore(struct breaker *b, int level, int64_t until, int64_t now);
 int64_t breaker_ready_at(const struct breaker *b, int64_t now);
 
 /* Begins a call, which `call` identifies until it ends. If the circuit is open and its time has passed, the
- * call is the probe. A call that begins too early, such as one that is repeated after a token refresh, is no
- * probe. */
+ * call is the probe. A call that begins too early, such as a call that is repeated after a token refresh, is
+ * not a probe. */
 void breaker_begin(struct breaker *b, const void *call, int64_t now);
 
 /* Ends a call. `good` is true if the platform sent a valid response, even one that refused the call. While
@@ -40,7 +40,7 @@ void breaker_begin(struct breaker *b, const void *call, int64_t now);
  * closed. */
 bool breaker_end(struct breaker *b, const void *call, bool good, int64_t now);
 
-/* Ends a call that has no response, if the platform is not the reason. */
+/* Ends a call that got no response for a reason unrelated to the platform. Such a call does not count. */
 void breaker_cancel(struct breaker *b, const void *call);
 
 #endif

@@ -6,7 +6,7 @@
  *                                 |  starts calls, applies results
  *                                 `- ends if all posts have a result, at the deadline, or if the run stops
  *
- * Database transactions run on the loop's thread, too. They delay the handling of responses, which does no
+ * Database transactions run on the loop's thread, too. The delay in the handling of responses does no
  * harm. */
 #include "fetch/fetch.h"
 
@@ -37,7 +37,8 @@ struct engine {
     bool stopping; /* no new calls begin */
     bool pumping;
     int64_t deadline, heartbeat_at, applied_at, flushed_at; /* monotonic */
-    int64_t first_author, next_first_author; /* author rows for this run and the next (platform_walk.h) */
+    int64_t first_author, next_first_author; /* rows of the authors with whom this run and the next run begin
+                                                (platform_walk.h) */
 
     struct throttle throttles[PLATFORM_APIS];
     struct api_queue apis[PLATFORM_APIS];
@@ -111,7 +112,8 @@ static struct fetch_account *next_account(struct engine *e, struct api_queue *ap
             return account;
         if (account->abandoned || at >= e->deadline) {
             fetch_account_abandon(account);
-            l = api->ready.next; /* start again: freeing the group may have removed other accounts */
+            l = api->ready.next; /* start again: if this freed the group, the group's other accounts have left
+                                    the list, too */
             continue;
         }
         *soonest = at < *soonest ? at : *soonest;
@@ -121,7 +123,8 @@ static struct fetch_account *next_account(struct engine *e, struct api_queue *ap
 }
 
 /* Starts the calls of one API that may begin now. Returns the monotonic time at which the next call may
- * begin, or PACE_NEVER if no call may begin before another call has ended. */
+ * begin. Returns PACE_NEVER if another call must end first, if no posts are queued, or if no more calls begin
+ * in this run. */
 static int64_t start_api_calls(struct engine *e, struct api_queue *api, int64_t now)
 {
     const struct throttle *t = api->throttle;
@@ -211,8 +214,8 @@ static void write_results(struct engine *e)
     stop(e, err);
 }
 
-/* Called by pump() and not only by the timer: each response restarts the timer, so the timer may not expire
- * for a long time. */
+/* Called by pump() and not only by the timer: each response restarts the timer, so a long time can pass
+ * before the timer expires. */
 static void check_deadline_and_lease(struct engine *e)
 {
     const int64_t now = clock_mono_ms();
@@ -229,7 +232,7 @@ static void on_tick(uv_timer_t *timer)
     pump(timer->data);
 }
 
-/* Does whatever can be done now, then arms the timer or ends the loop. */
+/* Does all work that can be done now, then arms the timer or ends the loop. */
 static void pump(struct engine *e)
 {
     int64_t wait_ms = TICK_MS;
@@ -357,8 +360,8 @@ static enum err open_loop(struct engine *e)
 
 /* --- after the loop --- */
 
-/* If the run did not read all posts, counts the posts that were not loaded, and records the author with whom
- * the next run begins and the APIs with a backlog. */
+/* Counts the posts that the run did not load. Sets `next_first_author`, which is 0 if the run has finished
+ * all walks, and `backlog` of each throttle. */
 static void record_backlog(struct engine *e)
 {
     struct walk_position first = {0};

@@ -117,8 +117,9 @@ static bool list_contains(struct str list, struct str metric)
     return false;
 }
 
-/* Writes the metrics that the next attempt omits. Returns false if it omits no more metrics than this
- * attempt. */
+/* Sets `to` to the metrics that the next attempt omits: those that this attempt omitted, and the metric that
+ * the outcome names. Returns false, without setting `to`, if the outcome names no further metric or the list
+ * would be too long. */
 static bool add_dropped_metric(const struct api_call *call, const struct outcome *o, char to[METRIC_LIST_MAX])
 {
     const struct str before = call->request.dropped;

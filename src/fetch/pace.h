@@ -41,7 +41,7 @@ void spread_init(struct spread *s, int64_t now, int64_t length_ms, int64_t plann
  */
 int64_t spread_ready_at(const struct spread *s, bool half_rate);
 
-/* Counts a call. After a late call, the next calls catch up by at most a second. */
+/* Counts a call. If a call begins late, the later calls make up for at most one second of the delay. */
 void spread_begin(struct spread *s, bool half_rate, int64_t now);
 
 /* ---- retries ---- */

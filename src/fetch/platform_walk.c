@@ -28,7 +28,7 @@ bool platform_walk_is_done(const struct platform_walk *w)
     return w->ended && !w->window.group_count;
 }
 
-/* Moves to the next author. Returns ERR_NOT_FOUND after the last author of all passes. */
+/* Moves to the next author. Returns ERR_NOT_FOUND after the last author of the last pass. */
 static enum err next_author(struct platform_walk *w)
 {
     for (;;) {

@@ -25,8 +25,8 @@ static struct fetch_account *next_account(const struct fetch_account *tried, str
 {
     const struct author_posts *group = post->group;
     if (!tried->row) {
-        /* The API key cannot read private videos, so try the owner's account. If no run has ever read the
-         * post, only its first miss does this. */
+        /* The API key cannot read private videos, so try the author's account. If no run has ever read the
+         * post, try the account only at the first miss. */
         if (!group->account_count || (post->read_at == TIME_NONE && post->record.misses))
             return NULL;
         post->by_owner = true;

@@ -1,7 +1,7 @@
 /* The posts to be read through an account: how they are queued and divided into calls.
  *
  * A pending post waits in a queue of an account, or in a batch that waits for its retry. While a call is in
- * flight, its batch is not in the account. */
+ * flight, its batch belongs to the call and not to the account. */
 #ifndef VT_FETCH_POST_QUEUE_H
 #define VT_FETCH_POST_QUEUE_H
 
@@ -20,7 +20,7 @@ struct pending_post {
     int64_t video_row, video_posted_at;
     int64_t posted_at, read_at;  /* read_at: time of the last reading; TIME_NONE: none yet */
     struct platform_post record; /* texts are in the arena of the group */
-    bool by_owner; /* YouTube: the API key did not find the post, so its owner's account is tried */
+    bool by_owner; /* YouTube: the API key did not find the post, so the author's account is tried */
     int accounts_tried;
     int64_t counts[COUNT_KINDS]; /* the counts of the response */
 };
@@ -31,7 +31,7 @@ struct call_batch {
     struct list posts;
     size_t count;
     enum call_kind kind;
-    int tries;                     /* failed attempts */
+    int tries;                     /* number of failed attempts */
     int64_t not_before;            /* monotonic */
     int tier;                      /* request form of this batch; -1: the account's request form */
     bool with_account;             /* value of platform_call.with_account for the next call */
@@ -62,8 +62,9 @@ struct fetch_account {
     bool success_recorded,
         failure_recorded; /* a recorded failure prevents a later success from being recorded */
     bool is_personal;     /* platform_call.is_personal */
-    int seen, missing; /* numbers of posts that the platform returned and did not return; `missing` is counted
-                          only if the author has no other account */
+    int seen, missing; /* `seen`: number of posts that the platform returned, plus the successful calls with
+                          platform_call.with_account; `missing`: number of posts that it did not return,
+                          counted only if the author has no other account at the platform */
     int tier;          /* request form */
     char dropped_metrics[METRIC_LIST_MAX];
     int64_t not_before; /* monotonic */
@@ -85,8 +86,8 @@ void fetch_account_update_ready(struct fetch_account *account);
  * it may begin, or PACE_NEVER if nothing is queued. */
 bool fetch_account_is_ready(const struct fetch_account *account, int64_t now, int64_t *at);
 
-/* Removes the next batch from the account: a retry that is due, otherwise new posts. Returns NULL if nothing
- * may be sent at `now`. */
+/* Removes the next batch from the account: a retry that is due, otherwise new posts. Returns NULL if no retry
+ * is due at `now` and no new posts are queued. */
 struct call_batch *fetch_account_next_batch(struct fetch_account *account, int64_t now);
 
 /* Puts a batch back into the account. The batch is sent at `not_before` or later. */

@@ -21,7 +21,8 @@ static int32_t nth_sunday(int32_t date, const char *month, int n)
     return first + (WEEK - weekday) % WEEK + WEEK * (n - 1);
 }
 
-/* Clocks change at 2 a.m., so the midnight of such a day still uses the old offset. */
+/* Returns the time at which the date begins in Los Angeles. Clocks change at 2 a.m., so the midnight before a
+ * change still uses the old offset. */
 static int64_t midnight_of(int32_t date)
 {
     const bool summer = date > nth_sunday(date, "03", 2) && date <= nth_sunday(date, "11", 1);

@@ -28,7 +28,7 @@ void quota_restore(struct quota *q, int64_t used, int64_t resets_at, int64_t now
 void quota_roll_over(struct quota *q, int64_t now);
 
 /* Returns the number of units that may be used now; INT64_MAX if unlimited. The reserve is available only at
- * the end of the day: a reserve of 5 percent in the last 5 percent of the day. */
+ * the end of the day. For example, a reserve of 5 percent is available in the last 5 percent of the day. */
 int64_t quota_left(const struct quota *q, int64_t now);
 
 /* Returns the number of units that one run may use, so that runs every `period_ms` do not exhaust the quota

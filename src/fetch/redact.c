@@ -14,7 +14,7 @@ static bool is_word_char(char c)
     return c == '_' || isalnum((unsigned char)c) || (c && strchr(".~+/=-|%", c));
 }
 
-/* Returns true for a number, or a name as APIs write it. */
+/* Returns true if the word is a number or a short lower-case name, such as a field name of an API. */
 static bool is_plain(const char *p, size_t len)
 {
     size_t digits = 0, lower = 0;
@@ -37,7 +37,8 @@ static void mask_words(char *text, size_t len)
     }
 }
 
-/* Masks the value of the name that ends at `at`, to the end of the string, parameter or line. */
+/* Masks the value that follows a name. The name ends at `at`, and the value ends with its string, parameter
+ * or line. */
 static void mask_value(char *text, size_t len, size_t at)
 {
     while (at < len && strchr("\"': =", text[at]) && text[at])

@@ -23,12 +23,12 @@ struct rejections {
     } apis[PLATFORM_APIS];
 };
 
-/* The accounts that are rejected will be marked through `writes`, which must outlive `r`. */
+/* Initializes an empty collection. Rejected accounts are marked through `writes`, which must outlive `r`. */
 void rejections_init(struct rejections *r, struct pending_writes *writes);
 void rejections_fini(struct rejections *r);
 
-/* Records that a call through the account had a response or that its tokens were refreshed. Does nothing for
- * the API key, whose row is 0. */
+/* Records that a call through the account got a response, or that the tokens of the account were refreshed.
+ * Does nothing for the API key, whose row is 0. */
 void rejections_record_use(struct rejections *r, enum platform_api api, int64_t row);
 
 /* Records that the platform rejected the account or its refresh token. `version` is the version of the

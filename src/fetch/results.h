@@ -1,10 +1,10 @@
 /* Collects the readings of a run until they are applied.
  *
- * All readings of one author form one step with one timestamp. So they are collected until every platform has
- * finished with the author. A slow platform delays an author's step by at most two minutes after the last
- * response, and at most 50,000 readings wait; later readings form a step of their own. Two minutes are longer
- * than a call with all its retries normally takes, and short compared with the hour between two runs.
- * Readings that are not applied yet are lost if the process ends. */
+ * All readings of one author form one step with one timestamp, so they are collected until the results of the
+ * author's posts at all platforms are known. If a platform is slow, the step is applied without it two
+ * minutes after the last response, or earlier if more than 50,000 readings wait. Readings that follow form a
+ * step of their own. Two minutes are longer than a call with all its retries normally takes, and short
+ * compared with the hour between two runs. Readings that are not applied yet are lost if the process ends. */
 #ifndef VT_FETCH_RESULTS_H
 #define VT_FETCH_RESULTS_H
 
@@ -12,7 +12,7 @@
 #include "fetch/walk_position.h"
 #include "refresh/run.h"
 
-/* The readings of one author. If the walks make two passes, the readings of one pass. */
+/* The readings of one author; if the walks make two passes, only those of one pass. */
 struct author_results {
     struct walk_position at;
     int open_groups;      /* number of platforms that still have pending posts of the author */
@@ -36,8 +36,7 @@ struct author_results *result_set_get(struct result_set *set, const struct walk_
 void result_set_add(struct result_set *set, struct author_results *results, int64_t video_posted_at,
                     const struct reading *reading);
 
-/* Applies the results of authors that are complete or have waited long enough. With `all`, applies the
- * results of all authors. */
+/* Applies the results that are complete or have waited long enough. With `all`, applies all results. */
 MUST_USE enum err result_set_apply(struct result_set *set, const struct walk_progress *progress, bool all);
 
 void result_set_free(struct result_set *set);

@@ -13,7 +13,7 @@ enum { HEARTBEAT_AUTHORS = 64 };
 struct survey {
     int64_t posts[PLATFORM_COUNT][AGE_CLASSES];
     int64_t calls[PLATFORM_APIS];
-    int64_t posts_by_key; /* posts read with YouTube's API key; posts of all authors share calls */
+    int64_t posts_by_key; /* posts read with YouTube's API key; one call can read posts of several authors */
 };
 
 static int64_t sum(const int64_t posts[AGE_CLASSES])
@@ -66,8 +66,8 @@ static int64_t posts_by_age(const int64_t posts[AGE_CLASSES])
     return n;
 }
 
-/* Sets walk->by_age if the limits do not allow reading each post in every run; older posts are then read
- * less often. Returns the number of planned calls. */
+/* Sets walk->by_age, so that older posts are read less often, if the limits do not allow reading each post in
+ * every run or if the last run left a backlog. Returns the number of planned calls. */
 static int64_t decide_intervals(const struct throttle *t, struct platform_walk *walk,
                                 const int64_t posts[AGE_CLASSES], int64_t calls, int64_t deadline_s)
 {

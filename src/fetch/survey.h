@@ -1,5 +1,5 @@
-/* The survey before a run: counts the posts, and the calls needed to read all of them. Decides whether
- * age-based read intervals are needed. */
+/* The survey at the start of a run counts the posts, and the calls needed to read all of them. It decides
+ * whether age-based read intervals are needed. */
 #ifndef VT_FETCH_SURVEY_H
 #define VT_FETCH_SURVEY_H
 

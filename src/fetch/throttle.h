@@ -1,5 +1,5 @@
-/* Decides whether a call of an API may begin, by rate, concurrency, daily quota, circuit breaker and pauses.
- * Also records what the API permits the app, such as the request forms that it may use.
+/* Decides whether a call of an API may begin, according to rate, concurrency, daily quota, circuit breaker
+ * and pauses. Also records what the API permits the app, such as the request forms that it may use.
  *
  * A request form is the `tier` of platforms/platform.h. Times are monotonic ms unless stated otherwise. */
 #ifndef VT_FETCH_THROTTLE_H
@@ -19,7 +19,7 @@ struct throttle {
     struct platform_options options;
     bool configured;    /* the operator has registered an app, or set an API key */
     bool closed;        /* no more calls in this run */
-    bool unsaved;       /* the part of the state that outlives the run has changed */
+    bool unsaved;       /* the part of the state that outlives the run has changed since it was last saved */
     bool backlog;       /* an earlier run did not read all posts */
     int lowest_tier;    /* request forms below this one are rejected or not granted to the app */
     int64_t tier_until; /* wall clock: when lowest_tier expires */
@@ -28,8 +28,8 @@ struct throttle {
     struct breaker breaker;
     struct quota quotas[THROTTLE_QUOTAS]; /* one per request form if desc->quota_by_tier, otherwise one for
                                              all forms */
-    int64_t share;                        /* calls that this run may make within the quota in use */
-    int64_t begun;                        /* calls counted against `share` */
+    int64_t share;                        /* number of calls that this run may make within the quota in use */
+    int64_t begun;                        /* number of calls counted against `share` */
     int64_t responded_at;                 /* wall clock of the last valid response in this run; 0: none */
 
     /* Whether one request may contain both period and lifetime metrics (desc->combines). While this is
@@ -62,16 +62,17 @@ void throttle_begin(struct throttle *t, const void *call, int tier, int64_t now)
 /* Ends a call that was begun with throttle_begin(). `good` is true if the platform sent a valid response,
  * even one that refused the call. */
 void throttle_end(struct throttle *t, const void *call, bool good);
-/* Like throttle_end(), for a call that was begun but not sent, or that this process has canceled: it says
- * nothing about the platform. */
+/* Like throttle_end(), for a call that was begun but not sent, or that this process has canceled. Such a call
+ * does not show whether the platform works. */
 void throttle_cancel(struct throttle *t, const void *call);
 
 /* Prevents calls from beginning for the next `wait_ms`. If this is longer than the rest of the run, no more
  * calls begin in this run. */
 void throttle_pause(struct throttle *t, int64_t wait_ms);
 
-/* Records that, according to the platform, the daily quota of the form is spent. Returns false if no other
- * form has quota left, or if the configuration sets no quota, so that nothing is known about other forms. */
+/* Records that, according to the platform, the daily quota of the form is spent. Returns true if another form
+ * has quota left. Returns false if none has, or if the configuration sets no quota, because then the quota
+ * that other forms have left is unknown. */
 MUST_USE bool throttle_spend_quota(struct throttle *t, int tier);
 
 /* Stops using request forms below `tier`: for a day if `remember`, otherwise for this run. */

@@ -1,4 +1,4 @@
-/* Loads and saves the state of a throttle that outlives a run: rows of platform_limits. */
+/* Loads and saves the part of a throttle's state that outlives a run, as rows of platform_limits. */
 #include "fetch/throttle.h"
 
 #include "base/clock.h"

@@ -179,8 +179,8 @@ static enum err delete_mark(struct store *store, void *ctx)
     return store_end_token_refresh(store, refresh->tokens.row, refresh->tokens.version);
 }
 
-/* Deletes the mark if the refresh token was certainly not used. If deleting fails, the next refresh of the
- * account is only delayed. */
+/* Deletes the mark. Call if the platform did not receive the request, or if its response was clear. If
+ * deleting fails, the only consequence is that the next refresh of the account is delayed. */
 static void clear_mark(struct token_refresh *refresh)
 {
     const struct str account = refresh->tokens.grant.account_id;
@@ -245,8 +245,8 @@ static enum err swap_tokens(struct store *store, void *ctx)
     return err;
 }
 
-/* Stores the new tokens. Retries after an error, which may be temporary, because their only copy is in
- * memory. */
+/* Stores the new tokens. Retries after an error, which may be temporary, because the only copy of the tokens
+ * is in memory. */
 static struct token_refresh_result save_tokens(struct token_refresh *refresh,
                                                const struct token_grant *received)
 {
@@ -343,8 +343,8 @@ static struct token_refresh_result handle_rejection(struct token_refresh *refres
     case OUTCOME_SPLIT:
     case OUTCOME_MALFORMED: break;
     }
-    /* Otherwise the mark stays: a 5xx status or an unreadable body may have replaced a response that
-     * contained new tokens. */
+    /* With any other status the mark stays: a 5xx status or an unreadable body may have replaced a response
+     * that contained new tokens. */
     if (status >= 400 && status < 500)
         clear_mark(refresh);
     return result;
@@ -383,7 +383,7 @@ static void add_waiter(struct token_refresh *refresh, token_done_fn *done, void 
     *VEC_ADD(&refresh->waiters) = (struct refresh_waiter){.done = done, .ctx = ctx};
 }
 
-/* Returns false if no request is needed or possible. Then `*result` is set. */
+/* Returns false and sets `*result` if no request is needed, or if none is possible. */
 static bool can_refresh(const struct token_refresher *r, const struct credential *c, int64_t version,
                         struct token_refresh_result *result)
 {
@@ -414,7 +414,7 @@ static struct token_refresh *refresh_new(struct token_refresher *r, const struct
     return refresh;
 }
 
-/* Decrypts the tokens and sets the mark. Returns false if this failed. Then `*result` is set. */
+/* Decrypts the tokens and sets the mark. On failure, returns false and sets `*result`. */
 static bool prepare(struct token_refresh *refresh, const struct credential *c,
                     struct token_refresh_result *result)
 {

@@ -22,8 +22,8 @@ struct token_sender token_sender_of(struct http_client *client);
 
 enum token_refresh_status {
     TOKEN_REFRESHED,    /* the database has newer tokens: load them and try again */
-    TOKEN_RETRY_LATER,  /* there is no usable response (for example none, a throttled one, or status 5xx), or
-                           another process is refreshing the tokens */
+    TOKEN_RETRY_LATER,  /* there is no usable response (for example no response at all, status 5xx, or a
+                           throttled request), or another process is refreshing the tokens */
     TOKEN_RECONNECT,    /* The platform rejected the refresh token, or the account has no refresh token. The
                            account is not marked as "reconnect required": only the caller can tell whether one
                            account or all accounts are affected. */

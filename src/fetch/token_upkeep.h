@@ -1,5 +1,5 @@
-/* Refreshes tokens that would otherwise expire unused, even of accounts through which no post is read. Checks
- * all accounts once per run, concurrently with the calls. */
+/* Refreshes tokens in time, even those of accounts through which no post is read, so that no account lapses.
+ * Checks all accounts once per run, concurrently with the calls. */
 #ifndef VT_FETCH_TOKEN_UPKEEP_H
 #define VT_FETCH_TOKEN_UPKEEP_H
 
@@ -20,7 +20,7 @@ struct token_upkeep {
     void (*progressed)(void *ctx); /* called when a refresh has ended; must call token_upkeep_continue() */
     void *ctx;
 
-    int64_t last_row; /* the last account that was checked */
+    int64_t last_row; /* row of the account that was checked last */
     bool all_read;
     size_t read; /* number of accounts that the last query returned */
     VEC(struct due_token) due;

@@ -1,4 +1,4 @@
-/* Error codes of an API that none of our tables contains. Each code is logged at most once a day, even across
+/* Error codes of an API that are in none of our tables. Each code is logged at most once a day, even across
  * runs: the recently logged codes are stored in platform_limits. */
 #ifndef VT_FETCH_UNKNOWN_CODES_H
 #define VT_FETCH_UNKNOWN_CODES_H
