@@ -56,8 +56,8 @@ static struct str known_id(const struct anonymizer *a, struct str id)
     return (struct str){NULL, 0};
 }
 
-/* Returns another id of the same length: each digit is replaced by a digit, any other character by a letter.
- * The counter is written into the last characters. */
+/* Returns another id of the same length: each digit becomes a digit, each letter becomes "A", and other
+ * characters stay. The number of the id overwrites the last characters, unless the id is too short. */
 static struct str other_id(struct anonymizer *a, struct str id)
 {
     char number[24];
@@ -118,7 +118,8 @@ static size_t url_length(struct str text)
     return n;
 }
 
-/* Splits the text at characters that ids cannot contain: `1784/insights/views/lifetime`. */
+/* Appends the word with its ids replaced. Characters that ids cannot contain separate the parts of a word, as
+ * in `1784/insights/views/lifetime`. */
 static void append_with_ids(struct anonymizer *a, struct buf *out, struct str word)
 {
     for (size_t i = 0; i < word.len;) {
@@ -239,7 +240,7 @@ static struct str anonymize_value(struct anonymizer *a, struct str key, struct s
         return s;
     if (holds_message(key) || str_eq(key, STR("id")) || is_digits(s))
         return anonymize_text(a, s);
-    /* The path of a Facebook URL shows the kind of the video. */
+    /* The path of a Facebook URL shows the kind of the video, so this part of the path stays. */
     if (str_eq(key, STR("url")) && is_in(STR("/reel/"), s))
         return STR("https://x/reel/x");
     if (str_eq(key, STR("url")) && is_in(STR("/videos/"), s))

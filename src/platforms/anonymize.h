@@ -1,7 +1,7 @@
-/* Removes tokens and personal data from a platform's response but preserves its shape, so that it can become
- * a test. Each id is replaced by a generated id of the same length; equal ids get equal replacements. Texts
- * that are not numbers, dates or names of the API become "x". Everything that is not recognized is removed.
- */
+/* Removes tokens and personal data from a platform's response but preserves its shape, so that the response
+ * can be used in a test. Each id is replaced by a generated id of the same length; equal ids get equal
+ * replacements. Texts that are not numbers, dates or names of the API become "x". Everything that is not
+ * recognized is removed. */
 #ifndef VT_PLATFORMS_ANONYMIZE_H
 #define VT_PLATFORMS_ANONYMIZE_H
 
@@ -14,7 +14,7 @@ enum { ANONYMIZED_IDS = 256 };
 
 struct anonymizer {
     struct arena *arena; /* contains all results */
-    struct str request;  /* words in the request, such as names of metrics, are not personal data */
+    struct str request; /* words that occur in the request, such as names of metrics, are not personal data */
     struct {
         struct str from, to;
     } ids[ANONYMIZED_IDS];

@@ -1,12 +1,13 @@
-/* Facebook pages. A batch has two operations per post: the object, which has current comments and reactions
- * [P], and its insights, which are up to a day late [V]. Facebook does not provide saves [V].
+/* Facebook pages. A batch has two operations per post: one reads the object, which has current comments and
+ * reactions [P]; the other reads the insights of the object, which are up to a day late [V]. Facebook does
+ * not provide saves [V].
  *
  * Meta counts views under several names with different meanings, and each kind of object has only some of
  * these counts. For each post, the first of `preferred` that a response contains is used from then on,
- * because switching to another count would look like gained or lost views. Forms of a request: 0 assumes a
- * Reel, 1 a classic video, 2 requests the default metrics, 3 no insights. A post id is the id of a video, or
- * {page}_{post}. Insights of {page}_{post} are 0 for a Reel, so such ids are resolved to the id of the video
- * first.
+ * because switching to another count would look like gained or lost views. Request forms: 0 assumes a Reel, 1
+ * assumes a classic video, 2 requests the default metrics, 3 requests no insights. A post id is the id of a
+ * video, or {page}_{post}. Insights of {page}_{post} are 0 for a Reel, so such ids are resolved to the id of
+ * the video first.
  *
  * The object and its insights need different permissions, so their errors are evaluated separately: the
  * counts of one are used even if the other is rejected. */
@@ -26,7 +27,7 @@ enum views_source { VIEWS_REEL = 1, VIEWS_VIDEO, VIEWS_NODE, VIEWS_POST, VIEWS_R
 static const enum views_source preferred[] = {VIEWS_REEL_TOTAL, VIEWS_REEL, VIEWS_VIDEO, VIEWS_NODE,
                                               VIEWS_POST};
 
-/* A post older than this without insights means that the permission for insights is missing. */
+/* If a post that is older than this has no insights, the permission for insights is missing. */
 enum { INSIGHTS_LATE_DAYS = 3 };
 
 #define REEL_TOTAL  "fb_reels_total_plays"  /* plays and replays */
@@ -129,8 +130,8 @@ static int64_t first_of(int64_t one, int64_t other)
     return one != COUNT_NONE ? one : other;
 }
 
-/* Returns the value of `share` or `shares`, in any case, of post_video_social_actions. A plain number is the
- * sum of comments and shares [P], so it cannot be used. */
+/* Returns the value of the member of post_video_social_actions with one of the two names, ignoring case. A
+ * plain number is the sum of comments and shares [P], so it cannot be used. */
 static int64_t social_action(struct yyjson_val *actions, struct str singular, struct str plural)
 {
     struct jsonr_iter it = jsonr_iterate(actions);
@@ -162,8 +163,8 @@ static int64_t views_by(enum views_source source, struct yyjson_val *node, struc
     return COUNT_NONE;
 }
 
-/* Reads the views. `may_choose` is true if the insights could be read. Only then may the post be assigned a
- * source of views, because missing insights would lead to the wrong one. */
+/* Reads the views. `may_choose` is false if insights were requested, but denied. Then no views source may be
+ * chosen for the post, because without insights the choice could be wrong. */
 static void read_views(struct platform_item *item, struct yyjson_val *node, struct yyjson_val *insights,
                        bool may_choose)
 {
@@ -220,8 +221,9 @@ static bool is_empty(struct yyjson_val *insights)
     return jsonr_iterate(jsonr_get(insights, "data")).left == 0;
 }
 
-/* Returns true if a Reel metric no longer exists: if the message lists other names of Reel metrics, the
- * object is a Reel and the metric has been removed. */
+/* Returns true if the rejected metric `dead` has been removed by Meta. For a view metric of Reels, this is
+ * the case only if the message lists other names of Reel metrics, because then the object is a Reel. For any
+ * other metric, this is always assumed. */
 static bool is_dead_reel_metric(struct str dead, struct str message)
 {
     return !(str_eq(dead, STR(REEL_TOTAL)) || str_eq(dead, STR(REEL_VIEWS))) ||
@@ -229,8 +231,8 @@ static bool is_dead_reel_metric(struct str dead, struct str message)
 }
 
 /* Returns true if the item must be read in another form, because the insights were rejected or empty: either
- * the object is of another kind, or a metric has been removed. If the kind of the object is unknown, a
- * rejected view metric means that it is not a Reel; any other rejected metric has been removed. */
+ * the object is of another kind, or a metric has been removed. If the kind of the object is unknown,
+ * is_dead_reel_metric() decides which of the two applies. */
 static bool needs_other_form(struct graph_response *g, const struct platform_item *item,
                              struct insights_form form, struct graph_result part)
 {

@@ -6,7 +6,7 @@
 #include "platforms/graph.h"
 #include "platforms/grant.h"
 
-/* The pages are listed in at most four responses, and so are the portfolios. */
+/* At most four responses with Facebook pages are read, and at most four with portfolios. */
 enum {
     STEP_CODE,
     STEP_LONG,
@@ -130,7 +130,8 @@ static void add_account(struct arena *a, struct platform_link *link, enum platfo
     };
 }
 
-/* Ignores a page without a token: the person has no permission to read it. */
+/* Adds a page and its Instagram account. Ignores a page without a token, because the person has no permission
+ * to read it. */
 static void add_page(struct arena *a, struct platform_link *link, struct yyjson_val *page)
 {
     struct str token = jsonr_text(jsonr_get(page, "access_token"));
@@ -149,7 +150,8 @@ static void add_pages(struct arena *a, struct platform_link *link, struct yyjson
         add_page(a, link, page);
 }
 
-/* Sets the next step after reading a page of a list: the next page, or `after_list` after the last page. */
+/* Sets the step that follows a response with one part of a list: the next part, or `after_list` after the
+ * last part. */
 static void next_step(struct platform_link *link, struct yyjson_val *list, int after_list)
 {
     struct yyjson_val *paging = jsonr_get(list, "paging");

@@ -57,7 +57,7 @@ struct outcome grant_parse_error(struct arena *a, struct yyjson_val *root, const
     struct str code = jsonr_text(error);
     if (!code.p)
         code = jsonr_text(jsonr_get(error, "code"));
-    /* A 401 or 403 without an error code is not an error of the author's account. */
+    /* Without an error code, a 401 or 403 does not show that the author's account is at fault. */
     const struct error_row *row = code.p ? error_row_find(grant_errors, code, r->status) : NULL;
     struct outcome o = row ? outcome_from_error(a, grant_errors, code, r, 0) : outcome_unreadable(a, r, 0);
     if (code.p)

@@ -17,8 +17,8 @@ bool grant_parse(struct yyjson_val *root, const char *refresh_life, struct token
 /* The errors of RFC 6749, section 5.2, and further errors that the platforms document. */
 extern const struct error_row grant_errors[];
 
-/* Returns the outcome of an error response. Its member `error` is a string, or (TikTok uses both) an object
- * with the member `code`. */
+/* Returns the outcome of an error response. The member `error` of the response is a string, or an object with
+ * the member `code`; TikTok sends both forms. */
 struct outcome grant_parse_error(struct arena *a, struct yyjson_val *root, const struct http_response *r);
 
 /* Returns true if `scopes`, separated by spaces or commas, contains `scope`. Also returns true if `scopes` is

@@ -53,7 +53,8 @@ void graph_build_batch(struct arena *a, const struct platform_call *call, const 
 
 enum { ANY = -1 };
 
-/* A row of Meta's table. The first matching row applies. */
+/* A row of the table of Meta's errors: codes from `first` to `last` with this subcode. The first matching row
+ * applies. */
 struct graph_row {
     int first, last, subcode;
     const char *text; /* text that the message must contain; NULL: any message */
@@ -78,7 +79,7 @@ struct graph_row {
  * Limits; [I] Instagram Platform, Error Codes; [S] Securing Requests; [P] live responses reported by other
  * projects. In this table, these letters replace the marks of platform.h. */
 static const struct graph_row rows[] = {
-    /* Throttling comes first, because these errors may have is_transient set. */
+    /* Throttling. */
     {4, 4, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_APP, THROTTLED_MS)},             /* [E] [R] */
     {341, 341, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_APP, THROTTLED_MS)},         /* [E] */
     {17, 17, ANY, NULL, OF_CALL(OUTCOME_RETRY, SCOPE_ACCOUNT, THROTTLED_MS)},       /* [E] [R] */
@@ -402,8 +403,8 @@ static void read_failed_batch(struct graph_response *g)
         graph_set_malformed(g, "batch-error");
 }
 
-/* Reads the result for the account. If the account cannot be read, it stays unknown whether posts were
- * deleted or the permission was lost. */
+/* Reads the result for the account. If the operation failed temporarily, it stays unknown whether posts were
+ * deleted or the permission was lost. Any other error means that the permission was lost. */
 static void read_account(struct graph_response *g)
 {
     struct graph_result part = graph_response_next(g);

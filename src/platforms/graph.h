@@ -1,9 +1,10 @@
 /* Code that the connectors of Meta's three APIs (Instagram with either login, Facebook) share: versioned
  * paths, batches, the table of errors, rate headers and lists of insights.
  *
- * A response consists of operations: those of a batch, or a single one. A connector opens the response with
- * graph_response_open() and reads the result of each operation with graph_response_next(). Both functions
- * also record errors that affect the whole call; graph_response_outcome() returns the outcome of the call.
+ * A response contains the results of the operations of a batch, or of a single operation. A connector opens
+ * the response with graph_response_open() and reads the result of each operation with graph_response_next().
+ * Both functions also record errors that affect the whole call; graph_response_outcome() returns the outcome
+ * of the call.
  *
  * Sources: developers.facebook.com, "Handling Errors", "Batch Requests", "Rate Limits" (read November
  * 2026). */
@@ -41,8 +42,8 @@ enum graph_kind {
     GRAPH_OK,     /* the body is JSON without an error */
     GRAPH_ITEM,   /* an error of this item; see `state` */
     GRAPH_METRIC, /* a requested metric or field is unknown or not available for this object */
-    GRAPH_DENIED, /* no permission for this operation; only if all operations are denied, the account's grant
-                     is lost */
+    GRAPH_DENIED, /* no permission for this operation; the account's grant is considered lost only if all
+                     operations are denied */
     GRAPH_GONE_OR_DENIED, /* The object was deleted or a permission is missing: Meta sends the same message
                              for both. Occurs only in batches. The result of another operation or of the
                              account shows which of the two it is. */
@@ -91,7 +92,7 @@ struct graph_result graph_response_next(struct graph_response *g);
 void graph_set_malformed(struct graph_response *g, const char *code);
 
 /* Records that the request must be repeated in another form. `dropped` is the rejected metric; if its `p` is
- * NULL, the next tier is used. `tiers` is the number of tiers. Returns false if no form remains, so that the
+ * NULL, the next tier is used. `tiers` is the number of tiers. Returns false if no form remains; then the
  * item has no counts. */
 bool graph_retry_in_other_form(struct graph_response *g, struct str dropped, bool these_posts_only,
                                int tiers);
@@ -107,7 +108,7 @@ struct outcome graph_response_outcome(struct graph_response *g);
 void graph_ignore_denials(struct graph_response *g);
 
 /* Returns the metric among `requested` that the error message names as invalid. `p` of the result is NULL if
- * it names none of them. */
+ * the message names none of them, or several. */
 struct str graph_find_rejected_metric(struct str message, struct str requested);
 
 /* ---- insights ---- */

@@ -1,11 +1,11 @@
-/* Meta's token endpoints. */
+/* Parses the responses of Meta's token endpoints. */
 #include "platforms/grant.h"
 #include "platforms/graph.h"
 #include "platforms/response_reader.h"
 
 /* Returns the outcome of an error of api.instagram.com:
  * {"error_type":"OAuthException","code":400,"error_message":"Invalid platform app"} [P]. The code is the HTTP
- * status; only the message tells whether our app or the author's code is wrong. */
+ * status; only the message shows whether our app or the authorization code is wrong. */
 static struct outcome instagram_error(struct str message)
 {
     static const char *const app_words[] = {"platform app", "client_secret", "client secret",
@@ -29,7 +29,8 @@ struct outcome graph_parse_grant_error(struct arena *a, const struct http_respon
     if (part.kind == GRAPH_OK)
         graph_set_malformed(&g, "grant");
     const struct outcome o = graph_response_outcome(&g);
-    /* A token endpoint must not report errors about permissions or posts: never apply them to the account. */
+    /* Errors about permissions or posts have no meaning at a token endpoint: never apply them to the
+     * account. */
     if (part.kind == GRAPH_DENIED || o.kind == OUTCOME_OK)
         return outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, o.code.p ? o.code : STR("100"));
     return o;

@@ -34,7 +34,8 @@ static struct yyjson_val *entry_value(struct yyjson_val *entry)
     return jsonr_get(jsonr_get(entry, "total_value"), "value");
 }
 
-/* Returns false for the value of a day. A metric may be listed twice, for the lifetime and per day [P]. */
+/* Returns false if the entry has the value of a day. A metric may be listed twice, for the lifetime and per
+ * day [P]. */
 static bool is_lifetime(struct yyjson_val *entry)
 {
     struct str period = jsonr_text(jsonr_get(entry, "period"));
@@ -138,8 +139,9 @@ static bool has_word(struct str s, struct str word)
     return false;
 }
 
-/* Also parses messages such as "metric[2] must be one of the following values: …". Such a message identifies
- * the rejected metric by its index, and lists only valid names. */
+/* A message such as "metric[2] must be one of the following values: …" identifies the rejected metric by its
+ * index, and lists only valid names. In other messages, the rejected metric is the only requested metric that
+ * occurs. */
 struct str graph_find_rejected_metric(struct str message, struct str requested)
 {
     struct str index, one, found = {NULL, 0}, rest = text_after(message, STR("metric["));

@@ -30,8 +30,8 @@ static const struct {
 
 /* ---- requests ---- */
 
-/* Fills in the lists of metrics, one per operation on a post, and returns the number of operations. 0 means
- * to read the media object instead. */
+/* Sets `lists` to the lists of metrics, one for each operation on a post, and returns the number of
+ * operations per post. 0 means that the media object is read instead. */
 static size_t plan(struct arena *a, const struct platform_call *call, bool batch, struct str *lists)
 {
     static const char *const singles[] = {"shares", "saved"};
@@ -106,8 +106,8 @@ static void read_node(struct graph_response *g, struct yyjson_val *body, struct 
     item_set_state(item);
 }
 
-/* Only the message shows whether the metric no longer exists or is just not available for this kind of post.
- */
+/* Returns true if the metric is not available for this kind of post, and false if the metric no longer
+ * exists. Only the message shows the difference. */
 static bool is_unavailable_for_post(struct str message)
 {
     return graph_contains_nocase(message, STR("media product type"));
@@ -370,8 +370,8 @@ static const struct config_key keys[] = {
 };
 const struct config_section instagram_keys = CONFIG_SECTION(keys);
 
-/* The limit is 4800 calls per impression of the account and day. Meta's headers report its usage, so there
- * is no rate here [V]. */
+/* Meta allows 4800 calls a day for each impression of the account. Meta's headers report the usage of this
+ * limit, so the descriptor contains no rate [V]. */
 const struct platform_desc instagram_desc = {
     .api = API_INSTAGRAM,
     .platform = PLATFORM_INSTAGRAM,

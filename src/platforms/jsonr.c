@@ -1,5 +1,5 @@
-/* The strict reader, based on yyjson; its document is in the arena of the caller. Numbers are read as raw
- * text, so that a count is validated by its digits, whatever its size. yyjson rejects invalid UTF-8 and
+/* The strict reader, based on yyjson, which allocates the document in the caller's arena. Numbers are read as
+ * raw text, so that a count is validated by its digits, whatever its size. yyjson rejects invalid UTF-8 and
  * lone surrogates and does not recurse; depth, members and duplicate names are checked here. */
 #include "platforms/jsonr.h"
 
@@ -201,7 +201,7 @@ int64_t jsonr_count(struct yyjson_val *v)
     if (yyjson_is_raw(v))
         digits = without_zero_fraction(str_make(yyjson_get_raw(v), yyjson_get_len(v)));
     else if (digits.len > 1 && digits.p[0] == '0')
-        return COUNT_NONE; /* a leading zero is not valid in JSON either */
+        return COUNT_NONE; /* rejects a leading zero, which JSON does not allow in a number either */
     unsigned long long n;
     return str_to_u64(digits, COUNT_MAX, &n) ? (int64_t)n : COUNT_NONE;
 }

@@ -1,6 +1,6 @@
-/* Pinterest: API v5 (OpenAPI 5.23.0) [V]. Form 0 of a request reads up to 100 pins, which Pinterest grants
- * app by app; form 1 reads one pin; form 2 reads the reactions and comments of one pin, for pins that are not
- * videos.
+/* Pinterest: API v5 (OpenAPI 5.23.0) [V]. Request form 0 reads up to 100 pins, which Pinterest permits only
+ * to some apps; form 1 reads one pin; form 2 reads the reactions and comments of one pin, for pins that are
+ * not videos.
  *
  * `summary_metrics` has views and saves, summed over the requested days, which begin before the pin was
  * posted. `lifetime_metrics` has reactions and comments. There are no shares. Pinterest's support says that
@@ -8,8 +8,8 @@
  * Unless a check has shown that it works, a call requests only one kind. Pinterest computes the counts only
  * once a day, so it is sufficient to request each kind every few hours.
  *
- * Errors are identified by HTTP status and `code`; the two endpoints use different codes for the same
- * error. */
+ * Errors are identified by HTTP status and `code`; the endpoint for many pins and the endpoint for one pin
+ * use different codes for the same error. */
 #include "base/clock.h"
 #include "base/urlencode.h"
 #include "platforms/errors.h"
@@ -35,7 +35,7 @@ const struct error_row pinterest_errors[] = {
     {"400", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"1", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"2", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
-    {"3", 401, OUTCOME_OTHER_FORM, SCOPE_APP, 0}, /* no grant for bulk calls [P] */
+    {"3", 401, OUTCOME_OTHER_FORM, SCOPE_APP, 0}, /* the app may not read many pins per call [P] */
     {"7", 401, OUTCOME_SPLIT, SCOPE_CALL, 0},
     {"403", 403, OUTCOME_SPLIT, SCOPE_CALL, 0},
     {"29", 403, OUTCOME_SPLIT, SCOPE_CALL, 0},
@@ -119,7 +119,7 @@ static int64_t leading_number(struct str s)
     return str_to_u64(str_trim(head), UINT32_MAX, &n) ? (int64_t)n : -1;
 }
 
-/* Returns the window of the limit in seconds, from the item that repeats the limit; 0: unknown. */
+/* Returns the window in seconds of the first item whose number is `limit`; 0: unknown. */
 static int64_t limit_window(struct str items, int64_t limit)
 {
     struct str item, part;
@@ -137,8 +137,8 @@ static int64_t limit_window(struct str items, int64_t limit)
     return 0;
 }
 
-/* Reads the usage of limits over an hour or more; the token bucket enforces shorter ones. Unreadable headers
- * are ignored. */
+/* Sets the usage from limits over an hour or more; the token bucket enforces shorter limits. Also sets the
+ * wait after a 429 without Retry-After. Unreadable headers are ignored. */
 static void read_rate(const struct http_response *r, struct outcome *o)
 {
     struct str limits = response_header(r, STR("x-ratelimit-limit")), first;
@@ -171,8 +171,9 @@ static bool read_pin(struct platform_item *item, struct yyjson_val *pin)
     return true;
 }
 
-/* Reads the pins of the response, which omits pins without counts [V] and deleted pins. A pin without
- * reactions is normal. */
+/* Reads the pins of the response, which omits pins without counts [V] and deleted pins. An omitted pin is
+ * assumed to have no counts if it is new, or if only reactions and comments were requested; otherwise it
+ * stays ITEM_PENDING. */
 static bool read_pins(struct platform_call *call, struct yyjson_val *root)
 {
     struct yyjson_val *pin;
@@ -204,7 +205,7 @@ static void use_next_form(struct platform_call *call, struct outcome *o)
 {
     if (o->scope == SCOPE_APP) {
         if (call->tier != TIER_BULK)
-            o->kind = OUTCOME_APP_REJECTED; /* single pins need the same permission */
+            o->kind = OUTCOME_APP_REJECTED; /* the app may not even read single pins */
     } else if (call->tier < TIER_LIFETIME) {
         o->these_posts_only = true;
     } else {

@@ -54,15 +54,15 @@ enum item_state {
     ITEM_RETRY,     /* this item failed temporarily; repeat it */
 };
 
-/* The definition of a view that a post's counts follow. Values from 1 to 255 are defined by the connector and
- * stored with the post. */
+/* Platforms define a view in several ways. The views source of a post identifies the definition that its
+ * views follow. The values from 1 to 255 are defined by the connector and stored with the post. */
 enum { VIEWS_SOURCE_NONE = 0 };
 
 struct platform_item {
     struct str id;     /* the platform's id of the post; in a CALL_RESOLVE the id to resolve */
     int64_t posted_at; /* ms */
-    /* The definition of a view. In: the stored definition, or VIEWS_SOURCE_NONE if none is chosen yet. Out:
-     * the definition that counts[COUNT_VIEWS] follows. A connector never changes a chosen definition. */
+    /* In: the stored views source, or VIEWS_SOURCE_NONE if none has been chosen yet. Out: the views source of
+     * counts[COUNT_VIEWS]. A connector never changes a source that has been chosen. */
     int views_source;
     enum item_state state;       /* out */
     int64_t counts[COUNT_KINDS]; /* out */
@@ -91,11 +91,11 @@ struct platform_options {
     const char *graph_version;             /* "v26.0" */
     int ids_per_call;                      /* 0: as in the descriptor */
     bool batch;                            /* send batches to graph.instagram.com [K] */
-    const char *more_scopes; /* Facebook's scopes to request in addition to desc.scopes; NULL or "": none */
+    const char *more_scopes; /* Facebook: scopes to request in addition to desc.scopes; NULL or "": none */
     const char *config_id; /* configuration of Facebook Login for Business, which replaces the scopes; NULL or
                               "": none */
     struct str api_key;    /* YouTube's API key, which reads public counts of any author; empty: none */
-    bool by_key;           /* calls may use api_key; then one call reads videos of several authors */
+    bool by_key;           /* calls may use api_key; such a call can read videos of several authors */
 };
 
 struct platform_call {
@@ -104,11 +104,11 @@ struct platform_call {
     struct str account_id; /* the platform's id of the account; "" if the items belong to several accounts */
     struct str access_token; /* the access token, or the API key if by_key */
     bool by_key;             /* this call uses the API key instead of a token */
-    int tier;                /* the form of the request, from 0 to desc.tiers - 1; 0 is tried first */
+    int tier;                /* the request form, from 0 to desc.tiers - 1; form 0 is tried first */
     struct str dropped; /* metrics to omit, comma-separated, because the platform rejected them in earlier
                            calls; "": none */
     bool with_account;  /* also request the account itself, to distinguish a deleted post from a lost
-                           permission; set only after an outcome with with_account */
+                           permission; set only to repeat a call whose outcome had with_account set */
     bool is_personal;   /* see linked_account.is_personal */
     bool combined;      /* request both kinds of metrics; see platform_desc.combines */
     int64_t now_ms;
@@ -118,8 +118,8 @@ struct platform_call {
 
 /* ---- outcomes of calls ----
  *
- * In a batch, some items may have a result even if the outcome is an error. Items that are neither
- * ITEM_PENDING nor ITEM_RETRY keep their result. A repeated call contains only the other items. */
+ * In a batch, some items may have a result even if the outcome is an error. A repeated call contains only the
+ * items that are ITEM_PENDING or ITEM_RETRY; all other items keep their result. */
 
 enum outcome_kind {
     OUTCOME_OK,             /* the response was understood; see the items */
@@ -140,8 +140,8 @@ enum { OUTCOME_KINDS = 10 };
 /* Returns a name such as "ok" or "retry" as a static string, for metrics, logs and tables. */
 const char *outcome_kind_name(enum outcome_kind kind);
 
-/* Whether the app may request both kinds of metrics at once. The numbers are stored in the database: never
- * renumber. */
+/* Whether the app may request both kinds of metrics in one call (platform_desc.combines). The numbers are
+ * stored in the database: never renumber. */
 enum combined { COMBINED_UNKNOWN, COMBINED_WORKS, COMBINED_FAILS };
 
 enum outcome_scope {
@@ -159,8 +159,8 @@ struct outcome {
     struct str code;   /* short and stable error code, such as "190.460"; never a message */
     /* If OUTCOME_OTHER_FORM: */
     struct str dropped;    /* the rejected metric if the response names it; otherwise p == NULL */
-    bool these_posts_only; /* only these posts need another form (a classic video among Reels), so it must not
-                              be stored for the account */
+    bool these_posts_only; /* only these posts need another form (such as a classic video among Reels), so the
+                              form must not be stored for the account */
     bool with_account; /* a post was deleted or a permission was lost, and the response does not show which:
                           repeat in the same form with platform_call.with_account */
     /* If OUTCOME_SPLIT: */
@@ -210,9 +210,9 @@ struct platform_authorize {
 
 /* A permission that linking requests and that an author may decline. */
 struct platform_permission {
-    const char *scope;   /* the platform's name of the permission; NULL ends a table */
-    const char *words;   /* words for authors that complete "You did not allow this service to …" */
-    const char *without; /* sentence for authors that describes what is missing without the permission */
+    const char *scope; /* the platform's name of the permission; NULL ends a table */
+    const char *words; /* part of a sentence for authors: completes "You did not allow this service to …" */
+    const char *without; /* sentence for authors: describes what is missing without the permission */
 };
 
 /* Linking exchanges the authorization code for a token and lists the accounts that the token can read. Call
@@ -241,26 +241,26 @@ struct platform_rate {
 struct platform_desc {
     enum platform_api api;
     enum platform platform;
-    enum platform section; /* the configuration section with its app; [facebook] for instagram-facebook */
+    enum platform section; /* configuration section of the app; [facebook] for instagram-facebook */
     const char *name;      /* name used in commands and metrics, such as "tiktok" or "instagram-facebook" */
     const char *title;     /* name for people, such as "TikTok" or "Instagram (Facebook login)" */
     const char *scopes;    /* requested by linking */
     const struct platform_permission *permissions; /* permissions that an author may decline; NULL: none */
-    /* A text for authors: why a personal account has no counts, and what to do; NULL: personal accounts are
-     * not different. */
+    /* A text that explains to authors why a personal account has no counts, and what to do. NULL: the API has
+     * no such difference. */
     const char *personal_note;
     bool uses_pkce;
     bool links; /* authors can start linking at this API; if false, accounts of this API are linked through
                    another API (facebook) */
 
-    int tiers;                        /* number of forms of a request */
-    int ids_per_call[PLATFORM_TIERS]; /* for CALL_READ, by tier */
-    int ids_per_resolve;              /* 0: ids need no CALL_RESOLVE */
+    int tiers;                        /* number of request forms */
+    int ids_per_call[PLATFORM_TIERS]; /* maximum number of ids in a CALL_READ, by request form */
+    int ids_per_resolve;              /* the same for a CALL_RESOLVE; 0: ids need no CALL_RESOLVE */
     bool measurable[COUNT_KINDS];     /* counts that this API provides */
     struct platform_rate app_rate, account_rate;
-    /* Metrics of a period and lifetime metrics are two kinds, and only some apps may request both in one call
-     * (Pinterest). Unless platform_call.combined is set, a call requests only one kind; the hour decides
-     * which. */
+    /* The API has two kinds of metrics, period metrics and lifetime metrics, and only some apps may request
+     * both kinds in one call (Pinterest). Unless platform_call.combined is set, a call requests only one
+     * kind, which depends on the hour. */
     bool combines;
     bool quota_by_tier; /* each form has its own daily quota; if one quota is spent, the other form is used */
     /* Refresh a token that expires within this time; -1: tokens cannot be refreshed. */
@@ -301,10 +301,9 @@ bool platform_permission_is_missing(const struct platform_permission *permission
 
 /* Maximum length of a post id or account id in bytes. */
 enum { PLATFORM_ID_MAX = 128 };
-/* Returns true if a post id or account id has at most PLATFORM_ID_MAX bytes, contains only letters, digits,
- * `_`,
- * `-`, `.` and `~` (which need no escaping in a URL), and does not consist of `.` and `~` alone. A post with
- * any other id is never requested: its state is ITEM_PERMANENT. */
+/* Returns true if a post id or account id has at most PLATFORM_ID_MAX bytes, does not consist of `.` and `~`
+ * alone, and contains only letters, digits and the characters `_-.~`, which need no escaping in a URL. A post
+ * with any other id is never requested; it is handled like a post in the state ITEM_PERMANENT. */
 bool platform_id_is_plain(struct str id);
 
 #define PLATFORM_API_DECLARATION(constant, desc) extern const struct platform_desc desc;

@@ -6,7 +6,7 @@ static const struct platform_settings *settings_of(const struct config *config, 
     return &config->platform[platform_desc(api)->section];
 }
 
-/* A key that the platform does not have is NULL. */
+/* Returns the value of a key, or "" if `value` is NULL, because the platform does not have the key. */
 static struct str text_of(const char *value)
 {
     return str_from_cstr(value ? value : "");

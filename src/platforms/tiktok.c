@@ -24,7 +24,7 @@ const struct error_row tiktok_errors[] = {
     {"scope_permission_missed", 0, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},   /* [E] */
     {"invalid_params", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},              /* [E] */
     {"invalid_file_upload", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},         /* [E] */
-    /* [R] 600 calls per sliding minute; per app or per user is undocumented: assume per app */
+    /* [R] 600 calls per sliding minute. Whether per app or per user is undocumented: assume per app. */
     {"rate_limit_exceeded", 0, OUTCOME_RETRY, SCOPE_APP, 60000},
     {"internal_error", 0, OUTCOME_RETRY, SCOPE_CALL, 0},                /* [E] */
     {"reached_active_user_cap", 0, OUTCOME_APP_REJECTED, SCOPE_APP, 0}, /* [D] the app was not audited */

@@ -1,6 +1,6 @@
-/* YouTube: Data API v3. Form 0 of a request is videos:batchGetStats (2026-06-03) [V], form 1 is videos.list
- * [V]; each has its own daily quota. Both work with an author's token or with the API key, which reads
- * public videos of any author, so that one call can read videos of several authors.
+/* YouTube: Data API v3. Request form 0 is videos:batchGetStats (2026-06-03) [V], form 1 is videos.list [V];
+ * each form has its own daily quota. Both work with an author's token or with the API key, which reads public
+ * videos of any author, so that one call can read videos of several authors.
  *
  * Counts are strings of digits; a hidden or disabled count is absent. `favoriteCount` is always "0" and
  * meaningless. There are no shares and no saves. */
@@ -43,8 +43,9 @@ static bool is_general(struct str reason)
            row->outcome == OUTCOME_TOKEN_REJECTED;
 }
 
-/* Returns true if the error of a rate limit means that the daily quota is spent. Since 2026, both kinds of
- * errors have the same reason; only the unit differs, such as "1/d/{project}" [live]. */
+/* Returns true if a rate limit error means that the daily quota is spent. Since 2026, errors of short-term
+ * limits and of the daily quota have the same reason; only the unit differs, such as "1/d/{project}" for a
+ * day [live]. */
 static bool is_daily_limit(struct yyjson_val *error)
 {
     struct jsonr_iter it = jsonr_iterate(jsonr_get(error, "details"));
@@ -57,7 +58,8 @@ static bool is_daily_limit(struct yyjson_val *error)
     return false;
 }
 
-/* Returns errors[0].reason; if it is unspecific, the first known reason in details[]; if there is none,
+/* Returns errors[0].reason if it is specific, otherwise the first documented reason in details[] if there is
+ * one. If errors[0].reason is absent, returns the first reason in details[] or, if there is none,
  * `status`. */
 static struct str error_reason(struct yyjson_val *error)
 {
@@ -115,7 +117,8 @@ static bool read_video(struct platform_call *call, struct yyjson_val *video)
     return true;
 }
 
-/* Reads the failed ids. Ids that are in neither list stay ITEM_PENDING; `summary` may be missing [P]. */
+/* Reads the list of failed ids, which is absent if the response has no `summary` [P]. Ids that are neither in
+ * this list nor in the list of results stay ITEM_PENDING. */
 static bool read_failed(struct platform_call *call, struct yyjson_val *ids)
 {
     struct yyjson_val *id;

@@ -1,7 +1,7 @@
 /* Errors of the YouTube Data API. [E] developers.google.com, "YouTube Data API - Errors", its tables of
  * general errors and of videos.list and channels.list (read November 2026); [R] google/api/error_reason.proto
- * and the names of google/rpc/code.proto; [G] Google's older JSON APIs, which the Data API shares, seen in
- * practice. In this table, these letters replace the marks of platform.h. */
+ * and the names of google/rpc/code.proto; [G] errors of Google's older JSON APIs, which the Data API also
+ * returns in practice. In this table, these letters replace the marks of platform.h. */
 #include "platforms/errors.h"
 
 const struct error_row youtube_errors[] = {
