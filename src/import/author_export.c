@@ -77,8 +77,8 @@ static enum err write_author(void *ctx, const struct author *author)
     return end_line(run, start);
 }
 
-/* Skips the app of the previous key. The keys of an app need not be adjacent, so an app can have several
- * equal lines; importing a line again changes nothing. */
+/* Writes the app of a key, unless it is also the app of the previous key. The keys of an app need not be
+ * adjacent, so an app can have several equal lines; importing a line again changes nothing. */
 static enum err write_app(struct export_run *run, const struct archived_app *app)
 {
     size_t start;
@@ -267,7 +267,7 @@ static enum err write_gain(void *ctx, const struct author_day *gain)
 {
     struct export_run *run = ctx;
     size_t start;
-    if (!gain->gained) /* left by a correction */
+    if (!gain->gained) /* a correction has reduced the gain to 0 */
         return OK;
     struct buf *b = begin_line(run, STR("gains"), &start);
     if (gain->day == DAY_BASELINE)

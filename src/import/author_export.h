@@ -1,8 +1,8 @@
 /* Writes an author as an export: NDJSON, from which an import (export_apply.h) restores the author, so that
  * the API gives the same responses. docs/data-in.md describes the lines. Equal data results in equal bytes.
  *
- * The last line contains the SHA-256 of all lines before it. An import compares it with the lines, and then
- * with that of an export of the rows that it has written. */
+ * The last line contains the SHA-256 of all lines before it. An import compares this SHA-256 with the lines,
+ * and then with the SHA-256 of an export of the rows that the import has written. */
 #ifndef VT_IMPORT_AUTHOR_EXPORT_H
 #define VT_IMPORT_AUTHOR_EXPORT_H
 
@@ -32,8 +32,8 @@ MUST_USE enum err export_author(struct store *store, const struct uuid *author_i
                                 void *ctx, struct export_summary *summary);
 
 /* Returns true if a correction (store/lower_views.h) has lowered the views of the video below one of its
- * milestones, or below the views at which it went viral. Otherwise a line `state` with such numbers is
- * invalid. */
+ * milestones, or below the views at which it went viral. Without such a correction, a line `state` with such
+ * numbers is invalid. */
 bool export_is_corrected(const struct video *video);
 
 #endif

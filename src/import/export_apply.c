@@ -37,12 +37,12 @@ struct export_apply {
     bool is_ended;
     struct record video; /* the last book or video line; its strings belong to `records` */
     int64_t last_event_id;
-    int64_t baselines;            /* of all videos, not more than AUTHOR_GAINED_MAX */
+    int64_t baselines;            /* sum of the baselines of all videos, not more than AUTHOR_GAINED_MAX */
     VEC(struct day_total) totals; /* ascending */
     VEC(struct day_gain) days;    /* gains of the current video */
     int64_t gains_day;            /* date of the previous `gains` line; INT64_MIN: none */
     int gains_platform;
-    int64_t gains_sum; /* of all platforms on this day */
+    int64_t gains_sum; /* sum of the `gains` lines of this day so far */
     char reason[400];
 };
 
@@ -161,8 +161,8 @@ static enum err apply_author(struct export_apply *a, const struct exported_autho
 
 /* ---- apps and keys ---- */
 
-/* Registers a missing app as a removed app. So its keys belong to the same app as before, but no author can
- * connect it, because an export contains neither its secret nor its redirect URIs. */
+/* Registers a missing app as a removed app. So the keys of the app belong to the same app as before. But no
+ * author can connect the app, because an export contains neither its secret nor its redirect URIs. */
 static enum err apply_app(struct export_apply *a, const struct exported_app *record)
 {
     struct app_record app;
@@ -324,7 +324,7 @@ static enum err write_posts(struct export_apply *a, const struct exported_state 
     return err;
 }
 
-/* Adds the gains of a video to those of the author. */
+/* Adds the daily gains of a video to the author's totals. */
 static void add_totals(struct export_apply *a, size_t count)
 {
     size_t at = 0;
@@ -404,8 +404,8 @@ static enum err check_event_id(struct export_apply *a, const struct field *field
         return reject(a, "id is not evt_ and a positive number");
     if (*id <= a->last_event_id)
         return reject(a, "the ids of the events do not ascend");
-    /* An event gets an id above all earlier ones, so a high id would raise those of all later events of all
-     * authors. */
+    /* A new event gets an id above all existing ids, so a high id would raise the ids of all later events, of
+     * all authors. */
     if (*id > a->options.now + EVENT_ID_AHEAD_DAYS * DAY_MS)
         return reject(a, "id is above evt_%lld, the highest possible id at present",
                       (long long)(a->options.now + EVENT_ID_AHEAD_DAYS * DAY_MS));

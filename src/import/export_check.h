@@ -1,6 +1,6 @@
-/* Checks whether the numbers of an export agree. Each function returns NULL, or the reason why the line is
- * rejected, as a static text. Every video that was written only by steps (rules/step.h), finalizing and
- * corrections satisfies these rules. */
+/* Checks whether the numbers of an export agree with each other. Each function returns NULL, or the reason
+ * why the line is rejected, as a static text. Every video that was written only by steps (rules/step.h),
+ * finalizing and corrections satisfies these rules. */
 #ifndef VT_IMPORT_EXPORT_CHECK_H
 #define VT_IMPORT_EXPORT_CHECK_H
 

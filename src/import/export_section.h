@@ -7,7 +7,7 @@
 #include "import/staged_lines.h"
 
 struct export_section {
-    int64_t from, to;    /* its range in the temporary file */
+    int64_t from, to;    /* range of the section in the temporary file */
     uint64_t first_line; /* number of the input line (staging.h) */
 };
 
@@ -15,8 +15,8 @@ struct export_sections {
     struct temp_file file;
     VEC(struct export_section) complete;
     bool is_open;
-    bool is_broken;             /* the open section is skipped and its rejection has been reported: a line was
-                                   too long, or the input must not contain exports */
+    bool is_broken; /* the open section is skipped, and its rejection has been reported, because a line was
+                       too long or the input must not contain exports */
     struct export_section open; /* valid if is_open */
 };
 
@@ -26,7 +26,7 @@ void export_sections_close(struct export_sections *s);
 
 /* Returns true if the line begins a section. */
 bool export_section_begins(struct str line);
-/* Begins a section with the line `input_line`. Precondition: none is open. */
+/* Begins a section with the line `input_line`. Precondition: no section is open. */
 void export_section_begin(struct export_sections *s, uint64_t input_line);
 /* Adds a line to the open section. Ends the section if it is the last line of an export. */
 MUST_USE enum err export_section_add(struct export_sections *s, uint64_t input_line, struct str line);

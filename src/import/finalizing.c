@@ -98,8 +98,8 @@ static enum err complete(struct store *store, const struct step_rules *rules,
 {
     struct pending_video any;
     size_t count = 0;
-    /* Check before the transaction, so that an import without pending videos does not wait for another
-     * writer. */
+    /* Check before the transaction, so that this function does not wait for another writer if no videos are
+     * pending. */
     enum err err = store_list_pending_videos(store, &any, 1, &count);
     const struct transaction_scope scope = transaction_scope_plain(store);
     struct finalizing_batch batch = {.rules = rules, .result = result, .more = count > 0};

@@ -3,10 +3,10 @@
  * order of their times; and finally finalizes the videos with a new baseline. A step is the readings of one
  * author at one time.
  *
- * Memory does not grow with the input, but temporary files do (twice 90 bytes per reading). Writes happen in
- * short transactions, so that the server and other imports can write in between. After a crash the database
- * contains only complete steps. Importing the same files again then results in the same state and events as
- * an import without a crash. */
+ * Memory does not grow with the input, but temporary files do (about 90 bytes per reading for staging, and as
+ * many for sorting). Writes happen in short transactions, so that the server and other imports can write in
+ * between. After a crash the database contains only complete steps. Importing the same files again then
+ * results in the same state and events as an import without a crash. */
 #ifndef VT_IMPORT_IMPORT_H
 #define VT_IMPORT_IMPORT_H
 
@@ -19,8 +19,8 @@ enum import_phase { IMPORT_STAGING, IMPORT_ENTITIES, IMPORT_SORTING, IMPORT_APPL
 
 struct import_progress {
     enum import_phase phase;
-    int64_t done,
-        total; /* number of bytes while staging, otherwise of lines or videos; `total` is 0 if unknown */
+    int64_t done, total; /* number of bytes while staging, of videos while finalizing, otherwise of lines;
+                            `total` is 0 if unknown */
 };
 
 /* Identifies a step. Steps are applied in the order of time, then of author. */
@@ -33,8 +33,8 @@ struct import_position {
 struct import_observer {
     void *ctx;
     /* Called in each transaction before its commit. `last` is the step applied last, or NULL if none was
-     * applied yet. If it returns an error, the transaction is rolled back and the import ends with the error.
-     */
+     * applied yet. If the callback returns an error, the transaction is rolled back and the import ends with
+     * this error. */
     enum err (*on_commit)(void *ctx, const struct import_position *last);
     /* Called for each reading, in the transaction that applies it; for a reading of an unknown post, outside
      * of a transaction. */
@@ -53,10 +53,11 @@ struct import_options {
     bool accepts_exports; /* the files may contain exports (author_export.h), which are rejected otherwise */
     bool allows_erased;   /* an export may contain an author that was erased */
     bool new_event_ids;   /* the events of exports get new ids */
-    bool accepts_older;   /* a reading that is older than the post's last one is counted, but not reported */
+    bool accepts_older;   /* a reading that is older than the post's last one is counted as rejected, but not
+                             reported */
     size_t sort_bytes;    /* memory for sorting, in bytes; 0 for the default */
     int64_t now_ms;       /* present time (wall clock); TIME_NONE to read the clock */
-    struct actor by;      /* for the audit log */
+    struct actor by;      /* the actor for the audit log */
     const struct import_position
         *after; /* the last step that an earlier import of the files applied; may be NULL */
     const struct transaction_scope
@@ -70,8 +71,9 @@ struct import_options {
 };
 
 struct import_summary {
-    int64_t lines;     /* except blank lines */
-    int64_t bad_lines; /* number of lines that are invalid, or rejected as author, book or video */
+    int64_t lines;     /* number of lines that are not blank */
+    int64_t bad_lines; /* number of lines that are invalid, or rejected as author, book, video or part of an
+                          export */
     struct upsert_counts upserts[RECORD_KINDS]; /* for authors, books and videos */
     int64_t readings,
         rejected[REJECTION_KINDS]; /* `readings`: valid lines; `rejected`: rejected readings by reason */

@@ -18,7 +18,7 @@ struct import {
     struct import_summary *summary;
     struct store *store;
     struct transaction_scope scope;
-    struct import_batch batch; /* the open batch, else the last one */
+    struct import_batch batch; /* the open batch, or the last one if none is open */
     struct record_parser *parser;
     struct staging staging;
     struct export_sections sections;
@@ -35,8 +35,8 @@ MUST_USE enum err import_batch_begin(struct import *im);
 /* Returns true if the batch has reached its maximum size or duration and should be ended. */
 bool import_batch_is_full(const struct import *im);
 
-/* Ends the batch: commits it if `err` is OK, else rolls it back. Returns `err`, or the error of the commit.
- */
+/* Ends the batch: commits it if `err` is OK, otherwise rolls it back. Returns `err`, or the error of the
+ * commit. */
 MUST_USE enum err import_batch_end(struct import *im, enum err err);
 
 /* Calls transaction_heartbeat(). Call between batches. */
@@ -49,7 +49,7 @@ MUST_USE enum err import_stage_input(struct import *im);
 
 /* ---- exports (import_exports.c) ---- */
 
-/* Stages the line if it belongs to an export, and sets `*err`. Otherwise returns false. */
+/* If the line belongs to an export, stages it, sets `*err` and returns true. Otherwise returns false. */
 bool import_stage_export_line(struct import *im, uint64_t input_line, struct str line, enum err *err);
 /* Rejects the open export, if there is one, because one of its lines is too long. */
 void import_break_export(struct import *im);
@@ -60,9 +60,10 @@ MUST_USE enum err import_apply_exports(struct import *im);
 
 /* ---- reporting ---- */
 
-/* Calls options->on_bad_line() for a line that is not applied. */
+/* Calls options->on_bad_line() for a rejected reading. The caller counts the reading in summary->rejected. */
 void import_report(struct import *im, uint64_t line, struct str reason);
-/* Like import_report(), and also counts the line in summary->bad_lines. */
+/* Calls options->on_bad_line() for any other line that is not applied, and counts the line in
+ * summary->bad_lines. */
 void import_report_bad_line(struct import *im, uint64_t line, struct str reason);
 
 /* Calls options->on_progress() if set. */

@@ -70,7 +70,8 @@ void import_end_file(struct import *im)
 
 /* ---- applying ---- */
 
-/* Rejects the export at the line of the event whose id another author has, too. */
+/* Rejects the export, because another author has an event with the same id. Reports the line of this
+ * event. */
 static enum err reject_shared_id(struct import *im, const struct export_section *section, int64_t id)
 {
     struct staged_line_reader reader;

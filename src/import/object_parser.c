@@ -261,7 +261,7 @@ static bool parse_item(struct object_parser *p, const struct list_rule *list, yy
     return object_parser_parse(p, v, &list->item, out);
 }
 
-/* p->list has no stack, because lists are not nested. */
+/* p->list contains one name and not a stack of names, because lists are not nested. */
 static bool parse_list(struct object_parser *p, const struct field_rule *rule, yyjson_val *v,
                        struct field_list *out)
 {
@@ -293,7 +293,8 @@ static bool read_json(struct object_parser *p, struct str line)
     /* The old document may be in the pool: free it before the pool is reused. */
     yyjson_doc_free(p->doc);
     bool pooled = line.len <= OBJECT_POOL_LINE_MAX && yyjson_alc_pool_init(&pool, p->pool, p->pool_size);
-    /* Without YYJSON_READ_INSITU yyjson copies the text; its parameter only lacks the const. */
+    /* Without YYJSON_READ_INSITU yyjson copies the text and does not modify it, although its parameter is not
+     * const. */
     p->doc = yyjson_read_opts((char *)(uintptr_t)line.p, line.len, YYJSON_READ_NUMBER_AS_RAW,
                               pooled ? &pool : NULL, &err);
     if (p->doc)

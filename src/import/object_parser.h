@@ -46,13 +46,13 @@ struct field_rule {
 /* A kind of object: a line, or an item of a list within a line. */
 struct object_kind {
     const char *name, *with_article;
-    const struct field_rule *rules; /* the last one has no name */
+    const struct field_rule *rules; /* ends with a rule without a name */
 };
 
 struct list_rule {
     struct object_kind item;
     size_t item_size;
-    size_t max; /* number of items */
+    size_t max; /* maximum number of items */
 };
 
 enum { OBJECT_POOL_LINE_MAX = 4096 /* a line up to this length is parsed without an allocation */ };
@@ -63,7 +63,7 @@ struct object_parser {
     size_t pool_size;
     struct arena items; /* items of lists */
     const char *list;   /* name of the list whose item is being read, for messages; NULL: none */
-    size_t item;        /* index of this item */
+    size_t item;        /* index of the item that is being read */
     enum unknown_fields unknown_fields;
     bool has_unknown; /* the line contains an unknown field; `unknown` describes the first one */
     char unknown[400];
@@ -73,11 +73,12 @@ struct object_parser {
 void object_parser_init(struct object_parser *p, enum unknown_fields policy);
 void object_parser_fini(struct object_parser *p);
 
-/* Reads a line as a JSON object. Returns NULL and sets p->why if it is not one. The object is valid until the
- * next call. */
+/* Reads a line as a JSON object. Returns NULL and sets p->why if the line is not a JSON object. The object is
+ * valid until the next call. */
 yyjson_val *object_parser_read(struct object_parser *p, struct str line);
 
-/* Parses the fields of `object` into the record at `out`. Returns false and sets p->why if one is invalid. */
+/* Parses the fields of `object` into the record at `out`. Returns false and sets p->why if a field is
+ * invalid, missing, repeated, or (depending on the policy) unknown. */
 MUST_USE bool object_parser_parse(struct object_parser *p, yyjson_val *object, const struct object_kind *kind,
                                   void *out);
 

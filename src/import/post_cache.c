@@ -11,7 +11,7 @@
 /* In a direct-mapped cache, 100,000 posts read hour by hour would evict each other half of the time. */
 enum { SETS = 1 << 15, WAYS = 4, AUTHORS = 1 << 10, ID_BYTES = 39, ARENA_BLOCK = 4096 };
 
-/* Longer ids are not cached; ids of platforms have about 30 bytes at most. */
+/* Ids longer than ID_BYTES are not cached; the platforms' ids have about 30 bytes at most. */
 struct post_cache_entry {
     struct cached_post post;
     uint8_t platform, len; /* len 0: empty */
@@ -25,7 +25,7 @@ struct post_cache {
     /* The posts of one call that are not cached, with their index in the call. */
     VEC(struct post_key) missing;
     VEC(size_t) missing_at;
-    struct post_owner *owners; /* of the missing posts; store_get_read_batch() */
+    struct post_owner *owners; /* owners of the missing posts; room for store_get_read_batch() of them */
     unsigned replaced;         /* selects the way of a set to replace (round-robin) */
     struct {
         int64_t row; /* 0: empty */

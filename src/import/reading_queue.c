@@ -1,4 +1,4 @@
-/* Keeps at least READINGS_AHEAD readings, as long as there are more. */
+/* Keeps at least READINGS_AHEAD readings in the queue until the sorter has no more. */
 #include "import/reading_queue.h"
 
 #include "base/check.h"

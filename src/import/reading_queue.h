@@ -8,8 +8,8 @@
 
 struct reading_queue {
     struct sorter *sorter;
-    struct sort_record *records; /* those from `next` to `count` wait */
-    int64_t *video_rows;         /* of the records */
+    struct sort_record *records; /* the elements from `next` to `count` - 1 are in the queue */
+    int64_t *video_rows;         /* video rows of the records */
     size_t next, count;
     bool has_ended; /* the sorter has no more records */
 };
@@ -28,8 +28,9 @@ void reading_queue_pop(struct reading_queue *q);
 /* Returns true if both readings belong to the same step. */
 bool reading_is_of_step(const struct sort_record *a, const struct sort_record *b);
 
-/* Loads the videos of the step that begins with the next reading, unless they are loaded, and those of later
- * steps with them. Call in the transaction of the step, before its first reading is added. */
+/* Loads the videos of the step that begins with the next reading, unless they are loaded already. If it loads
+ * them, it also loads the videos of the other readings in the queue. Call in the transaction of the step,
+ * before its first reading is added. */
 MUST_USE enum err reading_queue_load_videos(const struct reading_queue *q, struct store *store);
 
 #endif

@@ -17,7 +17,7 @@ enum given { GIVEN_NOT = 0, GIVEN_NULL, GIVEN_VALUE };
 
 struct field {
     enum given given;
-    union { /* only with GIVEN_VALUE */
+    union { /* valid only with GIVEN_VALUE */
         struct str text;
         struct uuid id;
         int64_t time_ms;
@@ -48,7 +48,7 @@ struct post_record {
 
 struct video_record {
     struct field id, author_id, book_id, title, thumbnail_url;
-    struct field_list post_list; /* of struct post_record; only for record.c: use `posts` */
+    struct field_list post_list; /* of struct post_record; used only by record.c, other code uses `posts` */
     size_t post_count;           /* at most one per platform */
     struct post_record posts[PLATFORM_COUNT];
 };
@@ -90,8 +90,8 @@ bool record_is_blank(struct str line);
  * `observed_at`. The caller must check the fields that are required only for a new row. */
 bool record_parse(struct record_parser *p, struct str line, struct record *out, struct str *why);
 
-/* If the line that record_parse() accepted last contains an unknown field, returns a text about the first
- * one, such as `plan is not a field of an author (did you mean plan_active?)`, valid until the next call.
+/* If the line that record_parse() accepted last contains unknown fields, returns a text about the first of
+ * them, such as `plan is not a field of an author (did you mean plan_active?)`, valid until the next call.
  * Otherwise returns p == NULL. */
 struct str record_unknown_field(const struct record_parser *p);
 

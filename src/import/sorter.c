@@ -153,7 +153,8 @@ static void make_heap(struct sorter *s)
         sift_down(s, i);
 }
 
-/* Removes the smallest head and reads the next record of its source. */
+/* Sets `*out` to the smallest head and reads the next record of the source to which this head belonged. Sets
+ * `*has` to false if no source has a record left. */
 static enum err pop(struct sorter *s, struct sort_record *out, bool *has)
 {
     *has = s->heap_count > 0;

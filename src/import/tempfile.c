@@ -1,4 +1,5 @@
-/* Temporary files on Linux's O_TMPFILE, with mkostemp and unlink where the file system lacks it. */
+/* Creates temporary files with Linux's O_TMPFILE, or with mkostemp and unlink on a file system that does not
+ * support O_TMPFILE. */
 #include "import/tempfile.h"
 
 #include "base/check.h"

@@ -18,8 +18,8 @@ struct temp_file {
     int64_t size; /* bytes written, including those in the buffer */
 };
 
-/* Writes the directory of the file `path` to `out`, which must have PATH_MAX bytes. Use the directory of the
- * database for temporary files, because they can be as large as the database. */
+/* Sets `out`, which must have PATH_MAX bytes, to the path of the directory that contains the file `path`. Use
+ * the directory of the database for temporary files, because they can be as large as the database. */
 void temp_dir_of(const char *path, char *out);
 
 /* Creates a file in the directory `dir`. Errors (ERR_FULL, ERR_READONLY, ERR_IO) are logged. */

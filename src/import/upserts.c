@@ -26,7 +26,8 @@ void upserts_begin(struct upserts *e)
     memset(e->comparisons, 0, sizeof e->comparisons);
 }
 
-/* A rejected line is not an error of the import: the transaction continues with the next line. */
+/* Sets the reason for rejecting the line and returns ERR_INVALID, for which upserts_apply() returns OK: a
+ * rejected line is not an error of the import. */
 static enum err reject(struct str *out, struct str reason)
 {
     *out = reason;
@@ -254,7 +255,7 @@ static enum err initial_comparison(struct upserts *e, int64_t author_row, struct
     return OK;
 }
 
-/* A post can be added or get another id, but is never removed. */
+/* Writes the keys of added posts and of posts with a new id. An upsert never removes a post. */
 static enum err write_post_keys(struct upserts *e, struct video *old, const struct video *video)
 {
     enum err err = OK;
