@@ -20,8 +20,8 @@ void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now)
 static int64_t bucket_level(const struct bucket *b, bool half_rate, int64_t now)
 {
     const int64_t passed = now > b->at ? now - b->at : 0, full = (int64_t)b->burst * CALL;
-    /* At one call per minute, the bucket is full by now, and at a higher rate it was full earlier. Returning
-     * here also prevents an overflow of the product below. */
+    /* At one call per minute or more, the bucket is full by now. The only lower rate, half a call per minute,
+     * is treated alike. Returning here also prevents an overflow of the product below. */
     if (passed > full)
         return full;
     const int64_t level = b->level + passed * b->per_minute / (half_rate ? 2 : 1);
