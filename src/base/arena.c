@@ -1,7 +1,7 @@
 /* A chain of blocks; an allocation advances an offset in the last block.
  *
- * Under AddressSanitizer, the blocks only count the sizes, and each allocation returns memory from malloc()
- * (a piece), which the reset frees. So AddressSanitizer detects overruns and uses after the reset. */
+ * Under AddressSanitizer, the blocks only count the sizes. The memory of each allocation (a piece) comes from
+ * malloc(), and arena_reset() frees it. So AddressSanitizer detects overruns and uses after a reset. */
 #include "base/arena.h"
 
 #include "base/check.h"
@@ -17,7 +17,8 @@ struct arena_block {
     alignas(max_align_t) unsigned char data[];
 };
 
-/* gcc defines the macro itself; since version 14, it also has __has_feature. */
+/* clang has __has_feature. gcc defines __SANITIZE_ADDRESS__ itself; since version 14, it also has
+ * __has_feature. */
 #if defined(__has_feature) && !defined(__SANITIZE_ADDRESS__)
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__

@@ -1,5 +1,5 @@
-/* Base64 with libsodium. Its decoder ignores the highest bit of a byte (it reads 0xDF as '_'), so that one
- * value would have several spellings; such bytes are rejected first. */
+/* Base64 with libsodium. libsodium's decoder ignores the highest bit of a byte: it reads 0xDF as '_'. Bytes
+ * with this bit are rejected first, because otherwise one value would have several spellings. */
 #include "base/base64.h"
 
 #include <sodium.h>

@@ -39,7 +39,8 @@ void buf_reset(struct buf *b, size_t keep);
 void buf_discard_sent(struct buf *b);
 
 /* Makes room for `more` bytes and returns the address of p[len]. Write at most `more` bytes there, and add
- * their number to `len`. Returns NULL if the buffer has failed. */
+ * their number to `len`. Returns NULL if the bytes do not fit (the function then sets `failed`), or if
+ * `failed` was already set. */
 char *buf_grow(struct buf *b, size_t more);
 /* Does the same as buf_grow(), but faster if there is enough room already. */
 static inline char *buf_reserve(struct buf *b, size_t more)

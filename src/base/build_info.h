@@ -8,7 +8,8 @@ struct build_library {
 };
 
 extern const char build_version[]; /* "0.2.0" */
-extern const char build_commit[];  /* abbreviated hash, "-dirty" if the tree had changes; or "unknown" */
+extern const char build_commit[];  /* abbreviated hash, followed by "-dirty" if the work tree had changes; or
+                                      "unknown" */
 extern const char build_mode[];    /* "release", "debug", "asan", "cov" or "fuzz" */
 extern const struct build_library build_libraries[];
 extern const int build_library_count;

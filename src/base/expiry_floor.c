@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The value of the floor until one has been observed or loaded. */
+/* The value of floor_ahead_ms until a floor has been observed or loaded. */
 #define NO_FLOOR INT64_MIN
 
 static _Atomic int64_t floor_ahead_ms = NO_FLOOR;
 
-/* A process measures the time since its own last observation. This time is limited to the advance of the wall
- * clock since the last observation by any process, so that two processes do not count the same minute
- * twice. */
+/* Returns how much of the time since this process's last observation counts toward EXPIRY_ADOPT_MS: at most
+ * the time by which the wall clock has advanced since the last observation by any process. So two processes
+ * do not count the same minute twice. */
 static int64_t observed_ms(const struct expiry_state *s, int64_t wall_ms, int64_t elapsed_ms)
 {
     int64_t advance_ms = wall_ms - s->ahead_wall_ms;

@@ -27,8 +27,8 @@
 /* The state that is stored in the database, with all times in ms. */
 struct expiry_state {
     int64_t floor_ms;      /* 0 before the first observation */
-    int64_t ahead_wall_ms; /* the wall clock when it was last more than EXPIRY_JUMP_MS ahead; 0 if it is not
-                              ahead */
+    int64_t ahead_wall_ms; /* the wall clock at the last observation if it was more than EXPIRY_JUMP_MS ahead
+                              of the floor; otherwise 0 */
     int64_t ahead_for_ms;  /* how long the wall clock has been more than EXPIRY_JUMP_MS ahead, measured with
                               the monotonic clock */
 };

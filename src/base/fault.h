@@ -26,7 +26,7 @@ static inline bool fault_fires(void)
 
 #endif
 
-/* Evaluates to `call`, or to `error` without making the call. */
+/* Evaluates to `call`. If the call must fail, evaluates to `error` instead and does not make the call. */
 #define FAULT_OR(error, call) (fault_fires() ? (error) : (call))
 
 #endif

@@ -62,8 +62,8 @@ static int create_like(const char *path, const char *model, mode_t mode)
     return -1;
 }
 
-/* Changes the owner only if this call has created the file. An existing file may be a hard link to another
- * user's file, which the owner of the directory has made. */
+/* Changes the owner only if this call has created the file. An existing file may be a hard link that the
+ * owner of the directory has made to another user's file. */
 int file_open_or_create_like(const char *path, const char *model, mode_t mode)
 {
     int fd = -1;

@@ -1,4 +1,4 @@
-/* fsync(2) of files and directories, for which a descriptor opened for reading is enough. */
+/* Calls fsync(2), for which a descriptor that is open for reading is enough. */
 #include "base/file_sync.h"
 
 #include <fcntl.h>

@@ -13,8 +13,8 @@ enum { FILE_PATH_MAX = 4096 - 64 /* leaves room for suffixes */ };
 /* Resolves all symbolic links of `path`. The file need not exist. Returns false with errno set on failure. */
 bool file_resolve_path(const char *path, char out[FILE_PATH_MAX]);
 
-/* Resolves all symbolic links of `path` and checks that the result is missing or a regular file. Returns
- * ERR_INVALID if it is something else, and ERR_IO if the path cannot be resolved. */
+/* Resolves all symbolic links of `path` and checks that the resulting path is a regular file or does not
+ * exist. Returns ERR_INVALID if it is something else, and ERR_IO if `path` cannot be resolved. */
 MUST_USE enum err file_target_resolve(const char *path, char out[FILE_PATH_MAX], struct error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* IP addresses and networks in CIDR notation. An IPv4 address is stored in its IPv6-mapped form
- * (::ffff:a.b.c.d), so that both families compare as 16 bytes. */
+/* IP addresses and networks in CIDR notation. An IPv4 address is stored as an IPv4-mapped IPv6 address
+ * (::ffff:a.b.c.d), so that addresses of both families are compared as 16 bytes. */
 #ifndef VT_BASE_IP_NETWORK_H
 #define VT_BASE_IP_NETWORK_H
 
@@ -14,7 +14,8 @@ struct ip_network {
     unsigned bits; /* prefix length of the IPv6 form, 0 to 128; 104 for "10.0.0.0/8" */
 };
 
-/* Parses "192.0.2.1" or "2001:db8::1". Returns false for other text. `*is_v4` may be NULL. */
+/* Parses "192.0.2.1" or "2001:db8::1". Returns false for other text. Sets `*is_v4` to true if the text is in
+ * IPv4 notation, otherwise to false; `is_v4` may be NULL. */
 bool ip_address_parse(struct str text, struct ip_address *out, bool *is_v4);
 
 /* Returns true for an IPv4 address, also if it was written as ::ffff:a.b.c.d. */

@@ -23,7 +23,7 @@ static inline void json_close(struct buf *b, char bracket)
 #define JSON_KEY(b, name) json_append_key((b), STR("\"" name "\":"))
 void json_append_key(struct buf *b, struct str quoted_name_and_colon);
 
-/* Like JSON_KEY(), but for a name that is not a string literal. It must need no escaping either. */
+/* Like JSON_KEY(), but for a name that is not a string literal. This name must not need escaping either. */
 void json_key(struct buf *b, struct str name);
 
 /* Each of these appends a value, after a comma if one is needed. */

@@ -60,8 +60,8 @@ static bool is_out_of_time(void)
     return out;
 }
 
-/* Returns the length of the part to write next: as many whole lines as fit into PIPE_BUF bytes. write(2)
- * writes so few bytes to a pipe atomically, so the lines of several processes do not mix. A line longer
+/* Returns the length of the part to write next: as many whole lines as fit into PIPE_BUF bytes. A write(2) of
+ * at most PIPE_BUF bytes to a pipe is atomic, so the lines of several processes do not mix. A line longer
  * than PIPE_BUF is split. */
 static size_t atomic_length(const char *p, size_t n)
 {

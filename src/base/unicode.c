@@ -2,8 +2,8 @@
  *
  * Normalizing a title of 70 characters with utf8proc takes about 1 µs, which is too long for a search in
  * 10,000 titles. Folding does not change most characters, so they are copied. Only the parts between them are
- * normalized with utf8proc. Each part includes the character before it, because the first character of the
- * part can combine with it. */
+ * normalized with utf8proc. The character before a part is normalized together with the part, because the
+ * first character of the part can combine with it. */
 #include "base/unicode.h"
 
 #include <utf8proc.h>
@@ -34,7 +34,8 @@ static bool is_continuation(char c)
     return ((uint8_t)c & 0xC0) == 0x80;
 }
 
-/* Returns the character at `at`, or { -1, 1 } if it is not UTF-8. Decodes most characters without a call. */
+/* Returns the character at `at`, or { -1, 1 } if it is not UTF-8. Decodes most characters without calling
+ * utf8proc. */
 static struct character decode(struct str text, size_t at)
 {
     const char *p = text.p + at;
@@ -72,8 +73,8 @@ static bool is_white_space(int32_t c)
            c == 0x3000;
 }
 
-/* Returns the position of the first character, from `at` on, that is white space (`wanted` is true) or is not
- * (`wanted` is false). */
+/* Returns the position of the first character from `at` on that is white space. If `wanted` is false, returns
+ * the position of the first one that is not. Returns text.len if there is none. */
 static size_t find_white_space(struct str text, size_t at, bool wanted)
 {
     while (at < text.len) {
@@ -96,33 +97,36 @@ struct str unicode_cut_word(struct str *rest)
 
 /* ---- properties ---- */
 
-/* Returns true for a mark and for an invisible character, which does not separate marks. */
+/* Returns true for a mark. Also returns true for an invisible character, because it does not separate the
+ * marks around it. */
 static bool is_mark_like(int32_t c, const utf8proc_property_t *p)
 {
-    const bool is_halfwidth_mark = c == 0xFF9E || c == 0xFF9F; /* letters that normalization makes marks */
+    const bool is_halfwidth_mark = c == 0xFF9E || c == 0xFF9F; /* letters that become marks when they are
+                                                                  normalized */
     return p->combining_class || p->ignorable || p->category == UTF8PROC_CATEGORY_MN ||
            p->category == UTF8PROC_CATEGORY_MC || p->category == UTF8PROC_CATEGORY_ME || is_halfwidth_mark;
 }
 
-/* Returns true if the character certainly cannot combine with the character before it. False may be wrong,
- * which only costs time. It is wrong for most characters above U+FFFF, because only a few letters there
- * combine (Kirat Rai). */
+/* Returns true if the character certainly cannot combine with the character before it. Returns false if in
+ * doubt, which only costs time: so it returns false for all characters above U+FFFF, although only a few of
+ * them combine (Kirat Rai). */
 static bool begins_part(int32_t c, const utf8proc_property_t *p)
 {
     const bool is_jamo = c >= 0x1160 && c <= 0x11FF; /* vowels and final consonants */
     return c < 0x10000 && !is_jamo && !is_mark_like(c, p);
 }
 
-/* Returns true for common blocks of precomposed letters. In these blocks, normalization decomposes a
- * character that has a canonical decomposition and composes it again, unless it is excluded from
- * composition. */
+/* Returns true for common blocks of precomposed letters. In these blocks, normalization does not change a
+ * character that has a canonical decomposition: it is decomposed and then composed again, unless it is
+ * excluded from composition. */
 static bool is_in_composed_block(int32_t c)
 {
     return (c >= 0xC0 && c < 0x250) || (c >= 0x400 && c < 0x500) || (c >= 0x620 && c < 0x630) ||
            (c >= 0x1E00 && c < 0x1F00) || (c >= 0x3040 && c < 0x3100);
 }
 
-/* Returns true for ranges in which every letter is its own folded form, to avoid the property lookup. */
+/* Returns true for ranges in which every letter is its own folded form. This avoids looking up the properties
+ * of the letter. */
 static bool is_unchanged_letter(int32_t c)
 {
     return (c >= 0x4E00 && c < 0xA000) || (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0x3041 && c <= 0x3096) ||
