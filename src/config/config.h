@@ -13,15 +13,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The values of one platform's section. A platform has only some of these keys (see its connector); the
- * members without a key are NULL, 0 or false. */
+/* The values of one platform's section. A platform has only some of these keys (see its connector); the other
+ * members are NULL, 0 or false. The help texts of the keys explain the members. */
 struct platform_settings {
-    char *client_id, *client_secret; /* the operator's app; client_id is "" if none exists */
-    char *api_key;                   /* reads public counts without an author's token; "" if none exists */
+    char *client_id, *client_secret; /* the operator's app; client_id is "" if no app is configured */
+    char *api_key;                   /* reads public counts without an author's token; "" if no key is
+                                        configured */
     char *api_origin, *token_origin, *consent_origin;
     char *graph_version, *more_scopes, *config_id; /* see struct platform_options */
     char *bulk;                                    /* read many posts in one call: auto, on, off */
-    bool batch;
+    bool batch;               /* whether to read several posts in one call of Instagram */
     int64_t calls_per_minute; /* of the app or of an account, depending on the platform */
     int64_t units_per_day;    /* calls per day of the app; 0 means unlimited */
     int64_t reserve_percent;  /* percentage of units_per_day that is reserved for the end of the day */
@@ -36,11 +37,13 @@ enum { CONFIG_KEYS_MAX = 128 };
 /* Where the value of a key comes from. */
 struct config_origin {
     int line;                 /* the line in the configuration file; 0 if the key is not set there */
-    bool is_from_environment; /* overrides the file */
-    char *secret_file; /* the file that contains the value of a secret key; NULL if it is set otherwise */
+    bool is_from_environment; /* an environment variable sets the key and overrides the file */
+    char *secret_file; /* the file that contains the value of a secret key; NULL if the value is not in such a
+                          file */
 };
 
-/* Text values are NUL-terminated and owned by the config. */
+/* The values of all keys. config_table.c explains each key. Text values are NUL-terminated and owned by the
+ * config. */
 struct config {
     struct {
         char *listen; /* comma separated */
@@ -59,7 +62,7 @@ struct config {
     } server;
     struct {
         char *path;
-        char *url;           /* of a PostgreSQL database; "": SQLite at `path` */
+        char *url;           /* of a PostgreSQL database; "" means SQLite at `path` */
         char *password_file; /* for `url`; "" if not set */
         int64_t hold_ms;
         int64_t busy_timeout_ms;
@@ -130,7 +133,7 @@ struct config {
         char *access; /* a path; "-" is standard error; "" disables the access log */
         int64_t slow_request_ms, slow_query_ms; /* 0: off */
     } log;
-    /* Indexed by the number of the key, see config_find_key(). */
+    /* Indexed by the number of the key, see config_key_at(). */
     struct config_origin origins[CONFIG_KEYS_MAX];
 };
 
@@ -176,16 +179,17 @@ extern const struct config_section config_service_keys;
  * does not change src/config. */
 extern const struct config_section *const config_platform_keys[PLATFORM_COUNT];
 
-/* Returns the i-th key, in the order of config.example.ini, or NULL if there are at most `i` keys. */
+/* Returns the key with the number `i`, counted from 0 in the order of config.example.ini. Returns NULL if
+ * there are at most `i` keys. */
 const struct config_key *config_key_at(size_t i);
 
-/* Finds a key and sets `*at` to its number. Returns NULL if there is no such key. */
+/* Finds a key and sets `*at` to its number (config_key_at()). Returns NULL if there is no such key. */
 const struct config_key *config_find_key(const char *section, const char *name, size_t *at);
 
-/* Returns where the value of an existing key comes from. */
+/* Returns where the value of a key comes from. Precondition: the key exists. */
 const struct config_origin *config_origin_of(const struct config *c, const char *section, const char *name);
 
-/* Returns true if the file or the environment sets the key. */
+/* Returns true if the file or the environment sets the key. Precondition: the key exists. */
 bool config_is_set(const struct config *c, const char *section, const char *name);
 
 /* Sets all values to their defaults. */
@@ -198,11 +202,11 @@ void config_fini(struct config *c);
  * Call config_fini() on the copy. */
 void config_copy(struct config *out, const struct config *from);
 
-/* Reads the file `path`, which may be NULL, and then the environment into `c`, which contains the defaults.
- * `environment` is a NULL-terminated list of NAME=VALUE. Returns ERR_INVALID if the file or a value is
- * invalid; `message` then contains one line per mistake, without a line feed at the end, and `c` contains the
- * defaults. A line is `FILE:LINE: text`, `FILE: text` or `VARIABLE: text`, and shows the wrong value unless
- * it is a secret. */
+/* Reads the values of the file `path`, and then those of the environment, into `c`. Call config_init()
+ * before. `environment` is a NULL-terminated list of NAME=VALUE. `path` and `environment` may be NULL.
+ * Returns ERR_INVALID if the file or a value is invalid; `message` then contains one line per mistake,
+ * without a line feed at the end, and `c` contains the defaults. A line is `FILE:LINE: text`, `FILE: text` or
+ * `VARIABLE: text`. It shows the wrong value unless the value is secret. */
 MUST_USE enum err config_load(struct config *c, const char *path, const char *const *environment,
                               struct buf *message);
 

@@ -20,7 +20,8 @@ static const char BAD_SECTION[] = "\x01", BAD_SECTION_LINE[] = "[\x01]\n", EMPTY
 
 struct config_text {
     struct loading *loading;
-    struct str all, unread, chunk; /* `chunk` is the unread part of a line */
+    struct str all, unread, chunk; /* the file; the lines after the current one; the part of the current line
+                                      that inih has not read yet */
     int line;                      /* number of the current line */
     bool is_applying;              /* true in the last round only */
     int unparsable[UNPARSABLE_MAX], unparsable_count;
@@ -101,8 +102,8 @@ static void report(const struct config_text *t, const char *section, const struc
     loading_report(t->loading, "%s:%d: %.*s", t->loading->path, t->line, (int)why->len, why->p);
 }
 
-/* Reports an unknown section once. If the name is similar to that of a known section, skips the rules that
- * read the known section. */
+/* Reports an unknown section once. If the name is similar to that of a known section, the known section
+ * probably lacks its values, so the rules that read it are not checked. */
 static void reject_section(struct config_text *t, const char *section, struct buf *why)
 {
     struct nearest_word nearest = nearest_word_of(str_from_cstr(section));

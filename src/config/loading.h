@@ -20,7 +20,7 @@ struct loading {
  * Drops all further lines. */
 void loading_report(struct loading *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Records that the section has a mistake. loading_check_rules() skips the rules that read such a section. */
+/* Records that the section has a mistake. config_load() does not check the rules that read such a section. */
 void loading_mark_section(struct loading *l, const char *section);
 
 /* Returns the secret key `<key>` if `name` is `<key>_file`, which names a file that contains the secret. Sets

@@ -1,4 +1,4 @@
-/* Who may connect to the Unix sockets in [server] listen. */
+/* The permissions and the group of the Unix sockets in [server] listen, which determine who may connect. */
 #ifndef VT_CONFIG_SOCKET_ACCESS_H
 #define VT_CONFIG_SOCKET_ACCESS_H
 
@@ -8,7 +8,7 @@
 
 struct socket_access {
     mode_t mode;
-    bool has_group;
+    bool has_group; /* false: the sockets have the group of the server */
     gid_t group;
 };
 
