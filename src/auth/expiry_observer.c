@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* How often the timer checks whether a minute has passed by clock_mono_ms(). Tests set that clock, but not
- * the clock of libuv, so a timer of one minute would not follow it. */
+/* How often the timer checks whether a minute has passed by clock_mono_ms(). Tests change that clock, but not
+ * the clock of libuv. So a libuv timer of one minute would not expire when a test moves the clock. */
 enum { TICK_MS = 1000 };
 #define INTERVAL_MS MINUTE_MS
 

@@ -1,8 +1,11 @@
-/* Counts failures by name. A name may fail `burst` times without waiting. Every `decay_ms`, one failure of
- * the name expires. After `burst` failures, the name has to wait:
+/* Counts failures by name, a string that the caller chooses, such as an account or a network. A name may fail
+ * `burst` times without waiting. Every `decay_ms`, one failure of the name expires. After `burst` failures,
+ * the name has to wait:
  *
- *   wait_ms = 0   until its next failure expires: one attempt every `decay_ms`
- *   wait_ms > 0   `wait_ms`, doubled by each further failure, at most `wait_max_ms` */
+ *   wait_ms = 0   until one of its failures expires: one attempt every `decay_ms`
+ *   wait_ms > 0   `wait_ms`, doubled by each further failure, at most `wait_max_ms`
+ *
+ * All times are monotonic; the caller passes the current time. */
 #ifndef VT_AUTH_FAILURE_LIMITER_H
 #define VT_AUTH_FAILURE_LIMITER_H
 

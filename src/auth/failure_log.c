@@ -11,7 +11,7 @@ struct failure_log {
     uint64_t counts[FAILURE_KINDS];
     int64_t second; /* the second in which `lines` were logged */
     int lines;
-    uint64_t omitted; /* failures that were not logged since the last report of their number */
+    uint64_t omitted; /* failures in that second that were not logged */
 };
 
 static const struct {

@@ -1,10 +1,12 @@
-/* Logs and counts failed authentications, for fail2ban and other programs that block addresses. Each line is
+/* Logs and counts failed authentications, for fail2ban and other programs that block addresses. Each line has
+ * the form
  *
  *   authentication failed: KIND from ADDRESS
  *
- * with the numeric address of the client, and nothing that the client has chosen. contrib/fail2ban/filter.d
- * matches it. A flood must not fill the disk: at most FAILURE_LINES_PER_SECOND failures are logged per
- * second. One line then reports how many failures were not logged. */
+ * ADDRESS is the numeric address of the client, or "unix". The line contains nothing that the client has
+ * chosen. The filter in contrib/fail2ban/filter.d matches the line. A flood must not fill the disk: at most
+ * FAILURE_LINES_PER_SECOND failures are logged per second. If more occur, the next failure in a later second
+ * also logs how many were not logged. */
 #ifndef VT_AUTH_FAILURE_LOG_H
 #define VT_AUTH_FAILURE_LOG_H
 

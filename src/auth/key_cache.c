@@ -55,7 +55,7 @@ bool key_cache_lookup(const struct key_cache *c, const uint8_t tag[KEY_TAG_LEN],
     return false;
 }
 
-/* Returns the entry with this tag, or else the oldest entry of the set. */
+/* Returns the index of the entry with this tag, or else of the oldest entry of the set. */
 static int find_slot(const struct key_set *set, const uint8_t tag[KEY_TAG_LEN])
 {
     int oldest = 0;

@@ -1,4 +1,5 @@
-/* Collects uses of API keys (notes) and writes them with a job of the writer.
+/* Collects the uses of API keys and writes them with a job of the writer. A note is one use that has been
+ * recorded.
  *
  *   IDLE --key_usage_record()--> WRITING --usage_done()--> PAUSED --5 s later, notes pending--> WRITING
  *                                                             --5 s later, none pending---> IDLE
@@ -51,8 +52,8 @@ struct key_usage {
     size_t pending_count, written_count;
     struct key_use *pending;                /* not yet submitted */
     struct key_use *written;                /* owned by the job while is_writing */
-    struct recent_use recent[RECENT_SLOTS]; /* the use of each key that was recorded last. Two keys may share
-                                            an element, which only causes more writes */
+    struct recent_use recent[RECENT_SLOTS]; /* the last recorded use of each key. Two keys may share an
+                                               element, which only causes more writes */
 };
 
 struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer)

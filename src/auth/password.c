@@ -91,8 +91,8 @@ static enum err hash_password(struct hash_job *job)
     return code == 0 ? OK : ERR_NOMEM;
 }
 
-/* If there is no account, verifies a fixed hash, so that the response time does not reveal which accounts
- * exist. */
+/* If there is no account, computes a hash, which takes as long as verifying one. So the response time does
+ * not reveal which accounts exist. */
 static enum err verify(struct hash_job *job)
 {
     if (!job->has_stored) {
