@@ -99,7 +99,7 @@ struct str authorize_code_uri(struct arena *a, const struct authorize_request *q
 struct str authorize_error_uri(struct arena *a, const struct authorize_request *q, struct str iss,
                                const char *error, const char *description)
 {
-    /* The guide is below the issuer, which is base_url. */
+    /* The URL of the guide begins with the issuer, which is base_url. */
     const struct str page = arena_printf(a, "%.*s/docs/connect#%s", (int)iss.len, iss.p ? iss.p : "", error);
     const struct redirect_param params[] = {{"error", str_from_cstr(error)},
                                             {"error_description", str_from_cstr(description)},

@@ -18,16 +18,16 @@ struct authorize_request {
     struct str challenge;
 };
 
-/* Decodes the query and reads the client_id. On an error, returns a sentence for an error page; otherwise
- * NULL. */
+/* Decodes the query and reads the client_id. Returns NULL on success, otherwise a sentence for an error
+ * page. */
 const char *authorize_read(struct authorize_request *q, struct arena *a, struct str query);
 
-/* Checks the app and its redirect URI. `app` is NULL if no app has the client_id. Returns NULL, or on an
- * error a sentence for an error page. */
+/* Checks the app and its redirect URI. `app` is NULL if no app has the client_id. Returns NULL if both are
+ * valid, otherwise a sentence for an error page. */
 const char *authorize_check_redirect(struct authorize_request *q, const struct app_lookup *app);
 
-/* Checks all other parameters. Returns NULL, or on an error an OAuth error code and sets `*description`; send
- * both to the app with authorize_error_uri(). */
+/* Checks all other parameters. Returns NULL if they are valid. Otherwise returns an OAuth error code and sets
+ * `*description` to its reason; send both to the app with authorize_error_uri(). */
 const char *authorize_check_parameters(struct authorize_request *q, const char **description);
 
 /* Each function returns the redirect URI with the parameters of a response added: a code, or an error. The

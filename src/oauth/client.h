@@ -1,5 +1,5 @@
-/* Shared by the token and the revocation endpoint: the fields of the body, client authentication, and the
- * format of errors (RFC 6749, 2.3 and 5.2). */
+/* The parts that the token endpoint and the revocation endpoint share: reading the fields of the body, client
+ * authentication, and the format of errors (RFC 6749, 2.3 and 5.2). */
 #ifndef VT_OAUTH_CLIENT_H
 #define VT_OAUTH_CLIENT_H
 
@@ -28,12 +28,13 @@ static inline struct oauth_call *oauth_call_of(const struct request *r)
     return r->state;
 }
 
-/* Reads the fields `names` (NULL-terminated) from the body. If the request must be rejected, writes the
- * response and returns NULL. */
+/* Creates the state of the request and reads the fields `names` (NULL-terminated) from the body. If the body
+ * is invalid, or if the client's network must wait because of failed attempts, writes an error response and
+ * returns NULL. */
 struct oauth_call *oauth_read_fields(struct request *r, const char *const *names);
 
-/* Authenticates the client. Continues with the step `then`, or responds with invalid_client. A public client
- * needs no secret. */
+/* Authenticates the client. Continues with the step `then` on success, otherwise writes an error response. A
+ * public client needs no secret. */
 enum next oauth_authenticate_client(struct request *r, request_step *then);
 
 /* Counts a failed attempt for the client's network address, and logs it. */

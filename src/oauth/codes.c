@@ -126,10 +126,10 @@ static enum err resume_webhook(struct store *store, struct webhook_endpoint *e, 
     return err ? err : store_note_webhook(store, e, now, AUDIT_WEBHOOK_RESUMED, by);
 }
 
-/* Sends the author's events to the app's webhook, if the consent page has shown the current URL of the
- * webhook. If the endpoint is already connected, it keeps its position, so that no event is lost or repeated.
- * Otherwise creates an endpoint, whose first delivery is the author's next event. Call before the old key of
- * the app is revoked. */
+/* If the consent page has shown the current URL of the app's webhook, makes sure that an endpoint sends the
+ * author's events to this URL. An endpoint that is already connected keeps its position, so that no event is
+ * lost or repeated. Otherwise creates an endpoint, which begins with the author's next event. Call before the
+ * old key of the app is revoked. */
 static enum err connect_webhook(struct store *store, struct arena *arena, struct code_exchange *x,
                                 const struct app_record *app, const struct code_record *code, int64_t now)
 {

@@ -9,7 +9,7 @@
 #include "store/author_keys.h"
 
 #define CODE_LIFE_MS (300 * SECOND_MS)
-/* Codes are deleted at this age. A code that was exchanged for a key is stored longer, because a second
+/* The ages at which codes are deleted. A code that was exchanged for a key is stored longer, because a second
  * use of the code must revoke the key. */
 #define CODE_UNUSED_RETENTION_MS HOUR_MS
 #define CODE_USED_RETENTION_MS   (30 * DAY_MS)
@@ -69,7 +69,8 @@ struct code_exchange {
     struct uuid webhook_id; /* the endpoint to which the author's events are sent */
     bool has_webhook;
 };
-/* Exchanges a code for a key. Call in a write transaction, and commit it whatever the outcome.
+/* Exchanges a code for a key and sets `x->outcome`. Call in a write transaction. Unless an error is returned,
+ * commit it, whatever the outcome.
  *
  * The first attempt consumes the code, even if the exchange fails (RFC 9700, 4.2.4): a failure suggests that
  * the code was stolen. A second attempt revokes the key that the code was exchanged for. An older live key of

@@ -37,7 +37,8 @@ static enum err revoke_work(struct store *store, void *data)
     return v->foreign ? OK : store_revoke_key(store, key.row, clock_wall_ms(), &v->by);
 }
 
-/* RFC 7009, 2.2 requires no content. The body is {}, because many clients parse every response as JSON. */
+/* By RFC 7009, 2.2, clients ignore the body of the response. It is {}, because many clients parse every
+ * response as JSON. */
 static enum next respond_empty(struct request *r)
 {
     oauth_begin_response(r);

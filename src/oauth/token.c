@@ -161,7 +161,7 @@ static enum next grant_step(struct request *r)
     if (!pkce_is_verifier(v[CODE_VERIFIER]))
         return oauth_respond_error(r, 400, "invalid_request",
                                    "code_verifier must be 43 to 128 letters, digits or -._~.");
-    /* Such a value is longer than any valid code or redirect URI. */
+    /* A longer value cannot be a code or a redirect URI that exists. */
     if (v[CODE].len > KEY_TEXT_MAX || v[REDIRECT_URI].len > REDIRECT_MAX) {
         oauth_record_failure(r);
         return oauth_respond_error(r, 400, "invalid_grant", descriptions[CODE_UNKNOWN]);
