@@ -17,7 +17,7 @@ enum { OPEN_MS = 1000, PROBE_MS = 1000, SHA_LEN = 40 };
 
 enum redis_state { REDIS_DOWN, REDIS_OPENING, REDIS_UP, REDIS_BROKEN, REDIS_CLOSED };
 
-/* One command of a round of probes; `index` is its position in the round. */
+/* One command of a round of probes: loads the script, or sends the probe, with the number `index`. */
 struct probe_command {
     struct redis_command command; /* must be the first member */
     struct redis *redis;
@@ -25,7 +25,7 @@ struct probe_command {
 };
 
 struct redis_hook {
-    void (*fn)(void *ctx); /* NULL if none exists */
+    void (*fn)(void *ctx); /* NULL if not set */
     void *ctx;
 };
 
@@ -237,8 +237,8 @@ static void on_loaded(struct redis_command *command, const struct redisReply *re
         send_probes(r);
 }
 
-/* Starts a round of probes, which load the scripts and run them on keys that belong to no API key. So a
- * problem that would make calls fail (a missing permission, a replica, full memory, a cluster redirect) is
+/* Starts a round of probes: loads the scripts, and then runs them on Redis keys that belong to no API key. So
+ * a problem that would make calls fail (a missing permission, a replica, full memory, a cluster redirect) is
  * detected before the first call. */
 static void start_probes(struct redis *r)
 {
@@ -264,7 +264,7 @@ static void attempt(struct redis *r)
     redis_connection_open(r->connection);
 }
 
-/* Starts the next attempt, or ends the current attempt after its timeout. */
+/* Starts the next attempt or round of probes, or ends the current one after its timeout. */
 static void on_retry(uv_timer_t *timer)
 {
     struct redis *r = timer->data;

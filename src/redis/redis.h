@@ -70,7 +70,8 @@ void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx);
 /* Returns true if the client is in the state UP. */
 bool redis_is_up(const struct redis *r);
 
-/* Returns true after a connection attempt or a call has failed, until an attempt succeeds. Until the first
+/* Returns true after a connection attempt or a call has failed, until an attempt succeeds. If Redis came up
+ * twice in a row and the first call failed each time, returns true until a call succeeds. Until the first
  * attempt has ended, both this function and redis_is_up() return false. */
 bool redis_is_unavailable(const struct redis *r);
 
@@ -87,12 +88,11 @@ enum redis_failure {
 /* Returns "connection", "auth", "select" or "call". */
 const char *redis_failure_name(enum redis_failure failure);
 
-/* Returns the operation that failed in the last connection attempt or call. Only valid if
- * redis_failure_reason() is not empty. */
+/* Returns the operation of the most recent failure. Only valid if redis_failure_reason() is not empty. */
 enum redis_failure redis_get_last_failure(const struct redis *r);
 
-/* Returns why the last connection attempt or call failed; "" if none has failed yet. The text is valid
- * until the next failure. */
+/* Returns the reason of the most recent failure of a connection, an attempt to connect or a call, even if
+ * Redis is up again. Returns "" if nothing has failed yet. The text is valid until the next failure. */
 const char *redis_failure_reason(const struct redis *r);
 
 /* The reply of a script: an array of integers. The caller provides `integers`, which has `room` elements and
@@ -105,8 +105,8 @@ struct redis_result {
 };
 
 /* Calls scripts[script]. The first `keys` of the `count` arguments are the script's keys. If Redis is not up,
- * sets out->ok to false and returns NEXT_MORE. Otherwise returns NEXT_WAIT; `w` completes within
- * REDIS_DEADLINE_MS, and `*out` is then filled in. */
+ * or if out of memory, sets out->ok to false and returns NEXT_MORE. Otherwise returns NEXT_WAIT; `w`
+ * completes within REDIS_DEADLINE_MS, and `*out` is then filled in. */
 enum next redis_call(struct redis *r, int script, const struct str *args, int keys, int count,
                      struct waiter *w, struct redis_result *out);
 

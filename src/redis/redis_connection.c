@@ -273,7 +273,7 @@ struct redis_connection *redis_connection_new(uv_loop_t *loop, struct redis_opti
     buf_init_fallible(&c->command, COMMAND_MAX);
     if (c->options.host)
         c->lookup = name_lookup_new(loop, c->options.host, on_looked_up, c);
-    /* Reserved at full size now, so that sending a command needs no further memory from the buffer. */
+    /* Reserve the full size now, so that formatting a command cannot run out of memory. */
     if (buf_reserve(&c->command, COMMAND_MAX) && (c->lookup || !c->options.host))
         return c;
     redis_connection_free(c);

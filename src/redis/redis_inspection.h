@@ -1,5 +1,5 @@
-/* Sends commands to the configured Redis one after the other and returns the replies as text, for
- * diagnosis. */
+/* Sends commands to the configured Redis one after the other and returns the replies as text, for `viewtally
+ * doctor`. */
 #ifndef VT_REDIS_REDIS_INSPECTION_H
 #define VT_REDIS_REDIS_INSPECTION_H
 

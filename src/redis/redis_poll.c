@@ -11,7 +11,7 @@
 
 struct redis_watcher {
     redisAsyncContext *context; /* NULL if hiredis has freed the context */
-    uv_poll_t poll;             /* frees the struct when it has closed */
+    uv_poll_t poll;             /* on_closed() frees the struct when this handle has closed */
     int watched;
     bool wants_write; /* write at the end of this loop iteration */
     bool is_writing;
@@ -68,8 +68,9 @@ static void del_read(void *data)
     watch(w, w->watched & ~UV_READABLE);
 }
 
-/* hiredis calls this during a write if the socket is full, and while connecting, because a connected socket
- * becomes writable. Otherwise the write waits for the end of the loop iteration. */
+/* hiredis calls this function for each new command, during a write if the socket accepts no more bytes, and
+ * while connecting, because a socket becomes writable when it is connected. For a new command, the write
+ * waits for the end of the loop iteration. */
 static void add_write(void *data)
 {
     struct redis_watcher *w = data;
