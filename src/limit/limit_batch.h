@@ -13,8 +13,9 @@ struct limit_reply {
     struct limit_verdict verdict; /* only if `ok` */
 };
 
-/* Called for each request of a batch, also for canceled requests, before any waiter completes. `opened_ms`
- * (monotonic) is when the batch was opened; Redis checked the request at that time or later. */
+/* Called for each request of a batch whose reply from Redis is valid, also for canceled requests, before any
+ * waiter of the batch completes. `opened_ms` (monotonic) is when the batch was opened; Redis checked the
+ * request at that time or later. */
 typedef void limit_replied_fn(void *ctx, int64_t key_row, const struct limit_verdict *verdict,
                               int64_t opened_ms);
 
@@ -26,10 +27,10 @@ struct limit_batcher *limit_batcher_new(struct redis *redis, const char *key_pre
  * waiter is armed. `b` may be NULL. */
 void limit_batcher_free(struct limit_batcher *b);
 
-/* Adds a request of the API key to the batch of this loop iteration. If Redis is unavailable, sets out->ok to
- * false and returns NEXT_MORE. Otherwise returns NEXT_WAIT; `w` completes at most REDIS_DEADLINE_MS after the
- * end of this iteration, and `*out` is then filled in. A request still counts toward the limit if its waiter
- * is canceled. */
+/* Adds a request of the API key to the batch of this loop iteration. If Redis is unavailable, or if out of
+ * memory, sets out->ok to false and returns NEXT_MORE. Otherwise returns NEXT_WAIT; `w` completes at most
+ * REDIS_DEADLINE_MS after the end of this iteration, and `*out` is then filled in. A request still counts
+ * toward the limit if its waiter is canceled. */
 enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const struct uuid *key_id, int limit,
                             struct waiter *w, struct limit_reply *out);
 

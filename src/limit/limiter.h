@@ -1,8 +1,8 @@
 /* The rate limit. Redis stores the windows that all processes share. If no Redis is configured, or if Redis
  * is unavailable or late, the limiter uses the windows of this process (limit/window.h) instead. When Redis
- * rejects a request, its reply contains when the key's next slot is freed. Until then, but for at most one
- * second, the limiter rejects further requests of the key without a call to Redis. So `viewtally key limit
- * --reset` takes effect within one second. */
+ * rejects a request, its reply contains the time until the key may make another one. During this time, but
+ * for at most one second, the limiter rejects further requests of the key without a call to Redis. So
+ * `viewtally key limit --reset` takes effect within one second. */
 #ifndef VT_LIMIT_LIMITER_H
 #define VT_LIMIT_LIMITER_H
 
@@ -20,7 +20,7 @@ enum limiter_source {
 };
 enum { LIMITER_SOURCES = 4 };
 
-/* The check of one request. The caller zeroes it; it lives in the arena of the HTTP request. */
+/* The check of one request, in the arena of the HTTP request. limiter_acquire() initializes it. */
 struct limiter_call {
     struct limit_verdict verdict; /* set by limiter_decide() */
     enum limiter_source source;

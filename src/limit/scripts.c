@@ -1,5 +1,5 @@
-/* Each script uses only the keys in KEYS, so that an access list can name them. Numbers are formatted with
- * %.0f, because Lua's own format has 14 digits. */
+/* Each script uses only the Redis keys in KEYS, so that an ACL of Redis can restrict which keys it may use.
+ * Numbers are formatted with %.0f, because Lua's default format retains only 14 digits. */
 #include "limit/scripts.h"
 
 #include "base/check.h"
@@ -12,12 +12,13 @@
  * now, or -1 if this request is rejected; and the ms until the oldest of the last `limit` requests leaves
  * the window.
  *
- * A window consists of the times of the requests that were admitted in the last minute by the clock of
- * Redis, oldest first. Each time has 6 bytes: ms, big-endian. If the clock was moved back, the script
- * shifts the times so that the newest one is now. So it never admits too many requests, and no key waits
- * longer than a minute.
+ * A window consists of the times of the requests that were admitted in the last minute, according to the
+ * clock of Redis, oldest first. Each time has 6 bytes: ms, big-endian. If the clock was moved back, the
+ * script shifts the times so that the newest one is now. So it never admits too many requests, and no key
+ * waits longer than a minute.
  *
- * A value that is not a window is replaced. For a value of another type, MGET returns nil. */
+ * A string that is not a window is replaced. For a value of another type, MGET returns nil, so it is
+ * replaced, too. */
 static const char limit_script[] =
     "local limit = tonumber(ARGV[1])\n"
     "local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack\n"

@@ -7,7 +7,8 @@
 struct shared_window {
     int64_t admitted;     /* requests in the last 60 s */
     int64_t remaining;    /* further requests that would be admitted now */
-    int64_t next_slot_ms; /* time until the next slot is freed; 0 if `admitted` is 0 */
+    int64_t next_slot_ms; /* time until the oldest of the newest `limit` requests leaves the window; 0 if
+                             `admitted` is 0 */
 };
 
 /* The data of one call; must stay valid while the waiter is armed. */

@@ -18,7 +18,7 @@ struct window {
     int64_t last_ms; /* time of the last use; the window can be removed a minute later */
     int64_t rejected_until_ms, rejection_expires_ms;
     int first, count,
-        capacity; /* the ring contains `count` times, oldest first, beginning at index `first` */
+        capacity; /* the ring contains `count` timestamps, oldest first, beginning at index `first` */
     int64_t *times;
 };
 

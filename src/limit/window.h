@@ -2,8 +2,8 @@
  * `limit` requests of its key were admitted in the last 60,000 ms. Rejected requests are not recorded. All
  * times are monotonic; the caller passes the current time.
  *
- * Memory: 8 bytes for each request admitted in the last minute, which are at most `limit` per key. A key
- * without a request in the last minute is removed. */
+ * Memory: 8 bytes for each request admitted in the last minute, which are at most `limit` per key. A window
+ * to which no request was added in the last minute is removed. */
 #ifndef VT_LIMIT_WINDOW_H
 #define VT_LIMIT_WINDOW_H
 
