@@ -1,4 +1,5 @@
-/* glibc's own `struct tcp_info` lacks the counter, and its header conflicts with <linux/tcp.h>. */
+/* Uses <linux/tcp.h>, because the `struct tcp_info` of glibc's <netinet/tcp.h> lacks tcpi_bytes_received. The
+ * two headers cannot be included together. */
 #include "pg/pg_byte_counter.h"
 
 #include <linux/tcp.h>

@@ -1,4 +1,4 @@
-/* Counts the bytes that libpq receives, because libpq does not tell how many it has read. */
+/* Counts the bytes that libpq receives, because libpq does not report how many it has read. */
 #ifndef VT_PG_PG_BYTE_COUNTER_H
 #define VT_PG_PG_BYTE_COUNTER_H
 

@@ -1,7 +1,7 @@
 /* Traps of libpq:
  *
  * - It blocks while it resolves names, so it gets only numeric addresses (hostaddr). `host` is still the
- *   name, which TLS and the password file compare.
+ *   name, because libpq looks for it in the certificate and in the password file.
  * - PQsocket() may change in each PQconnectPoll(), so the watcher of the socket is closed before each call
  *   and created again after it.
  * - PQconnectPoll() has no timeout.
@@ -38,7 +38,8 @@ struct pg_connection {
     uint64_t complete_bytes; /* received.bytes at the last complete result */
     bool is_open, has_failed, is_closed;
     bool keeps_result; /* the running callback has called pg_connection_keep_result() */
-    bool is_busy;      /* a libuv callback is running; it calls release() after pg_connection_close() */
+    bool is_busy;      /* a libuv callback is running; if pg_connection_close() is called in it, leave() calls
+                          release() */
 };
 
 /* ---- watching the socket ---- */
@@ -309,8 +310,8 @@ static void on_event(uv_poll_t *poll, int status, int events)
     } else {
         if (status || events & UV_READABLE)
             receive(c);
-        /* libuv stops watching a socket after an error, although receive() may have read only the last
-         * messages before it; flush() watches again, so that the end of the connection is noticed. */
+        /* libuv stops watching a socket after an error, although receive() may have read only the messages
+         * before the end of the connection. flush() watches the socket again, so that the end is noticed. */
         if (!c->is_closed && !c->has_failed && (status || events & UV_WRITABLE))
             flush(c);
     }

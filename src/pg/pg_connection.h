@@ -58,7 +58,7 @@ void pg_connection_keep_result(struct pg_connection *c);
 
 /* Starts to connect to options->hosts[host]. `address` is a numeric address, or NULL for a Unix socket. There
  * is no timeout: call pg_connection_close() if connecting takes too long. `options` must stay valid until
- * then. Returns NULL if out of memory. Never calls `lost` before it returns. */
+ * pg_connection_close(). Returns NULL if out of memory. Never calls `lost` before it returns. */
 struct pg_connection *pg_connection_open(uv_loop_t *loop, const struct pg_options *options, int host,
                                          const char *address, const struct pg_connection_events *events);
 

@@ -16,7 +16,7 @@
 
 enum { TICK_MS = 50, REASON_MAX = 1000 };
 
-/* Ids of internal commands. A smaller id is the index of a statement that is being prepared. */
+/* Ids of internal commands. An internal command with a smaller id prepares the statement with this index. */
 enum { ID_PREPARE_IDENTITY = PG_STATEMENTS_MAX, ID_PREPARE_BARRIER, ID_IDENTITY, ID_BARRIER };
 
 struct host_lookup {
@@ -106,8 +106,9 @@ static void go_down(struct pg_link *l, enum pg_failure failure, const char *reas
 
 /* ---- attempts ---- */
 
-/* Appends the reason to those of the other hosts, and tries the next host. The failure of an attempt is the
- * most important one (enum pg_failure): a wrong configuration rather than a host that does not respond. */
+/* Appends the reason to the reasons of the hosts that have failed before in this attempt, and tries the next
+ * host. The failure of an attempt is the most important one (enum pg_failure): a wrong configuration rather
+ * than a host that does not respond. */
 static void host_failed(struct pg_link *l, enum pg_failure failure, const char *reason)
 {
     const size_t len = strlen(l->reason);
@@ -230,8 +231,8 @@ static bool send_opening(struct pg_link *l)
     for (int i = 0; ok && i < l->options.statement_count; i++)
         ok = prepare_one(l, &l->options.statements[i], i);
     pg_params_fini(&none);
-    /* The barrier is a batch of its own, so that a pooler may run it on another backend than the first batch.
-     * That is how a pooler is detected. */
+    /* The barrier is a batch of its own, because a pooler in transaction mode can run it on another backend
+     * than the first batch. This reveals the pooler. */
     return ok && sync_now(l) && send_barrier(l);
 }
 

@@ -111,6 +111,8 @@ const char *pg_failure_name(enum pg_failure failure);
 const char *pg_failure_fix(enum pg_failure failure);
 const char *pg_link_state_name(enum pg_link_state state);
 
+/* Totals since the link was created. `resent` counts queries that were sent again, each in a batch of its
+ * own. `losses` counts connections that were lost after the link had been up. */
 struct pg_counts {
     unsigned long long queries, failed, batches, resent, losses;
     struct metrics_duration_histogram times; /* from sending a query to its result */

@@ -256,8 +256,9 @@ bool pg_queue_add_sync(struct pg_queue *q)
 
 /* ---- results ---- */
 
-/* Holds a query in flight again, because it was not executed or its result was not trusted. In `held`, it
- * comes before the other queries. */
+/* Moves a query from `in_flight` to `list`, which is `held` or `alone`, because it was not executed or its
+ * result was not trusted. In `held`, it is inserted before the other queries. Frees the query if it was
+ * canceled. */
 static void hold_again(struct pg_query *query, struct list *list)
 {
     struct pg_queue *q = query->queue;

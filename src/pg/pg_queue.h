@@ -40,8 +40,8 @@ enum next pg_queue_add(struct pg_queue *q, int max, int statement, struct pg_par
  * memory; the connection is then unusable. */
 MUST_USE int pg_queue_send(struct pg_queue *q, struct pg_connection *connection);
 
-/* Add a command of the link itself or a synchronization point to the queries in flight. Call after the
- * command has been appended to the output buffer. `done` is called with `id`. Each function returns false if
+/* Each of these adds a command of the link itself, or a synchronization point, to the queries in flight. Call
+ * it after the command has been appended to the output buffer. `done` is called with `id`. Returns false if
  * out of memory. */
 MUST_USE bool pg_queue_add_internal(struct pg_queue *q, bool is_read, int id, pg_internal_fn *done,
                                     void *ctx);
