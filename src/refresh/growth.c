@@ -35,8 +35,8 @@ static const struct platform_habits habits[PLATFORM_COUNT] = {
     [PLATFORM_PINTEREST] = {5, 40, {0, 800, 40, COUNT_NONE, 2500}},
 };
 
-/* Final size of a video in percent of the author's typical views: a log-normal distribution in 16 equal
- * parts. */
+/* Final size of a video in percent of the author's typical views: 16 equally likely values, which approximate
+ * a log-normal distribution. */
 static const int64_t size_percent[16] = {18,  30,  40,  50,  60,  70,  80,  93,
                                          107, 124, 144, 168, 202, 250, 330, 570};
 
@@ -58,7 +58,8 @@ static uint64_t draw_video(const struct growth_moment *m, enum purpose purpose, 
     return draw(m, purpose, v->id.b, sizeof v->id.b, when);
 }
 
-/* Returns value * part / of. Rounds up with a probability equal to the fraction. */
+/* Returns value * part / of as an integer. If `random` is random, the probability of rounding up equals the
+ * fractional part; if it is 0, rounds down. */
 static int64_t portion(int64_t value, int64_t part, int64_t of, uint64_t random)
 {
     __extension__ const __int128 product = (__int128)value * part + (int64_t)(random % (uint64_t)of);
@@ -140,8 +141,9 @@ static int64_t add_gain(int64_t known, int64_t gained)
     return gained > VIEWS_MAX - known ? VIEWS_MAX : known + gained;
 }
 
-/* Adds to likes, comments and other counts in proportion to the gained views. A count that is unknown so far
- * is computed from all views. */
+/* Returns the new likes, comments or another count (`kind`) of a post: the known count plus a part of the
+ * gained views. If the count is unknown so far, computes it from all views. Returns COUNT_NONE if the
+ * platform does not provide it. */
 static int64_t other_count(const struct post *post, const struct growth_moment *m, int kind, int64_t gained,
                            int64_t views)
 {

@@ -78,7 +78,8 @@ static bool has_work(const struct refresh_options *o)
     return false;
 }
 
-/* Call while holding the lease, so that no other run can begin. */
+/* Sets `*needed` to true if there is still something to do. Call while holding the lease, so that no other
+ * run can begin. */
 static enum err check_if_needed(struct run *run, bool *needed)
 {
     const struct refresh_options *o = run->options;
@@ -149,7 +150,7 @@ static enum err record_end(struct run *run)
 
 /* --- the sources --- */
 
-/* Runs all sources, even if one of them fails. */
+/* Runs all sources, even if one of them fails, unless the run is canceled. */
 static enum err run_each_source(struct run *run)
 {
     enum err result = OK;

@@ -16,8 +16,8 @@ struct refresh_options {
     struct source_list sources;
     enum run_cause cause;
     struct step_rules rules;
-    const struct slot_rule *rule;   /* rule of a run with CAUSE_SCHEDULE, which runs only if it is still due
-                                       after acquiring the lease */
+    const struct slot_rule *rule;   /* the slots of a run with CAUSE_SCHEDULE: after acquiring the lease, the
+                                       run does nothing unless it is still due */
     struct ticket_lock *write_lock; /* the write lock of this process; NULL if it has no other writer */
     const atomic_bool *stop; /* when it becomes true, the run ends after its open transaction; may be NULL */
 };
@@ -33,11 +33,11 @@ struct refresh_report {
 
 /* Executes a run and blocks until it has ended. Returns OK if it ran, whatever its state, or if there was
  * nothing to do (!report->ran). Returns ERR_BUSY if another run holds the lease, and another error if the
- * database cannot be used. */
+ * database cannot be used (ERR_TIMEOUT if it is busy). */
 MUST_USE enum err refresh_run(const struct refresh_options *options, struct refresh_report *report);
 
-/* Return the name of a state or cause as a static string. States: "succeeded", "partial" …; RUN_IN_PROGRESS
- * is "running". */
+/* Each of these returns the name of a state or a cause as a static string. States: "succeeded", "partial" …;
+ * RUN_IN_PROGRESS is "running". */
 const char *run_state_name(enum run_state state);
 const char *run_cause_name(enum run_cause cause);
 

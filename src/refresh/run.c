@@ -143,7 +143,7 @@ struct file_import {
     struct run *run;
     const struct run_file *file;
     struct import_summary *summary;
-    struct step_result counted; /* the part of summary->steps that is counted */
+    struct step_result counted; /* the part of summary->steps that the counters of the run already include */
 };
 
 static enum err on_import_commit(void *ctx, const struct import_position *last)

@@ -14,8 +14,8 @@ enum run_counter {
     RUN_MILESTONE_EVENTS,
     RUN_BAD_LINES,      /* bad lines of files; rejected readings are not included */
     RUN_UNKNOWN_FIELDS, /* lines with an unknown field, which was ignored */
-    RUN_REJECTED,       /* first of the counters of rejected readings; that of a reason is
-                             RUN_REJECTED + its enum rejection */
+    RUN_REJECTED,       /* first of the counters of rejected readings; the counter of a reason is RUN_REJECTED
+                           + its enum rejection */
 
     /* Only for the source `platforms`. Each post that a run should read is counted in one of these: */
     RUN_READ = RUN_REJECTED + REJECTION_KINDS,
@@ -32,11 +32,11 @@ enum run_counter {
 };
 enum { RUN_COUNTERS = RUN_OUTCOME + OUTCOME_KINDS };
 
-/* RUN_NO_PLATFORM is used in place of a platform by the counters of videos and events, which belong to no
- * single platform. */
+/* RUN_NO_PLATFORM takes the place of a platform for counters that belong to no single platform: those of
+ * videos, events and lines. */
 enum {
     RUN_NO_PLATFORM = -1,
-    REFRESH_PLATFORMS = PLATFORM_COUNT + 1 /* the last index is RUN_NO_PLATFORM's */
+    REFRESH_PLATFORMS = PLATFORM_COUNT + 1 /* the last index is for RUN_NO_PLATFORM */
 };
 
 struct refresh_counts {
@@ -47,8 +47,8 @@ struct refresh_counts {
  */
 const char *run_counter_name(enum run_counter counter);
 
-/* Return the sum of a counter over all sources and platforms. refresh_count_rejected() returns the sum of the
- * RUN_REJECTED counters of all reasons. */
+/* refresh_count() returns the sum of a counter over all sources and platforms; refresh_count_rejected()
+ * returns the sum of the RUN_REJECTED counters of all reasons. */
 int64_t refresh_count(const struct refresh_counts *counts, enum run_counter counter);
 int64_t refresh_count_rejected(const struct refresh_counts *counts);
 

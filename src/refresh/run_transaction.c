@@ -68,7 +68,7 @@ enum err run_commit(struct run *run)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000L};
     CHECK(run->in_transaction);
-    /* Check again: the transaction may have taken long, because a step is never interrupted. */
+    /* Verify the lease again, because the transaction may have taken long: a step is never interrupted. */
     enum err err = run->source ? lease_renew(&run->lease, run->store, clock_wall_ms()) : OK;
     if (err)
         store_rollback(run->store);

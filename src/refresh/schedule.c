@@ -29,7 +29,7 @@ struct slot_rule refresh_slot_rule(const struct config *config, uint64_t seed)
 
 struct schedule {
     const struct config *config;
-    struct store_read read; /* of the last complete run */
+    struct store_read read; /* the read that finds the last complete run */
     struct waiter read_wait;
     int64_t read_started_at, read_finished_at;
     struct ticket_lock *write_lock;
@@ -44,7 +44,7 @@ struct schedule {
     bool reconfigured;   /* `rule` is outdated */
     uint64_t seed;       /* of the random delay in `rule` */
     int64_t failed_slot; /* slot of the last scheduled run if one of its sources failed, else NO_SLOT */
-    bool source_failed[SOURCE_KINDS]; /* in that run */
+    bool source_failed[SOURCE_KINDS]; /* the sources that failed in that run */
     struct schedule_state state;
     void (*completed)(void *ctx); /* may be NULL */
     void *completed_ctx;
@@ -166,7 +166,8 @@ static void check_times(struct schedule *s)
     s->reconfigured = false;
     const int64_t now = clock_wall_ms();
     const int64_t next = slot_next(&s->rule, now, state->last_started_at);
-    /* If there has been no run so far, the run has been due since the first check. */
+    /* If no run has completed so far, slot_next() returns `now` at every check. The time of the first check
+     * is retained, so that next_at shows since when the run has been due. */
     if (next != now || state->next_at == TIME_NONE || state->next_at > now)
         state->next_at = next;
     if (background_job_is_paused(&s->job))

@@ -34,9 +34,9 @@ struct source {
     bool (*backlog)(const struct config *config, struct source_backlog *out);
 
     /* Reads all input. Called once per run, on the run's thread, while no transaction is open. If a function
-     * of run.h returns ERR_CANCELED (the run is stopping or has lost its lease), it must write nothing more
-     * and return ERR_CANCELED. Before returning any other error, it must call run_fail(). Committed data
-     * remains. Bad lines and rejected readings are not errors; they are counted. */
+     * of run.h returns ERR_CANCELED (the run is stopping or has lost its lease), run() must write nothing
+     * more and return ERR_CANCELED. Before returning any other error, run() must call run_fail(). Committed
+     * data remains. Bad lines and rejected readings are not errors; they are counted. */
     enum err (*run)(struct run *run);
 };
 

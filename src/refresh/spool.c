@@ -1,6 +1,6 @@
 /* One run over the spool: first the files that an earlier run did not finish, then the pending ones. If one
  * file fails (unreadable, still being written), the run continues with the next. If the cause concerns all
- * files (database, full disk), the run ends, and the next one continues where it stopped. */
+ * files (database, full disk), the run ends, and the next run continues where it stopped. */
 #include "refresh/spool.h"
 
 #include "base/clock.h"
@@ -35,8 +35,8 @@ static enum err apply_file(struct run *run, const struct spool_dir *dir, struct 
     return spool_finish_file(run, dir, &s->file, s->stored_errors, applied);
 }
 
-/* Returns true if the run should continue with the next file. Stops if several files cannot be read, because
- * then the disk is at fault. */
+/* Returns true if `err` concerns only this file and the run should continue with the next one. Returns false
+ * from the fourth unreadable file on, because then the disk is at fault. */
 static bool skip_unreadable_file(struct run *run, enum err err, int *unreadable)
 {
     if (err != ERR_IO || ++*unreadable > UNREADABLE_MAX)
@@ -133,7 +133,7 @@ static enum err resume_all(struct run *run, const struct spool_dir *dir)
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* --- finalizing that an import left to another one, which was killed or lost the lease --- */
+/* --- finalizing that no import has done, because the last one was killed or lost the lease --- */
 
 static enum err finalize_all(struct run *run)
 {
@@ -174,8 +174,8 @@ static enum err finalize_left_over(struct run *run)
 
 /* --- files that were applied long ago --- */
 
-/* The clock may be wrong by years, so files are deleted only if they are old by the stored floor, too. The
- * floor is 0 if no server has used this database yet. */
+/* The clock may be wrong by years, so files are deleted only if they are old according to the stored expiry
+ * floor (base/expiry_floor.h), too. The floor is 0 if no server has used this database yet. */
 static void prune_done(struct run *run, const struct spool_dir *dir)
 {
     struct expiry_state expiry;

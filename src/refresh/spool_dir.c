@@ -28,8 +28,7 @@ enum { DIR_MODE = 0770, REPORT_MODE = 0660, NAME_TRIES = 1000, NAME_BYTES = 256,
 static const char *const place_names[] = {[SPOOL_DONE] = "done", [SPOOL_BAD] = "bad"};
 static const struct str suffix = {".ndjson", sizeof ".ndjson" - 1};
 
-/* --- errors ----------------------------------------------------------------------------------------------
- */
+/* --- errors --- */
 
 static enum err err_of(int code)
 {
@@ -70,8 +69,7 @@ static struct c_name c_name(struct str name)
     return n;
 }
 
-/* --- opening ---------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 
 static int open_directory(int at, const char *path)
 {
@@ -114,8 +112,7 @@ void spool_dir_close(struct spool_dir *d)
     close_one(&d->places[1]);
 }
 
-/* --- listing ------------------------------------------------------------------------------------------
- */
+/* --- listing --- */
 
 bool spool_dir_is_candidate(struct str name)
 {
@@ -225,8 +222,7 @@ bool spool_dir_has_any(const char *path)
     return any;
 }
 
-/* --- one file --------------------------------------------------------------------------------------------
- */
+/* --- one file --- */
 
 enum err spool_file_identify(int fd, struct file_identity *out)
 {
@@ -282,8 +278,7 @@ enum err spool_dir_open_file(const struct spool_dir *d, struct str name, int *fd
     return err;
 }
 
-/* --- moving -----------------------------------------------------------------------------------------
- */
+/* --- moving --- */
 
 static bool exists(int at, const char *name)
 {
@@ -305,7 +300,7 @@ static int rename_to_unused(int from, const char *name, int to, const char *targ
     return renameat(from, name, to, target);
 }
 
-/* Syncs a directory. Ignores EINVAL, which file systems return that cannot sync a directory. */
+/* Syncs a directory. Ignores EINVAL and EROFS, the errors of file systems that cannot sync a directory. */
 static enum err sync_directory(int fd)
 {
     if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
@@ -335,7 +330,7 @@ static bool has_report(int at, const char *name)
 }
 
 /* Call if the moved file is not the one that was applied, because another file replaced it just before the
- * move. Moves that file back to its name, or to a similar name. */
+ * move. Moves that file back to its name, or to a similar name, and then returns ERR_NOT_FOUND. */
 static enum err move_back(const struct spool_dir *d, int place, const char *moved, struct str name,
                           int64_t now_ms)
 {
@@ -390,8 +385,8 @@ enum err spool_dir_move(const struct spool_dir *d, struct str name, const struct
     return OK;
 }
 
-/* Returns true if the file was renamed to done/ before `before_ms`. That time is the change time; the
- * modification time is set by the producer. */
+/* Returns true if the file was moved to done/ before `before_ms`. Moving sets the change time of the file.
+ * The modification time cannot be used, because the producer of the file sets it. */
 static bool was_moved_before(int at, const char *name, int64_t before_ms)
 {
     struct stat st;
@@ -450,8 +445,7 @@ enum err spool_dir_find_bad(const struct spool_dir *d, const struct file_identit
     return found ? OK : ERR_NOT_FOUND;
 }
 
-/* --- reports -----------------------------------------------------------------------------
- */
+/* --- reports --- */
 
 static enum err write_report(int at, const char *name, bool (*write)(void *ctx, int fd), void *ctx)
 {

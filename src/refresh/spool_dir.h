@@ -20,9 +20,8 @@ struct spool_dir {
     int places[2]; /* directory descriptors, by enum spool_place */
 };
 
-/* Opens the directory and its two subdirectories. Creates any of the three that does not exist, but not the
- * parents of `path`. On
- * an error, appends the cause to `why`. */
+/* Opens the directory and its two subdirectories. Creates any of the three that does not exist, but no
+ * parents of `path`. On an error, appends the cause to `why`. */
 MUST_USE enum err spool_dir_open(struct spool_dir *d, const char *path, struct buf *why);
 void spool_dir_close(struct spool_dir *d); /* does nothing if not open */
 
@@ -59,7 +58,7 @@ MUST_USE enum err spool_dir_open_file(const struct spool_dir *d, struct str name
 MUST_USE enum err spool_file_identify(int fd, struct file_identity *out);
 
 /* Returns true if a process has the file open for writing and the file was changed or renamed within the last
- * seconds. Returns false if the system does not provide this information, for example for files of other
+ * 10 seconds. Returns false if the system does not provide this information, for example for files of other
  * users if the process is not privileged. */
 bool spool_file_has_writer(int fd);
 

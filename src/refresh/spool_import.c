@@ -87,7 +87,7 @@ static bool verify_unchanged(struct spool_import *s)
     return s->verified;
 }
 
-/* Replaces the record of another file with the same name. */
+/* Inserts the record of the file. Deletes the record of another file with the same name first. */
 static enum err insert_record(struct spool_import *s, struct store *store)
 {
     struct spool_file old;

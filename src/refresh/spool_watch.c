@@ -51,7 +51,8 @@ static void on_check(uv_timer_t *timer);
 
 /* libuv also reports files that a run moves away; the additional call of `changed` is harmless, because a run
  * that finds no file writes nothing. If the directory itself is removed or renamed, `name` is the directory's
- * own name. on_check() cannot rely on the inode for this, because a new directory may get the same one. */
+ * own name. on_check() cannot always detect this by the inode, because a new directory may get the same inode
+ * number. */
 static void on_event(uv_fs_event_t *event, const char *name, int events, int status)
 {
     struct spool_watch *w = event->data;
