@@ -11,8 +11,8 @@
 
 struct comparables {
     size_t count;
-    int64_t extra_row; /* row of the oldest of `videos` if there is one more than compare_last, otherwise 0;
-                          ignored if the compared video is not itself among `videos` */
+    int64_t extra_row; /* row of the oldest of `videos` if there is one more than compare_last, otherwise 0.
+                          If the compared video is not among `videos`, this oldest one is left out */
     struct comparable videos[COMPARE_LAST_MAX + 1]; /* the comparable videos: newest first; after
                                                        comparables_sort(), ascending by views */
     int64_t views[COMPARE_LAST_MAX + 1];            /* ascending after comparables_sort() */
@@ -24,7 +24,7 @@ struct comparables {
 MUST_USE enum err comparables_read(struct comparables *base, struct store *store,
                                    const struct step_rules *rules, int64_t author_row, int64_t t_ms);
 
-/* Sorts the views. */
+/* Sorts `videos` by views, ascending, and sets `views`. */
 void comparables_sort(struct comparables *base);
 
 /* Returns the median of the views of the author's other videos, and the threshold computed from it. The

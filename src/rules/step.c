@@ -30,8 +30,10 @@ struct merged_readings {
 struct touched_video {
     struct video video;
     struct merged_readings posts[PLATFORM_COUNT]; /* parallel to video.posts */
+    /* flipped: the video goes viral in this step; viral_event: its event must still be written. */
     bool changed, of_views, first_reading, flipped, viral_event;
-    int64_t t;
+    int64_t t; /* time of the video's newest reading, which may be later than the step */
+    /* The views before the step, and the views that the baseline and the other readings add. */
     int64_t before, baseline_gain, gain;
 };
 
@@ -437,7 +439,7 @@ static int64_t latest_t(const struct step *s)
     return t;
 }
 
-/* Saves videos that this step makes comparable before the comparable videos are read. */
+/* Saves the videos that this step makes comparable. Call before the comparable videos are read. */
 static enum err save_first_readings(struct step *s, int64_t t)
 {
     enum err err = OK;

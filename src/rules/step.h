@@ -20,7 +20,7 @@
 struct reading {
     int64_t video_row;
     enum platform platform;
-    bool baseline;
+    bool baseline;     /* the views belong to the baseline of the video */
     bool not_of_views; /* views were not measured: the reading updates only the other counts, not times or the
                           viral state */
     int64_t counts[COUNT_KINDS]; /* COUNT_NONE: unknown */
@@ -73,9 +73,9 @@ struct step {
 void step_init(struct step *s, const struct step_rules *rules);
 void step_fini(struct step *s);
 
-/* Begins a step; discards an unfinished one. `now_ms` is the present time: if
- * `observed_at_ms` is more than 60 s later, the readings are rejected. Ids of new events are at least
- * `now_ms` (see store_insert_event()). */
+/* Begins a step; discards an unfinished one. `now_ms` is the present time. If `observed_at_ms` is more than
+ * 60 s after `now_ms`, the readings are rejected. Ids of new events are at least `now_ms` (see
+ * store_insert_event()). */
 void step_begin(struct step *s, struct store *store, int64_t observed_at_ms, int64_t now_ms);
 
 /* Adds one reading. `*rejection` receives the reason why it was rejected, or REJECTION_NONE. All readings of
