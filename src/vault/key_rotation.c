@@ -29,7 +29,7 @@ struct rotation {
     int count;
     int64_t last_row;
     uint32_t current_key;
-    int64_t old_rows; /* number of rows sealed with another key */
+    int64_t old_rows; /* number of rows sealed with a key other than current_key */
 };
 
 static enum err database_failed(struct rotation *r, enum err err)

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 
 enum {
-    DEFAULT_LIFE_S = 3600,               /* Meta may omit expires_in */
-    IDLE_AGE_MS = 7 * 24 * 3600 * 1000,  /* idle tokens that live for hours are refreshed this often */
-    LONG_LIFE_MS = 2 * 24 * 3600 * 1000, /* tokens that live longer are refreshed when they expire soon */
+    DEFAULT_LIFE_S = 3600,               /* assumed if a response has no expires_in, as Meta's may */
+    IDLE_AGE_MS = 7 * 24 * 3600 * 1000,  /* age at which a token that no call needs is refreshed, if its
+                                            lifetime is below LONG_LIFE_MS */
+    LONG_LIFE_MS = 2 * 24 * 3600 * 1000, /* a token with a longer lifetime is refreshed when it expires soon,
+                                            even if no call needs it */
 };
 
 /* ---- opened tokens ---- */
