@@ -11,7 +11,7 @@ struct reference;
 
 /* Renders all pages. `description` must outlive the result. Never returns NULL. */
 struct reference *reference_new(const struct description *description);
-/* NULL is ignored. */
+/* Frees the pages. `reference` may be NULL. */
 void reference_free(struct reference *reference);
 
 /* The application, for the router. */

@@ -1,4 +1,4 @@
-/* A line by line converter. It has no state besides the kind of the open block. */
+/* Converts one line after the other. The kind of the open block is the only state. */
 #include "reference/markdown.h"
 
 #include "web/html.h"
@@ -22,8 +22,8 @@ static void append_link(struct buf *b, struct str text, struct str url)
     HTML(b, "</a>");
 }
 
-/* Returns the length of `[text](URL)` at the beginning of `s` after appending it. Returns 0 if `s` begins
- * otherwise. */
+/* If `s` begins with `[text](URL)`, appends the link and returns the length of this part of `s`. Otherwise
+ * returns 0. */
 static size_t try_link(struct buf *b, struct str s)
 {
     const char *middle = memmem(s.p, s.len, "](", 2);
@@ -35,8 +35,8 @@ static size_t try_link(struct buf *b, struct str s)
     return (size_t)(end - s.p) + 1;
 }
 
-/* Returns the length of the text between two `mark`s at the beginning of `s`, with the marks, after appending
- * it as an element. Returns 0 if `s` does not begin with one. */
+/* If `s` begins with a text between two `mark`s, appends the text between the tags `open` and `close`, and
+ * returns its length with the marks. Otherwise returns 0. */
 static size_t try_span(struct buf *b, struct str s, struct str mark, struct str open, struct str close)
 {
     if (!str_starts_with(s, mark) || s.len < 2 * mark.len)

@@ -255,7 +255,7 @@ static void append_lines(struct buf *b, struct str text)
     }
 }
 
-/* Appends the example in the content of a response or of a request body, formatted. */
+/* Appends the example in the content of a response or of a request body. JSON is indented. */
 static void append_example(struct buf *b, yyjson_val *content)
 {
     size_t i, n;

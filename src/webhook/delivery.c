@@ -36,7 +36,8 @@ static void begin_body(struct delivery *d, const char *type, int64_t timestamp)
     JSON_KEY(&d->body, "data");
 }
 
-/* Writes the message of the first event whose type the endpoint has subscribed to. */
+/* Writes the message of the first event whose type the endpoint has subscribed to. For DELIVERY_MANUAL,
+ * writes the message of the first event of any type. Returns true to continue with the next event. */
 static bool on_event(void *ctx, const struct event *event, const struct video_ref *video,
                      const struct book_ref *book)
 {

@@ -32,12 +32,15 @@ struct delivery *delivery_prepare(struct store *s, int64_t endpoint_row, int64_t
 
 /* Like delivery_prepare(), but for the event that a person has requested; `event_id` 0 requests a test
  * message. Also delivers to an endpoint in the state "paused" or "failed", so that an author can test the
- * receiver before resuming the endpoint. */
+ * receiver before resuming the endpoint. If the message must not be sent, for example because the plan is
+ * inactive, result.error contains the reason, and the caller must store the result without calling
+ * delivery_send(). */
 struct delivery *delivery_prepare_manual(struct store *s, int64_t endpoint_row, int64_t event_id,
                                          int64_t now_ms, enum err *err);
 
 /* Signs and sends the message. Calls `done` once when `result` is complete, never before delivery_send() has
- * returned. If the secret cannot be decrypted, returns an error and never calls `done`. */
+ * returned. If the secret cannot be decrypted or the message is too large, returns an error and never calls
+ * `done`. */
 MUST_USE enum err delivery_send(struct delivery *d, struct http_client *http, struct seal_keys *keys,
                                 void (*done)(struct delivery *d), void *ctx);
 

@@ -40,7 +40,7 @@ uint64_t send_queue_origin(const struct send_queue *q, struct str origin);
 
 /* Returns true if a delivery to this origin can start now. */
 bool send_queue_has_slot(const struct send_queue *q, uint64_t origin);
-/* Acquire and release a slot. Call send_queue_leave() once for each send_queue_enter(). */
+/* send_queue_enter() acquires a slot for a delivery to this origin; send_queue_leave() releases it. */
 void send_queue_enter(struct send_queue *q, uint64_t origin);
 void send_queue_leave(struct send_queue *q, uint64_t origin);
 
