@@ -28,12 +28,14 @@ struct refresh_report {
     int64_t started_at, duration_ms;
     bool source_failed[SOURCE_KINDS];
     struct refresh_counts counts; /* only committed counts */
-    char why[256];                /* the cause of a failure; for ERR_BUSY, the holder of the lease */
+    char why[256];                /* the cause of a failure; for ERR_BUSY, the holder of the lease or the
+                                     reason why the database is locked */
 };
 
 /* Executes a run and blocks until it has ended. Returns OK if it ran, whatever its state, or if there was
- * nothing to do (!report->ran). Returns ERR_BUSY if another run holds the lease, and another error if the
- * database cannot be used (ERR_TIMEOUT if it is busy). */
+ * nothing to do (!report->ran). Returns ERR_BUSY if another run holds the lease, or if the database is being
+ * restored or migrated. Returns another error if the database cannot be used (ERR_TIMEOUT if its write lock
+ * is not free in time). */
 MUST_USE enum err refresh_run(const struct refresh_options *options, struct refresh_report *report);
 
 /* Each of these returns the name of a state or a cause as a static string. States: "succeeded", "partial" …;
