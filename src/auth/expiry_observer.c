@@ -17,7 +17,7 @@ struct expiry_observer {
     struct writer *writer;
     uv_timer_t timer;
     bool is_running, is_failing, is_reported;
-    int64_t due_ms;           /* monotonic */
+    int64_t due_ms;           /* when the next observation is due; monotonic */
     int64_t observed_mono_ms; /* monotonic time of the last successful observation; 0 if none */
     /* The members below belong to the running job. */
     int64_t wall_ms, mono_ms;

@@ -36,7 +36,7 @@ void failure_limiter_free(struct failure_limiter *l)
     free(l);
 }
 
-/* Returns the entry without the failures that have expired by `now_ms`. */
+/* Returns a copy of the entry without the failures that have expired by `now_ms`. */
 static struct failure_entry decay(const struct failure_limiter *l, struct failure_entry e, int64_t now_ms)
 {
     const int64_t expired = now_ms > e.decay_from_ms ? (now_ms - e.decay_from_ms) / l->rule.decay_ms : 0;

@@ -12,7 +12,7 @@ struct session_recorder {
     bool is_running, is_failing;
     int64_t failed_ms; /* when the last write failed; monotonic */
     /* Input of the running job. */
-    bool is_ended; /* delete the session */
+    bool is_ended; /* the session has expired: delete it */
     uint8_t hash[SECRET_HASH_LEN];
     int64_t used_ms;
 };

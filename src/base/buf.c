@@ -1,4 +1,4 @@
-/* Growth of the output buffer: the capacity doubles up to the maximum. */
+/* Enlarges the output buffer: the capacity doubles, up to the maximum. */
 #include "base/buf.h"
 
 #include "base/check.h"

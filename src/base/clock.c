@@ -140,12 +140,12 @@ struct civil_date {
 /* The inverse of days_from_civil(). */
 static struct civil_date civil_from_days(int32_t date)
 {
-    const unsigned days = (unsigned)(date - FIRST_DATE) + 306; /* since 0000-03-01 */
+    const unsigned days = (unsigned)(date - FIRST_DATE) + 306; /* days since 0000-03-01 */
     const unsigned era = days / 146097, day_of_era = days % 146097;
     const unsigned year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
     const unsigned day_of_year =
-        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100); /* from March 1 */
+        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100); /* days since March 1 */
     const unsigned month_from_march = (5 * day_of_year + 2) / 153;
     const unsigned month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
     return (struct civil_date){

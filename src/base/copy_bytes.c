@@ -24,7 +24,8 @@ static inline void copy_up_to_16(char *to, const char *from, size_t n)
     }
 }
 
-/* musl calls memcpy() before the canary of the stack protector is set, so this function uses no canary. */
+/* musl calls memcpy() before it has set the canary of the stack protector, so this function must not use the
+ * canary. */
 __attribute__((no_stack_protector)) void *copy_bytes(void *restrict to, const void *restrict from, size_t n)
 {
     char *d = to;

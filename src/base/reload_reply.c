@@ -1,4 +1,4 @@
-/* Sends and receives the reply. */
+/* Sends and receives the reply to SIGHUP. */
 #include "base/reload_reply.h"
 
 #include "base/clock.h"

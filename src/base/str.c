@@ -1,4 +1,4 @@
-/* Operations on strings: ASCII, and validation of UTF-8. */
+/* String operations, which treat only ASCII letters as letters, and validation of UTF-8. */
 #include "base/str.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Growth of typed arrays: the capacity doubles. */
+/* Enlarges typed arrays: the capacity doubles. */
 #include "base/vec.h"
 
 #include "base/check.h"
@@ -32,7 +32,7 @@ bool vec_try_reserve(void *items_address, size_t *capacity, size_t count, size_t
     size_t wanted = larger(*capacity, count + 1, item_size);
     if (wanted > max)
         wanted = max;
-    void *items; /* memcpy(), because the pointer at that address has another type than void * */
+    void *items; /* copied with memcpy(), because `items_address` points to a pointer of another type */
     memcpy(&items, items_address, sizeof items);
     items = try_realloc(items, wanted * item_size);
     if (!items)

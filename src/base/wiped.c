@@ -1,4 +1,4 @@
-/* Growth without realloc(), which could leave a copy of the secret in freed memory. */
+/* Enlarges the text without realloc(), because realloc() could leave a copy of the secret in freed memory. */
 #include "base/wiped.h"
 
 #include "base/fault.h"

@@ -40,7 +40,8 @@ struct limit_batcher {
     limit_replied_fn *replied;
     void *ctx;
     struct redis_key_family keys;
-    struct limit_batch *open; /* the batch of this iteration; NULL if there was no request yet */
+    struct limit_batch *open; /* the batch of this iteration; NULL before the first request of the
+                                 iteration */
     struct list in_flight;
 };
 

@@ -20,7 +20,7 @@
 
 enum { KEYWORDS_MAX = PG_SETTINGS_MAX + 15, REASON_MAX = 300 };
 
-/* A watcher outlives its connection until the loop has closed it. */
+/* A watcher exists until the loop has closed its handle, which may be after its connection has been freed. */
 struct pg_watcher {
     uv_poll_t poll;
     struct pg_connection *connection; /* NULL: unwatch() was called */
@@ -448,7 +448,8 @@ void pg_connection_keep_result(struct pg_connection *c)
     c->keeps_result = true;
 }
 
-/* libpq declares its functions without const, but none of these changes the result. */
+/* The functions of libpq have parameters without const, but those that are called here do not modify the
+ * result. */
 static PGresult *without_const(const struct pg_result *result)
 {
     return (PGresult *)(uintptr_t)result;

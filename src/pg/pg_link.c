@@ -220,6 +220,8 @@ static bool send_barrier(struct pg_link *l)
     return sent;
 }
 
+/* Sends the opening batch, which reads the identity of the server and prepares all statements, and then the
+ * first barrier. Returns false if out of memory. */
 static bool send_opening(struct pg_link *l)
 {
     struct pg_params none;

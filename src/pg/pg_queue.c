@@ -18,7 +18,7 @@ struct pg_query {
     unsigned magic;
     enum item_kind kind;
     bool is_read;
-    bool is_alone;      /* is sent again, in a batch without other queries */
+    bool is_alone;      /* was sent again, in a batch without other queries */
     bool was_skipped;   /* the server has not executed it (PG_GOT_ABORTED) */
     bool was_decoded;   /* the caller has the result: do not send the query again */
     bool was_discarded; /* the result was not trusted */
@@ -291,7 +291,7 @@ static void decode(struct pg_query *query, const struct pg_result *result, bool 
         query->err = ERR_CORRUPT;
 }
 
-/* `done` may drop the connection, which frees the item. */
+/* `done` may drop the connection, which frees the item if it is still in flight. */
 static void report_internal(struct pg_query *item, const struct pg_result *result,
                             const struct pg_error *error)
 {

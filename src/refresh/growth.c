@@ -9,8 +9,9 @@ enum {
     TYPICAL_MIN = 200,
     TYPICAL_MAX = 1000000000,
     THRESHOLD_PER_TYPICAL = 5, /* for an author without a median */
-    SLOWDOWN_H = 48,           /* a video's growth rate halves in this time */
-    SETTLED_DAYS = 4,          /* from this age on, a video is near its size: at most 1/SETTLED_SHARE below */
+    SLOWDOWN_H = 48,           /* age at which the growth rate of a video has halved */
+    SETTLED_DAYS = 4,          /* from this age on, the size of a video is at most 1/SETTLED_SHARE above its
+                                  views */
     SETTLED_SHARE = 100,
     TRICKLE_PER_MILLE = 2, /* after reaching its size, a video grows by at most this share per day */
     VIRAL_PERIOD = 9,      /* readings per period; a video may go viral once in each period */

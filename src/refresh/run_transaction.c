@@ -1,4 +1,5 @@
-/* Transactions of a run: under the write lock of the process and the lease of the run. */
+/* Transactions of a run. Each of them holds the write lock of the process and verifies the lease of the
+ * run. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "refresh/run_internal.h"

@@ -3,7 +3,7 @@
  * not block.
  *
  * renameat2(RENAME_NOREPLACE) moves a file to an unused name atomically. On a file system that does not
- * support this flag, first checks that the name is unused. */
+ * support this flag, the file is renamed after checking that the name is unused. */
 #include "refresh/spool_dir.h"
 
 #include "base/check.h"

@@ -92,8 +92,8 @@ static bool write_report(void *ctx, int fd)
     return fclose(w->out) == 0 && read && written;
 }
 
-/* Appends the name of the file in bad/ to `target`. The file may be there already, moved by a process that
- * was killed, or deleted from there since. */
+/* Moves the file to bad/ and appends its name in bad/ to `target`. A process that was killed may have moved
+ * the file already, and it may have been deleted from bad/ since. */
 static enum err move_to_bad(const struct spool_dir *dir, const struct spool_file *file, struct buf *target)
 {
     enum err err = spool_dir_move(dir, file->name, &file->identity, SPOOL_BAD, clock_wall_ms(), target);

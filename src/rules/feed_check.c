@@ -97,7 +97,7 @@ static const struct event *peek(const struct feed_check *c, const struct video *
     return event && event->video_row == video->row && event->type == type ? event : NULL;
 }
 
-/* Consumes the events that repeat `event`. */
+/* Reports and skips the events that repeat `event`. */
 static void skip_duplicates(struct feed_check *c, const struct video *video, const struct event *event)
 {
     const struct event *next;
@@ -112,7 +112,9 @@ static void check_viral(struct feed_check *c, const struct video *video)
     const bool is_viral = video->went_viral_at != TIME_NONE;
     const struct event expected = {.type = EVENT_WENT_VIRAL, .value = video->views_when_viral};
     const struct event *event = peek(c, video, EVENT_WENT_VIRAL);
-    if (!event && is_viral) /* went_viral_at is rounded down to the hour */
+    /* went_viral_at is rounded down to the hour, but not to a time before the history, which begins at a full
+     * hour. */
+    if (!event && is_viral)
         report_missing(c, video, &expected, video->went_viral_at);
     if (!event)
         return;

@@ -108,7 +108,8 @@ static bool copy_text(char *out, size_t max, struct str text, bool may_be_empty)
 
 int64_t token_expiry(const struct platform_desc *desc, int64_t expires_in_s, int64_t now_ms)
 {
-    enum { LIFE_MAX_S = 20 * 366 * 86400 }; /* a longer lifetime is an error, and must not overflow */
+    /* A longer lifetime is an error. The limit prevents an overflow. */
+    enum { LIFE_MAX_S = 20 * 366 * 86400 };
     if (expires_in_s < 0 || (!expires_in_s && desc->refresh_before_s < 0))
         return TIME_NONE;
     if (!expires_in_s)

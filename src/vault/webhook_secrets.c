@@ -65,7 +65,7 @@ struct secrets_copy {
 struct secrets_page {
     struct secrets_copy rows[PAGE_ROWS];
     int count;
-    bool is_damaged; /* a row has a value of an impossible length */
+    bool is_damaged; /* a row has a value that is too long */
 };
 
 static bool copy_bytes_to(char *out, size_t size, struct str *s)
