@@ -79,8 +79,7 @@ struct parser {
     const char *message;
     const char *input;   /* the bytes that llhttp is reading */
     size_t before_input; /* bytes of the request that precede `input` */
-    size_t line_end;     /* offset in the request where the part of the request line that was read last
-                            ends */
+    size_t line_end;     /* offset in the request of the end of the part that was read last */
     size_t empty_bytes;  /* bytes of the empty lines before the request line */
     size_t head_left;    /* number of bytes that may still be added to the head */
     size_t wire_left;    /* number of bytes of body and framing that may still be read */
@@ -249,8 +248,7 @@ static int slot_of(const struct parser *p, struct str name)
     return p->extra_field.len && str_eq_nocase(name, p->extra_field) ? (int)FIELD_EXTRA : SLOT_NONE;
 }
 
-/* Determines the slot of the field. Ignores trailer fields (RFC 9110, 6.5.1), but counts them against the
- * limit of header lines. */
+/* Ignores trailer fields (RFC 9110, 6.5.1), but counts them against the limit of header lines. */
 static int on_field_complete(llhttp_t *ll)
 {
     struct parser *p = parser_of(ll);

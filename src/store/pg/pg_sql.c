@@ -40,8 +40,7 @@ enum own {
     OWN
 };
 
-/* SETTINGS switches off the timeouts of the server, because canceling a statement is not safe
- * (pg_session.h). */
+/* SETTINGS switches off the server's timeouts, because canceling a statement is not safe (pg_session.h). */
 static const struct pg_statement own[OWN] = {
     [SETTINGS] = {"vt_settings",
                   "SELECT set_config('statement_timeout', '0', false), "
@@ -55,8 +54,7 @@ static const struct pg_statement own[OWN] = {
     [BEGIN_SNAPSHOT] = {"vt_begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", true},
     [LOCK_TIMEOUT] = {"vt_lock_timeout", "SELECT set_config('lock_timeout', ($1::bigint)::text, true)", true},
     [LOCK] = {"vt_lock", PG_SQL_LOCK, true},
-    /* Has no name, so it is not prepared when the connection is opened. At that time the table might not
-     * exist yet. */
+    /* Has no name, so it is not prepared at the start, when the table might not exist yet. */
     [TRANSACTION_NUMBER] = {"",
                             "INSERT INTO barriers (process, n, at) VALUES ($1::text, $2::bigint, now()) "
                             "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() "
@@ -282,8 +280,7 @@ static enum err write_later(struct sql *sql, struct sql_statement *q)
     struct pg_params params;
     if (query == QUERY_SAVE_COUNTS)
         return save_later(db, c);
-    /* Do not delay a statement that must be prepared first, because only the result shows whether the
-     * preparation has succeeded. */
+    /* Not delayed if it must be prepared first, because only the result shows whether that succeeds. */
     if (db->transaction == PG_TRANSACTION_FAILED || !db->was_prepared[query] || pg_later_is_full(&db->later))
         return sql_run(sql, q);
     pg_cursor_encode(c, pg_translate(query)->param_count, &params);
@@ -430,8 +427,7 @@ static enum err run_own(struct pg_sql *db, enum own which)
 void pg_sql_rollback(struct pg_sql *db)
 {
     pg_bulk_clear(&db->later.bulk);
-    /* If a delayed statement fails, the server skips the rest of its batch. So send the delayed statements in
-     * a batch of their own, before ROLLBACK. */
+    /* In a batch of their own, because the server skips the rest of a batch after a statement has failed. */
     if (pg_session_is_open(&db->session) && db->later.count)
         (void)run_batch(db, "several writes", PG_STATEMENT_MS);
     /* If ROLLBACK fails, the connection may still be in a transaction, and must not be used again. */
@@ -477,8 +473,7 @@ static enum err resolve_commit(struct pg_sql *db)
     else
         log_error("store: the connection was lost during a commit; it is unknown whether the transaction "
                   "was committed");
-    /* The import lock was lost with the connection, so nothing more may be written: without a connection, all
-     * further statements fail (ensure_connected()). */
+    /* The import lock was lost with the connection, so all further statements fail (ensure_connected()). */
     if (db->has_import_lock)
         pg_session_close(&db->session);
     return is_known ? outcome : ERR_IO;
