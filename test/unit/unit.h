@@ -1,5 +1,5 @@
-/* Every unit test includes this header: cmocka, after the headers that it needs, and helpers for our own
- * types. */
+/* Every unit test includes this header. It includes cmocka, after the headers that cmocka needs, and defines
+ * helpers for our own types. */
 #ifndef VT_TEST_UNIT_H
 #define VT_TEST_UNIT_H
 

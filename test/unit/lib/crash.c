@@ -1,4 +1,5 @@
-/* Kills a child at a system call. ptrace(2) stops it at each one, without its cooperation. */
+/* Kills or stops a child process at one of its system calls. ptrace(2) stops the child at each system call,
+ * so the code under test needs no hooks. */
 #include "lib/crash.h"
 
 #include <setjmp.h>
@@ -41,8 +42,9 @@ static bool is_changing(long call)
     return false;
 }
 
-/* Returns true if the system call counts. Of consecutive writes to one file (the pages of a transaction),
- * only the first counts. */
+/* Returns true if the system call that the child is about to make counts. Of several calls of pwrite(2) in a
+ * row, with which SQLite writes the pages of a transaction, only the first one counts. `*before`: the last
+ * call that changes something, or -1. */
 static bool is_instant(pid_t child, long *before)
 {
     const long call = call_of(child);
@@ -53,7 +55,8 @@ static bool is_instant(pid_t child, long *before)
     return !repeats;
 }
 
-/* Runs the process up to its `at`-th counted call, or to its end. */
+/* Runs the child up to its `at`-th counted system call. Returns false if the child ended before this call;
+ * `*status` is then its wait status. */
 static bool follow(pid_t child, int at, int *status)
 {
     int signal = 0;
@@ -70,7 +73,8 @@ static bool follow(pid_t child, int at, int *status)
     }
 }
 
-/* Starts the child, stopped and traced. Returns 0 if this machine does not allow tracing. */
+/* Starts the child process, stopped and traced. Returns its process ID, or 0 if this machine does not allow
+ * tracing. */
 static pid_t start(int (*fn)(void *ctx), void *ctx)
 {
     enum { NO_TRACE = 77 };

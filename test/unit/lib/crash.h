@@ -7,13 +7,14 @@
 enum crash_end { CRASH_KILLED, CRASH_ENDED, CRASH_NOT_POSSIBLE };
 
 /* Runs fn(ctx) in a child process and kills it (SIGKILL) just before its `at`-th system call (from 1) that
- * changes a file or a directory; consecutive writes to one file count once. Returns CRASH_ENDED if fn
- * returned 0 before that call; another result of fn fails the test. Returns CRASH_NOT_POSSIBLE if this
+ * changes a file or a directory. Several calls of pwrite(2) in a row count once. Returns CRASH_ENDED if fn
+ * returned 0 before the `at`-th call; another result of fn fails the test. Returns CRASH_NOT_POSSIBLE if this
  * machine does not allow tracing children. */
 enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx);
 
-/* Like crash_before_change(), but only stops the child there, runs while_stopped(ctx) in this process, and
- * lets the child continue. Returns CRASH_KILLED if the child was stopped. The result of fn is ignored. */
+/* Like crash_before_change(), but does not kill the child: stops it before that call, runs while_stopped(ctx)
+ * in this process, and lets the child continue to its end. Returns CRASH_KILLED if the child was stopped. The
+ * result of fn is ignored. */
 enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*while_stopped)(void *ctx),
                                          void *ctx);
 

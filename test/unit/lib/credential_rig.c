@@ -24,7 +24,6 @@ static void send_request(void *ctx, const struct http_request *request,
     rig.done_ctx[rig.sent++] = done_ctx;
 }
 
-/* As the loop would. */
 void rig_deliver(void)
 {
     while (rig.delivered < rig.sent) {
@@ -88,7 +87,7 @@ int credential_rig_fini(void **state)
     return 0;
 }
 
-/* ---- short ways ---- */
+/* ---- shortcuts for tests ---- */
 
 enum err rig_put(const struct author *author, enum platform_api api, const char *id, const char *access,
                  const char *refresh, int64_t *row)
@@ -141,7 +140,7 @@ void rig_on_completed(void *ctx, const struct token_refresh_result *result)
     const int64_t *row = ctx;
     struct credential c;
     rig.results[rig.completed++] = *result;
-    /* Read on another connection, which sees committed data only. */
+    /* Reads on another connection, which sees only committed data. */
     if (store_get_credential(rig.db.r, &rig.db.arena, *row, &c) == OK)
         rig.version_when_completed = c.version;
 }

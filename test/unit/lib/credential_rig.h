@@ -1,6 +1,5 @@
-/* A fixture with connected accounts, a token refresher, and a simulated platform, which returns the responses
- * of a list one by one. The tests of the connectors cover the responses of real platforms.
- */
+/* A fixture with a database of connected accounts, a token refresher, and a simulated platform, which returns
+ * the responses of a list one by one. The tests of the connectors cover the responses of real platforms. */
 #ifndef VT_TEST_CREDENTIAL_RIG_H
 #define VT_TEST_CREDENTIAL_RIG_H
 
@@ -32,16 +31,16 @@ struct credential_rig {
     /* the platform */
     const struct reply *replies;
     int sent, delivered;
-    char bodies[SENDS_MAX][1024]; /* of requests */
+    char bodies[SENDS_MAX][1024]; /* method, path and body of each request */
     void (*done[SENDS_MAX])(void *ctx, const struct http_result *result);
     void *done_ctx[SENDS_MAX];
 
     /* waiting callers */
     int completed;
     struct token_refresh_result results[WAITERS_MAX];
-    int64_t version_when_completed;
-    int commits_to_fail;
-    enum err (*heartbeat)(void *ctx); /* for refreshers that are opened afterwards */
+    int64_t version_when_completed;   /* committed version of the tokens when the callback was called */
+    int commits_to_fail;              /* n: the n-th commit from now fails; 0: none */
+    enum err (*heartbeat)(void *ctx); /* used by refreshers that are opened after it is set */
 };
 extern struct credential_rig rig;
 
@@ -61,7 +60,8 @@ void rig_assert_tokens(int64_t row, const char *access, const char *refresh);
 void rig_deliver(void);
 /* The callback for token_refresher functions: stores the result. `ctx` points to the row, an int64_t. */
 void rig_on_completed(void *ctx, const struct token_refresh_result *result);
-/* Starts a refresh and delivers its response. */
+/* Starts a refresh of the tokens with this version, delivers the responses in `replies`, and returns the
+ * status of the result. */
 enum token_refresh_status rig_refresh(int64_t row, int64_t version, const struct reply *replies);
 
 /* A token response of TikTok, and its response to a rejected refresh. */

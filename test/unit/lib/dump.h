@@ -1,6 +1,6 @@
-/* A text dump of a database: everything that a response can show or finalizing needs, and nothing that may
- * differ between two ways to the same state (row ids, revisions, event ids, creation times). Databases with
- * equal dumps return equal responses. */
+/* A text dump of a database. It contains everything that a response can show or that the finalizing of an
+ * import needs. It contains nothing that depends on how the data got into the database (row ids, revisions,
+ * event ids, creation times). Databases with equal dumps return equal responses. */
 #ifndef VT_TEST_DUMP_H
 #define VT_TEST_DUMP_H
 

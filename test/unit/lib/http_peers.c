@@ -13,7 +13,7 @@ enum { PEERS_MAX = 16 };
 static struct peers {
     char directory[64], ca[80];
     pid_t pid;
-    int in; /* its standard input; the process ends when this is closed */
+    int in; /* the pipe to its standard input; the process ends when this pipe is closed */
     struct {
         char name[32];
         int port;

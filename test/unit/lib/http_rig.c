@@ -79,7 +79,7 @@ void rig_init(struct rig *rig, const struct http_limits *limits, bool fake_clock
     prepare(rig, fake_clock);
     rig_options(rig, limits, &options);
     if (limits && limits->max_connections == 0)
-        return; /* the test opens it */
+        return; /* the test opens the server */
     if (rig_open(rig, &options, &error) != OK)
         fail_msg("%s", error.text);
 }
@@ -133,7 +133,7 @@ void rig_tick(struct rig *rig)
     enum { TWO_TICKS_US = 110000 };
     int64_t until_us = clock_work_us() + TWO_TICKS_US;
     while (clock_work_us() < until_us)
-        (void)uv_run(&rig->loop, UV_RUN_ONCE); /* the tick itself ends it */
+        (void)uv_run(&rig->loop, UV_RUN_ONCE); /* the timer of the tick makes uv_run() return */
 }
 
 int rig_setup(void **state)
@@ -227,7 +227,7 @@ size_t peer_send_some(struct peer *p, struct str bytes)
     ssize_t n = send(p->fd, bytes.p, bytes.len, MSG_NOSIGNAL);
     if (n >= 0 || errno == EAGAIN)
         return n > 0 ? (size_t)n : 0;
-    peer_read(p); /* bytes that arrived before the connection ended */
+    peer_read(p); /* reads the bytes that arrived before the connection ended */
     p->ended = true;
     return 0;
 }
@@ -350,7 +350,7 @@ static bool take_answer(struct str *s, bool is_head, bool ended, struct peer_res
         a->complete = length > 0;
     } else if (has_length) {
         a->complete = rest.len >= length;
-    } else { /* until close */
+    } else { /* the end of the connection ends the body */
         length = rest.len;
         a->complete = ended;
     }

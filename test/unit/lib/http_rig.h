@@ -14,7 +14,7 @@ struct rig {
     struct http_server *server;
     bool closed; /* http_server_close() has completed */
     char dir[64];
-    int64_t *clock; /* wall, monotonic; 0: the real clock */
+    int64_t *clock; /* [0]: wall clock, [1]: monotonic clock, ms; 0: the real clock is used */
 };
 
 /* One client. */
@@ -36,10 +36,12 @@ struct peer_response {
 /* Returns the limits that most tests use. A test may change its copy. */
 struct http_limits rig_limits(void);
 
-/* Starts a server on 127.0.0.1 with `limits` (NULL: rig_limits()), on a fake monotonic clock if `fake_clock`.
- */
+/* Starts a server on 127.0.0.1 with `limits` (NULL: rig_limits()). If `fake_clock`, the monotonic clock moves
+ * only with rig_advance(). If `limits` has max_connections 0, no server is started; the test then calls
+ * rig_open(). */
 void rig_init(struct rig *rig, const struct http_limits *limits, bool fake_clock);
-/* Like rig_init(), but with other options. Returns the result of http_server_open(). */
+/* Starts the server of a rig that rig_init() has prepared without one. Returns the result of
+ * http_server_open(). rig_options() fills in the options that rig_init() uses; a test can change them. */
 enum err rig_open(struct rig *rig, const struct http_options *options, struct error *error);
 void rig_options(struct rig *rig, const struct http_limits *limits, struct http_options *out);
 /* Drains the server, and fails the test if a handle, a request or a connection remains. */
@@ -47,8 +49,9 @@ void rig_fini(struct rig *rig);
 
 /* Calls http_server_close(). */
 void rig_close(struct rig *rig);
-/* Sets rig->closed. For http_server_drain(). */
+/* The callback for http_server_close() and http_server_drain(): sets rig->closed. */
 void rig_on_closed(void *ctx);
+/* Advances the fake monotonic clock. */
 void rig_advance(struct rig *rig, int64_t ms);
 /* Runs one loop iteration, or n, without blocking. */
 void rig_iterate(struct rig *rig);
@@ -74,21 +77,23 @@ void peer_open_at(struct peer *p, struct rig *rig, int n);
 void peer_open_narrow(struct peer *p, struct rig *rig);
 void peer_fini(struct peer *p);
 
-/* Sends all bytes, and runs the loop while the socket is full. Returns false if the server has closed. */
+/* Sends all bytes, and runs the loop so that the server can read them. Returns false if the server has closed
+ * the connection. Fails the test after 60 seconds. */
 bool peer_send(struct peer *p, struct str bytes);
 bool peer_send_text(struct peer *p, const char *text);
-/* Sends as much as the socket accepts at once. */
+/* Sends as much as the socket accepts without waiting. Returns the number of bytes sent. */
 size_t peer_send_some(struct peer *p, struct str bytes);
 void peer_shut(struct peer *p);  /* half-close */
 void peer_reset(struct peer *p); /* closes with RST */
-/* Reads the bytes that have arrived. */
+/* Reads the bytes that have arrived; peer_read_some() reads at most `max` of them. */
 void peer_read(struct peer *p);
 void peer_read_some(struct peer *p, size_t max);
 
-/* Parses the complete and incomplete responses read so far. heads[i] is 'H' if response i is a response to
- * HEAD. */
+/* Parses the responses read so far, including an incomplete last one, and returns their number (at most
+ * `max`). heads[i] is 'H' if response i is a response to HEAD; `heads` may be NULL. */
 size_t peer_responses(const struct peer *p, const char *heads, struct peer_response *out, size_t max);
-/* Returns the number of complete responses. */
+/* Reads the bytes that have arrived, and returns the number of complete responses. For `heads` see
+ * peer_responses(). */
 size_t peer_complete(struct peer *p, const char *heads);
 
 /* Sends the request, waits until `n` complete responses have arrived, and returns the last one. */

@@ -19,7 +19,7 @@ struct refreshing {
     struct refresh_report report;
 };
 
-/* Sets the clock to IMPORT_NOW. */
+/* Creates an empty database and a configuration for it, and sets the wall clock to IMPORT_NOW. */
 void refreshing_init(struct refreshing *r);
 void refreshing_fini(struct refreshing *r);
 
@@ -27,7 +27,7 @@ void refreshing_fini(struct refreshing *r);
 enum err refreshing_try(struct refreshing *r, const struct source *source);
 void refreshing_run(struct refreshing *r, const struct source *source);
 
-/* Returns the result of a query for one integer. */
+/* Returns the single integer of a query. */
 int64_t refreshing_sql(const struct refreshing *r, const char *query);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reading, playing and printing of samples. */
+/* Reads, plays and prints samples. */
 #include "lib/sample.h"
 
 #include "base/check.h"

@@ -11,7 +11,7 @@
  *   NAME: VALUE a header of the response
  *   > LINE      an expected line of sample_print()
  *
- * The body, byte by byte, follows the first empty line:
+ * The body follows the first empty line, unchanged:
  *
  *     tiktok read 0 200
  *     # developers.tiktok.com … [V] 2026
@@ -54,7 +54,10 @@ struct sample {
 
 /* Parses a sample. Returns false if `text` is not a valid sample. `text` must outlive `s`. */
 bool sample_parse(struct sample *s, struct str text);
+/* Lets the connector parse the response of the sample, and stores the result in `s`. Aborts if the result
+ * violates a property that holds for any body. */
 void sample_play(struct arena *a, struct sample *s);
+/* Appends the result, in the form of the lines that begin with '>'. */
 void sample_print(const struct sample *s, struct buf *out);
 void sample_fini(struct sample *s);
 

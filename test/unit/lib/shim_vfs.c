@@ -1,5 +1,5 @@
-/* A VFS that calls a hook before each operation. Each of its files is followed in memory by the file of the
- * real VFS. */
+/* A VFS that calls a hook before each operation. In memory, the file handle of the real VFS follows each
+ * struct shim_handle. */
 #include "lib/shim_vfs.h"
 
 #include <sqlite3.h>
@@ -124,7 +124,8 @@ static int shim_shm_unmap(sqlite3_file *f, int remove)
     return REAL(f)->pMethods->xShmUnmap(REAL(f), remove);
 }
 
-/* Version 2 of the interface has no memory-mapped reads, so the hook is called for every read. */
+/* Version 2 of the interface has no memory-mapped reads, so SQLite calls xRead, and with it the hook, for
+ * every read. */
 static const sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = shim_close,

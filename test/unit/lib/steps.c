@@ -61,7 +61,6 @@ struct reading on(enum platform platform, struct reading r)
     return r;
 }
 
-/* Applies one step in one transaction; every reading must be accepted. */
 void apply(int64_t at, const struct reading *readings, size_t n)
 {
     enum rejection rejection;
@@ -137,7 +136,6 @@ void add_post(struct video *v, enum platform platform, int64_t posted_at)
     test_commit(&db);
 }
 
-/* Adds five old videos with these views, read one day before TEST_DAY, so that the author has a median. */
 void make_history(const struct author *a, const int64_t views[5])
 {
     for (uint64_t i = 0; i < 5; i++) {

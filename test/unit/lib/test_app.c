@@ -13,7 +13,7 @@ struct call {
     struct list link;
     struct waiter *wait; /* NULL: canceled */
     struct test_app *app;
-    uv_timer_t timer; /* of /busy */
+    uv_timer_t timer; /* only for /busy */
 };
 
 struct state {

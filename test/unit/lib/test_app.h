@@ -3,15 +3,16 @@
  *   /plain          200 with a short text (also /v1/account, for external test drivers)
  *   /echo           POST: returns the body
  *   /empty          204
- *   /big?N          N bytes; /fixed: the same bytes as a fixed body
+ *   /big?N          N bytes
+ *   /fixed          64 KiB as a constant body
  *   /stream?N       N parts of 64 KiB, flushed one by one; /abort?N: aborted after N parts
- *   /yield?N        N loop iterations, then 200
- *   /more?N         N steps of a millisecond each without a yield
+ *   /yield?N        yields N times, then 200
+ *   /more?N         N steps of a millisecond each, which do not yield
  *   /sleep?MS       sleeps; the body is "slept" after a timeout, "woken" after request_wake()
  *   /late           waits until the test calls test_app_complete_late()
  *   /busy           waits for a driver that completes in the next loop iteration
  *   /arena?N        allocates N KiB from the arena of the request
- *   /hold?N         the same, and does not complete before the client disconnects
+ *   /hold?N         allocates like /arena, and then waits until the client disconnects
  *   /error          500, and closes the connection
  *
  * Counts started and freed requests, so that a test can check that each is freed once. */
