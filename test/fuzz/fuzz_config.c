@@ -30,7 +30,7 @@ static void make_environment(struct environment *e, struct str rest)
     e->list[count] = NULL;
 }
 
-/* All values as JSON and as an INI file are printed without a secret. */
+/* Checks that the printed value of each key contains no secret, and that each key has an origin. */
 static void check_printed(const struct config *config)
 {
     const struct config_key *key;
@@ -45,7 +45,7 @@ static void check_printed(const struct config *config)
     buf_fini(&value);
 }
 
-/* Loads the bytes and prints the result to `out`. */
+/* Loads the bytes as a configuration file and prints the resulting configuration to `out`. */
 static enum err load(struct str text, const char *const *environment, struct buf *out)
 {
     char path[64];

@@ -14,8 +14,8 @@ static void check_text(const struct videos_query *q, const struct uuid *author, 
     CHECK(str_eq(str_make(again, sizeof again), text));
 }
 
-/* Parses the bytes as a cursor. Then uses them as a position: its cursor must be accepted; with one bit
- * flipped it must be rejected. */
+/* Parses the bytes as a cursor. Then uses them as a position: the cursor of this position must be accepted,
+ * and must be rejected after one of its bits has been flipped. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct uuid author = {{1}};

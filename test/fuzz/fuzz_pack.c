@@ -1,5 +1,5 @@
-/* Unpacks arbitrary bytes as the packed columns of a videos row. Accepted bytes equal their repacked
- * values. */
+/* Unpacks arbitrary bytes as the packed columns of a videos row. If they are accepted, packing the values
+ * again gives the same bytes. */
 #include "base/check.h"
 #include "base/vec.h"
 #include "store/day_pack.h"
@@ -7,7 +7,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Accepted days are packed to the same bytes; a gain on a later date is added or rejected without a crash. */
+/* Checks that days which day_scan_next() accepts give the same bytes when they are packed again, and that
+ * adding a gain on another date succeeds or is rejected without a crash. */
 static void unpack_days(struct str packed, struct buf *again)
 {
     VEC(struct day_gain) days = {0};

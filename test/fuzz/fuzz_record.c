@@ -70,8 +70,8 @@ static void parse_as_export_line(struct str line)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct record_parser
-        *parser; /* shared by all inputs, to detect state that leaks from one line to the next */
+    /* Shared by all inputs, to detect state that leaks from one line to the next. */
+    static struct record_parser *parser;
     struct record record;
     struct str why, line = str_make((const char *)data, size);
     if (!parser)

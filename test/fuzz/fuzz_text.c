@@ -1,5 +1,5 @@
 /* Parses short texts: dates, times, UUIDs, addresses, networks, X-Forwarded-For, Redis URLs, cookies,
- * percent-encoding. Accepted values round-trip through their formatted text. */
+ * percent-encoding. Dates, times and UUIDs that are accepted are formatted as the same text. */
 #include "auth/session.h"
 #include "base/check.h"
 #include "base/clock.h"
