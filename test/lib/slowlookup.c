@@ -1,5 +1,5 @@
-/* LD_PRELOADed: looking a name up takes $SLOWLOOKUP_MS longer, as with a name server that does not answer.
- * Addresses need none. */
+/* Preloaded (LD_PRELOAD) into a process: looking up a name takes $SLOWLOOKUP_MS longer, as with a slow name
+ * server. Numeric addresses need no lookup and are not delayed. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>

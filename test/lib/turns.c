@@ -1,7 +1,7 @@
-/* Preloaded (LD_PRELOAD) into a server: measures its loop iterations, in processor time of the main thread,
- * which other load on the machine does not affect. An iteration is the time from the return of epoll_pwait()
- * to its next call. The file $TURNS has the numbers (test/load/tail.py reads them); zeroing it restarts the
- * measurement. */
+/* Preloaded (LD_PRELOAD) into a server: measures the processor time that the main thread uses in each loop
+ * iteration. Other load on the machine does not affect this time. An iteration is the time from the return of
+ * epoll_pwait() to its next call. The results are in the file $TURNS, which test/load/tail.py reads; filling
+ * it with zeros restarts the measurement. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct turns {
 };
 
 static volatile struct turns *turns;
-static uint64_t began_ns; /* of the loop iteration; 0: none */
+static uint64_t began_ns; /* used_ns() when the loop iteration began; 0: none has begun */
 
 __attribute__((constructor)) static void map_turns(void)
 {

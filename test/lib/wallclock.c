@@ -1,6 +1,6 @@
-/* LD_PRELOADed into a service, so that its wall clock is the fake one of test/lib/clock.py: the first of the
- * two int64 in the file $WALLCLOCK, in ms since 1970. Other clocks stay real. (libfaketime hangs in a Redis
- * that uses jemalloc, and could not share a file with the servers.) */
+/* Preloaded (LD_PRELOAD) into a service, so that it uses the fake wall clock of test/lib/clock.py: the first
+ * of the two int64 in the file $WALLCLOCK, in ms since 1970. Its other clocks stay real. (libfaketime is not
+ * used, because it hangs in a Redis that uses jemalloc, and could not share the file with the servers.) */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

@@ -4,11 +4,14 @@
  *   q ID STATEMENT N   starts a query with the parameter N     c ID      cancels it
  *   s                  prints the status                       x         closes the link and exits
  *   t                  prints `ticked` after the link has checked its deadlines
- *   fault N            makes the N-th allocation or call of libuv fail from now on
- *   bench STATEMENT N BATCH COUNT   runs COUNT batches of BATCH queries, prints the time of this process
+ *   fault N            makes the N-th allocation or libuv call from now on fail
+ *   bench STATEMENT N BATCH COUNT
+ *                      runs COUNT batches of BATCH queries; prints the number of queries, the CPU time of
+ *                      this process and the elapsed time
  *
  * Prints `r ID SQLSTATE VALUE timeline=N ERROR` for each completed query (VALUE is the sum of the first
- * column), `state NAME` for each change, and `closed` at the end. */
+ * column), `state NAME` when the state of the link has changed, and `closed` at the end. If PG_DRIVER_BARE is
+ * set, the link has no statements. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -21,7 +24,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* TICKS_MS: two intervals at which the link checks its deadlines. */
+/* TICKS_MS: the time in which the link checks its deadlines twice. */
 enum { SLOTS = 4096, INPUT_MAX = 1 << 17, TICKS_MS = 100 };
 
 static const struct pg_statement statements[] = {
@@ -41,7 +44,7 @@ static const struct pg_statement statements[] = {
 enum { STATEMENTS = sizeof statements / sizeof *statements, HEADS = STATEMENTS - 1 };
 
 struct slot {
-    struct waiter waiter; /* first */
+    struct waiter waiter; /* must be first, because on_reply() and on_bench_reply() cast it to the slot */
     struct pg_reply reply;
     struct driver *driver;
     int id;

@@ -1,12 +1,15 @@
 /* Drives a PostgreSQL store for the Python tests. Usage: store_driver URL [PASSWORD_FILE]. Reads one command
- * a line from standard input, and prints one line for each: the name of the error ("ok"), then the result or
- * the text of the error.
+ * a line from standard input. Prints one line for each: "ok" or the name of the error, a tab, and the result
+ * or the text of the error.
  *
  *   migrate | check           open MODE BUSY_MS         close         begin | commit | rollback
  *   author NAME               touch ROW                 authors       key AUTHOR HASH
  *   changed                   snapshot                  failures      slow MS
- *   share | try | release     the import lock
- *   event AUTHOR inserts an event. `snapshot` lists the authors, waits for a line, and lists them again. */
+ *   event AUTHOR              share | try | release
+ *
+ * `author`, `key` and `event` insert a row and print its id. `snapshot` lists the authors, waits for a line,
+ * and lists them again in the same snapshot. `share`, `try` (exclusively, without waiting) and `release`
+ * acquire and release the import lock. */
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/clock.h"
