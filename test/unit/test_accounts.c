@@ -291,7 +291,7 @@ static void running_and_waiting_jobs_are_limited(void **state)
     }
     assert_int_equal(jobs[ROOM].call.err, ERR_FULL);
     for (int i = 1; i < ROOM; i++)
-        waiter_cancel(&jobs[i].waiter); /* the second job is already running */
+        waiter_cancel(&jobs[i].waiter); /* jobs[1] is already running */
     assert_int_equal(password_hash(p, &jobs[1].waiter, &jobs[1].call, STR("correct horse")), NEXT_WAIT);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     for (int i = 0; i <= ROOM; i++)

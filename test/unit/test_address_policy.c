@@ -1,4 +1,4 @@
-/* Tests to which addresses authors may make the service connect, and that the HTTP client checks the address
+/* Tests which addresses authors may make the service connect to, and that the HTTP client checks the address
  * of each connection, even if a name resolves to another address than before (DNS rebinding). */
 #include "unit.h"
 
@@ -118,7 +118,8 @@ static void other_address_families_are_rejected(void **state)
 
 /* ---- connections ---- */
 
-/* The address to which getaddrinfo() of this program, which replaces that of libc, resolves "rebind.test". */
+/* The address of "rebind.test". This program defines its own getaddrinfo(), which replaces that of libc and
+ * resolves only this name. */
 static const char *resolves_to;
 static int lookups;
 

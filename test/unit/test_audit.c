@@ -61,7 +61,7 @@ static void sign_in(const struct author *author, uint64_t n, int64_t at)
     assert_int_equal(store_insert_session(t.w, &session, &by), OK);
 }
 
-static void life_of_a_key_is_recorded(void **state)
+static void creation_first_use_and_revocation_of_a_key_are_recorded(void **state)
 {
     (void)state;
     const struct author author = add_author(&t, 1);
@@ -78,7 +78,7 @@ static void life_of_a_key_is_recorded(void **state)
     assert_string_equal(list_of(&author).text, expected);
 }
 
-static void only_a_changed_plan_is_recorded(void **state)
+static void update_of_an_author_is_recorded_only_if_the_plan_changes(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -175,8 +175,10 @@ static void long_name_is_truncated_at_the_end_of_a_character(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(life_of_a_key_is_recorded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_a_changed_plan_is_recorded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(creation_first_use_and_revocation_of_a_key_are_recorded, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(update_of_an_author_is_recorded_only_if_the_plan_changes, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(entries_of_an_author_are_deleted_after_a_year, set_up, tear_down),
         cmocka_unit_test_setup_teardown(at_most_100_sign_ins_of_an_author_are_recorded_per_day, set_up,
                                         tear_down),

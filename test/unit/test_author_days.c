@@ -106,7 +106,7 @@ static void gains_add_up_by_day_and_platform(void **state)
     assert_int_equal(row_count, 1);
 }
 
-static void author_without_gains_has_a_revision(void **state)
+static void author_without_gains_has_no_rows_but_a_revision(void **state)
 {
     (void)state;
     assert_int_equal(list(INT32_MAX, 10), 1);
@@ -129,7 +129,7 @@ static void sum_of_gains_saturates_at_its_maximum(void **state)
     assert_true(gained_on(1, PLATFORM_YOUTUBE) == AUTHOR_GAINED_MAX);
 }
 
-/* A video with a post on YouTube and one on TikTok. */
+/* Returns a video with two posts, which have these views on YouTube and on TikTok. */
 static struct video two_posts(int64_t youtube, int64_t tiktok)
 {
     struct video v = {.author_row = author.row, .post_count = 2};
@@ -205,7 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gains_add_up_by_day_and_platform, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(author_without_gains_has_a_revision, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(author_without_gains_has_no_rows_but_a_revision, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sum_of_gains_saturates_at_its_maximum, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gains_are_subtracted_only_from_platforms_of_the_video, set_up,
                                         tear_down),

@@ -1,4 +1,4 @@
-/* Scheduled backups without a server: names, retention, the snapshot of a copy, the lease. */
+/* Tests scheduled backups without a server: names, retention, the snapshot of a copy, the lease. */
 #include "backup/backup_dir.h"
 #include "backup/backup_run.h"
 #include "base/clock.h"
@@ -127,12 +127,13 @@ static void assert_kept(const struct retention *rule, const int *minutes, const 
             fail_msg("backup %zu: kept %d", i, keep[i]);
 }
 
-static void newest_of_each_period_is_kept(void **state)
+static void newest_backup_of_each_period_is_kept(void **state)
 {
     enum { HOUR = 60, A_DAY = 24 * HOUR };
     const int hours[] = {0, 30, 59, HOUR, HOUR + 59, 5 * HOUR};
     const int days[] = {0, A_DAY - 1, A_DAY, 3 * A_DAY, 3 * A_DAY + 1};
-    /* Sunday and Monday. */
+    /* Day 5 is a Monday. The backups are made at the beginning of DAY, and just before and at midnight
+     * between Sunday and Monday. */
     const int weeks[] = {0, 5 * A_DAY - 1, 5 * A_DAY, 12 * A_DAY - 1, 12 * A_DAY};
     (void)state;
     assert_kept(&(struct retention){.hourly = 2}, hours, "----kk");
@@ -180,7 +181,7 @@ static bool on_author(void *ctx, const struct author *author)
     return true;
 }
 
-static void commits_during_a_copy_neither_restart_nor_enter_it(void **state)
+static void commits_during_a_copy_do_not_restart_it_and_are_not_copied(void **state)
 {
     struct temp_db copy = {0};
     struct error error;
@@ -254,7 +255,7 @@ static void backup_and_refresh_have_separate_leases(void **state)
     assert_true(report.done);
 }
 
-static void stopped_backup_leaves_nothing_and_releases_the_lease(void **state)
+static void stopped_backup_leaves_no_file_and_releases_the_lease(void **state)
 {
     struct backup_report report;
     atomic_bool stop = true;
@@ -287,13 +288,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_sort_by_time_and_can_be_parsed),
         cmocka_unit_test(names_of_other_files_are_rejected),
-        cmocka_unit_test(newest_of_each_period_is_kept),
-        cmocka_unit_test_setup_teardown(commits_during_a_copy_neither_restart_nor_enter_it, set_up,
+        cmocka_unit_test(newest_backup_of_each_period_is_kept),
+        cmocka_unit_test_setup_teardown(commits_during_a_copy_do_not_restart_it_and_are_not_copied, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(copy_can_be_canceled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(backup_is_made_only_with_the_lease, set_up, tear_down),
         cmocka_unit_test_setup_teardown(backup_and_refresh_have_separate_leases, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stopped_backup_leaves_nothing_and_releases_the_lease, set_up,
+        cmocka_unit_test_setup_teardown(stopped_backup_leaves_no_file_and_releases_the_lease, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(backup_that_is_not_due_is_not_made, set_up, tear_down),
     };

@@ -88,7 +88,7 @@ static void incomplete_database_is_rejected(void **state)
     assert_rejected(header, sizeof header, "is incomplete: it has 4096 of 8192 bytes");
     (void)snprintf(log, sizeof log, "%s-wal", path);
     write_file(log, "x", 1);
-    /* Is accepted, because the missing page may be in the write-ahead log. */
+    /* The file is accepted, because the missing page may be in the write-ahead log. */
     assert_int_equal(backup_format_check(path, "FILE", &error), OK);
     assert_int_equal(unlink(log), 0);
     header[27] = 8;

@@ -32,8 +32,8 @@ static void str_splits_and_trims(void **state)
     assert_int_equal(str_trim(STR(" \t")).len, 0);
     assert_true(str_eq_nocase(STR("BeArEr"), STR("bearer")));
     assert_false(str_eq_nocase(STR("bearer"), STR("beares")));
-    /* Compares every pair of bytes at several positions: only ASCII letters may match another byte, their
-     * other case. */
+    /* Compares every pair of bytes at several positions: two different bytes may match only if they are the
+     * upper and the lower case of one ASCII letter. */
     for (int pair = 0; pair < 256 * 256; pair++) {
         int x = pair >> 8, y = pair & 255;
         bool same = x == y || (x < 128 && y < 128 && isalpha(x) && isalpha(y) && (x | 32) == (y | 32));
@@ -102,8 +102,9 @@ static void arena_memory_is_zeroed_and_aligned_after_a_reset(void **state)
     assert_str(arena_printf(&a, "%s-%d", "x", 42), "x-42");
     size_t before = arena_bytes(&a);
     struct str copy = arena_copy(&a, STR("abc"));
-    assert_int_equal(arena_bytes(&a), before + 4);                              /* text is not aligned; */
-    assert_int_equal((uintptr_t)arena_alloc(&a, 1) % _Alignof(max_align_t), 0); /* other allocations are */
+    /* Text is not aligned; other allocations are. */
+    assert_int_equal(arena_bytes(&a), before + 4);
+    assert_int_equal((uintptr_t)arena_alloc(&a, 1) % _Alignof(max_align_t), 0);
     assert_int_equal(copy.p[copy.len], '\0');
     arena_fini(&a);
 }

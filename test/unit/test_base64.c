@@ -1,4 +1,4 @@
-/* Base64: each value has exactly one accepted spelling. */
+/* Tests base64: exactly one spelling of each value is accepted. */
 #include "unit.h"
 
 #include "base/base64.h"

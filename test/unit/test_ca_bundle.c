@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The file and the directory in which OpenSSL looks by default, as compiled in. */
 #define OWN_FILE      "/usr/lib/ssl/cert.pem"
 #define OWN_DIRECTORY "/usr/lib/ssl/certs"
 

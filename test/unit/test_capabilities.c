@@ -19,7 +19,7 @@ static void read_file(const char *path, struct buf *out)
     (void)fclose(f);
 }
 
-/* Asserts that the file contains the table. `newline` is the end of a line as the file writes it. */
+/* Asserts that the file contains the table. `newline` is a line end in the spelling of the file. */
 static void assert_holds_table(const char *path, const char *newline)
 {
     struct buf table, text, wanted;
@@ -41,7 +41,7 @@ static void assert_holds_table(const char *path, const char *newline)
     buf_fini(&wanted);
 }
 
-static void readme_has_the_capability_table(void **state)
+static void data_in_guide_has_the_capability_table(void **state)
 {
     (void)state;
     assert_holds_table("docs/data-in.md", "\n");
@@ -56,7 +56,7 @@ static void openapi_document_has_the_capability_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(readme_has_the_capability_table),
+        cmocka_unit_test(data_in_guide_has_the_capability_table),
         cmocka_unit_test(openapi_document_has_the_capability_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Tests checkpoint jobs: the log stays short under constant writes, and a long read that prevents this is
- * reported. */
+/* Tests checkpoint jobs: the write-ahead log stays short under constant writes, and a long read that makes it
+ * grow is reported. */
 #include "lib/temp_db.h"
 
 #include "base/log.h"
@@ -50,7 +50,7 @@ static void close_checkpointer(void)
     if (!checkpointer)
         return;
     checkpointer_close(checkpointer, on_closed, &closed);
-    assert_int_equal(closed, 0); /* `closed` must not be called before checkpointer_close() has returned */
+    assert_int_equal(closed, 0); /* on_closed() must not be called before checkpointer_close() has returned */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(closed, 1);
     checkpointer = NULL;
@@ -190,7 +190,7 @@ static bool log_is_long(void)
     return counts()->log.pending >= START_PAGES;
 }
 
-static void waits_only_briefly_for_another_writing_process(void **state)
+static void checkpoint_waits_only_briefly_for_another_writing_process(void **state)
 {
     (void)state;
     exec("PRAGMA wal_autocheckpoint = 0; CREATE TABLE filler (x BLOB); BEGIN IMMEDIATE;"
@@ -199,7 +199,8 @@ static void waits_only_briefly_for_another_writing_process(void **state)
     const uint64_t done = counts()->done;
     while (counts()->done == done)
         (void)uv_run(&loop, UV_RUN_ONCE);
-    assert_int_equal(counts()->log.pending, 0); /* the bulk is copied */
+    /* All pages are copied, although another connection holds the write lock. */
+    assert_int_equal(counts()->log.pending, 0);
     exec("COMMIT");
     close_checkpointer();
 }
@@ -219,7 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CHECKPOINT_TEST(log_restarts_under_constant_writes),
         CHECKPOINT_TEST(long_read_is_reported),
-        CHECKPOINT_TEST(waits_only_briefly_for_another_writing_process),
+        CHECKPOINT_TEST(checkpoint_waits_only_briefly_for_another_writing_process),
         CHECKPOINT_TEST(short_log_starts_no_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Dates, times and integers as text, compared with the results of gmtime_r() and snprintf(). */
+/* Tests dates, times and integers as text, also by comparing them with the results of gmtime_r() and
+ * snprintf(). */
 #include "unit.h"
 #include "lib/random.h"
 
@@ -50,8 +51,7 @@ static void dates_follow_the_calendar(void **state)
     assert_true(date_parse(STR("1970-01-01"), &date) && date == 0);
     assert_true(date_parse(STR("2000-02-29"), &date) && date == 11016);
     assert_true(date_parse(STR("2026-11-21"), &date) && date == 20778);
-    /* Every day from the years 0001 to 2400 round-trips, and the number of each day is that of the day before
-     * plus one. */
+    /* Every 13th day of the years 0001 to 2400 round-trips. */
     int32_t first;
     assert_true(date_parse(STR("0001-01-01"), &first));
     for (int32_t d = first; d < first + 2400 * 366; d += 13) {
@@ -145,7 +145,7 @@ static void formats_times_of_all_years(void **state)
     (void)state;
     for (int i = 0; i < 100000; i++)
         assert_time(first + (int64_t)(random_u64() % (uint64_t)(last - first + 1)));
-    /* Formats adjacent and alternating days around 1970-01-01. */
+    /* Formats adjacent days around 1970-01-01, and in between days that alternate around 2026-07-01. */
     for (int64_t day = -800; day < 800; day++)
         for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
             assert_time(day * DAY_MS + near[i]);
@@ -161,7 +161,7 @@ static void formats_times_of_all_years(void **state)
     }
 }
 
-static void times_in_names_of_files_have_seconds_and_no_colon(void **state)
+static void times_in_file_names_have_whole_seconds_and_no_colon(void **state)
 {
     static const char *const wrong[] = {"",
                                         "20260615T000000",
@@ -194,7 +194,7 @@ int main(void)
         cmocka_unit_test(formats_every_date_of_years_1_to_9999),
         cmocka_unit_test(times_are_utc_milliseconds),
         cmocka_unit_test(formats_times_of_all_years),
-        cmocka_unit_test(times_in_names_of_files_have_seconds_and_no_colon),
+        cmocka_unit_test(times_in_file_names_have_whole_seconds_and_no_colon),
     };
     return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void body_below_the_minimum_starts_no_job(void **state)
     shared_body_release(large); /* the job has its own reference */
 }
 
-static void body_is_compressed_later_if_all_jobs_are_running(void **state)
+static void body_is_compressed_at_a_later_request_if_all_jobs_are_running(void **state)
 {
     (void)state;
     struct shared_body *bodies[COMPRESSOR_JOBS_MAX + 1];
@@ -129,7 +129,7 @@ int main(void)
         COMPRESSOR_TEST(second_request_during_the_job_starts_no_other_job),
         COMPRESSOR_TEST(incompressible_body_starts_only_one_job),
         COMPRESSOR_TEST(body_below_the_minimum_starts_no_job),
-        COMPRESSOR_TEST(body_is_compressed_later_if_all_jobs_are_running),
+        COMPRESSOR_TEST(body_is_compressed_at_a_later_request_if_all_jobs_are_running),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

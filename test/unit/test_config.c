@@ -48,7 +48,7 @@ static void expect_message(const char *text, const char *const *environment, con
     snprintf(whole, sizeof whole, "%s%s", text ? a.path : "", expected);
     assert_int_equal(a.err, ERR_INVALID);
     assert_str(buf_str(&a.message), whole);
-    assert_string_equal(a.config.server.listen, "127.0.0.1:8080"); /* back to the defaults */
+    assert_string_equal(a.config.server.listen, "127.0.0.1:8080"); /* the default value again */
     unload(&a);
 }
 
@@ -183,7 +183,8 @@ static void environment_overrides_the_file(void **state)
                    "VIEWTALLY_LIMITS_REQUESTS_PER_MINUTE?)");
 }
 
-/* The message contains the lines `expected`, in which @ stands for the path of the file, and ~ for @. */
+/* Expects that loading fails with exactly the lines `expected`. In `expected`, @ stands for the path of the
+ * file, and ~ for the character @. */
 static void expect_lines(const char *text, const char *const *environment, const char *expected)
 {
     struct attempt a;
@@ -230,7 +231,8 @@ static void unknown_section_is_reported_once(void **state)
                  "@:5: [limits] has no key \"header\" (did you mean headers?)");
 }
 
-/* Rules about several keys are checked too, unless another mistake may be why a rule is not met. */
+/* Rules about several keys are checked too. A rule is not reported if another mistake may be the reason why
+ * it is not met. */
 static void rules_are_reported_with_the_line_of_their_key(void **state)
 {
     const char *environment[] = {"VIEWTALLY_REFRESH_SOURCE=spool", NULL};

@@ -1,4 +1,5 @@
-/* copy_bytes() for all small sizes and alignments, and for sizes around its limits. */
+/* Tests copy_bytes() and move_bytes() with all small sizes and alignments, and copy_bytes() also with sizes
+ * around its limits. */
 #include "unit.h"
 
 #include "base/copy_bytes.h"

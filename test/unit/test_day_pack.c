@@ -1,4 +1,4 @@
-/* Compares the packed gains of a video by day with a list of the gains. */
+/* Tests the packed daily gains of a video by comparing them with a plain list of gains. */
 #include "lib/random.h"
 
 #include "store/day_pack.h"
@@ -19,7 +19,7 @@ struct gains {
     size_t count;
 };
 
-/* Days with a gain, most of them adjacent, some far apart, also before 1970. */
+/* Returns random days with gains. Most of them are adjacent, some are far apart, and some are before 1970. */
 static struct gains random_gains(void)
 {
     struct gains g = {.count = 0};
@@ -45,8 +45,8 @@ static struct str packed_of(struct buf *to, const struct gains *g)
     return buf_str(to);
 }
 
-/* Reads the days into `out` and returns whether the column is sound. The copy has exactly this size, so that
- * AddressSanitizer detects a read past the end. */
+/* Reads the days into `out` and returns whether the column is sound. Reads from a copy that has exactly the
+ * size of the column, so that AddressSanitizer detects a read past the end. */
 static bool read_days(struct str packed, struct gains *out)
 {
     char *copy = malloc(packed.len ? packed.len : 1);
@@ -156,7 +156,7 @@ static void impossible_gains_are_rejected(void **state)
     assert_false(days_add(&other, STR("\2\0\1\1"), 11, 1));
 }
 
-/* The column `recent` by its description, independent of the tested code. */
+/* Encodes the column `recent` by its description in day_pack.h, without the tested code. */
 static void put_number(struct buf *to, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)
@@ -181,7 +181,7 @@ static void put_recent(struct buf *to, const struct gains *g)
         put_number(to, (uint64_t)g->days[first].gained);
 }
 
-static void previous_release_gets_its_recent_days(void **state)
+static void column_recent_has_the_form_that_the_previous_release_reads(void **state)
 {
     (void)state;
     for (int round = 0; round < 2000; round++) {
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(days_without_a_gain_are_omitted),
         cmocka_unit_test(added_gains_give_equal_bytes),
         cmocka_unit_test(impossible_gains_are_rejected),
-        cmocka_unit_test(previous_release_gets_its_recent_days),
+        cmocka_unit_test(column_recent_has_the_form_that_the_previous_release_reads),
         cmocka_unit_test(rejects_truncated_and_extended_columns),
         cmocka_unit_test(flipped_byte_is_rejected_or_round_trips),
         cmocka_unit_test(rejects_malicious_values),

@@ -368,7 +368,7 @@ static void logs_must_contain_no_secrets(void **state)
     expect_nginx("access_log", "$status", "${request_uri}", FINDING_ERROR, "$request_uri");
     expect_nginx("access_log", "$status", "$http_authorization", FINDING_ERROR, "$http_authorization");
     expect_nginx("access_log", "error_log /var/log/e emerg;", "access_log /x;", FINDING_ERROR, "combined");
-    /* URLs with secrets go to the other location, so this one may log URLs. */
+    /* URLs with secrets match the other location, so this one may log URLs. */
     expect_nginx("access_log", "location / {", "location / { access_log /x;", FINDING_OK, "");
     expect_nginx("access_log", "location / {", "location /v1 { access_log /x;", FINDING_OK, "");
     expect_nginx("access_log", secret_location, "  location /v1 { access_log /x; proxy_pass http://v; }\n",

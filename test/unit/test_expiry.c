@@ -6,7 +6,8 @@
 #define START INT64_C(1782864000000)
 #define YEARS (10 * 365 * DAY_MS)
 
-/* A process, restarted from time to time, that observes the wall clock once a minute of monotonic time. */
+/* A process that observes the wall clock once a minute of monotonic time, and that can be restarted.
+ * `running_ms` is the floor in its memory. */
 struct world {
     struct expiry_state stored;
     int64_t wall_ms, running_ms;
@@ -28,7 +29,7 @@ static void minutes(struct world *w, int64_t count)
     }
 }
 
-/* Restarts the process after `down_ms`. It then has only the stored floor. */
+/* Restarts the process after `down_ms`. The new process has only the stored floor. */
 static void restart(struct world *w, int64_t down_ms)
 {
     w->wall_ms += down_ms;

@@ -1,4 +1,5 @@
-/* Parsing the lines that only an export has: event ids, digits, lists, exact reasons. */
+/* Tests the parser of the lines that occur only in exports: event ids, hexadecimal digits, lists, and exact
+ * reasons of rejection. */
 #include "import/export_record.h"
 
 #include <setjmp.h>
@@ -77,7 +78,7 @@ static void parses_event_ids(void **state)
         assert_false(export_event_id_parse(str_from_cstr(bad[i]), &id));
 }
 
-static void parses_lower_case_digits_only(void **state)
+static void parses_only_lower_case_hex_digits(void **state)
 {
     uint8_t bytes[2];
     (void)state;
@@ -90,7 +91,7 @@ static void parses_lower_case_digits_only(void **state)
     assert_false(export_hex_parse(STR("0ag9"), bytes, sizeof bytes));
 }
 
-static void rejects_other_types(void **state)
+static void rejects_unknown_types_of_export_lines(void **state)
 {
     (void)state;
     rejects("{\"type\":\"reading\"}", "type is not one of app, key, book, video, state, gains, event, end");
@@ -115,9 +116,11 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parses_lists_of_a_state), cmocka_unit_test(rejects_bad_items_with_their_position),
-        cmocka_unit_test(parses_event_ids),        cmocka_unit_test(parses_lower_case_digits_only),
-        cmocka_unit_test(rejects_other_types),
+        cmocka_unit_test(parses_lists_of_a_state),
+        cmocka_unit_test(rejects_bad_items_with_their_position),
+        cmocka_unit_test(parses_event_ids),
+        cmocka_unit_test(parses_only_lower_case_hex_digits),
+        cmocka_unit_test(rejects_unknown_types_of_export_lines),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -103,7 +103,7 @@ static void addresses_map_to_networks(void **state)
     expect_networks("::FFFF:192.0.2.1", "::ffff:192.0.2.2", false);
     expect_networks("64:ff9b::192.0.2.1", "192.0.2.1", true);
     expect_networks("64:ff9b::192.0.2.1", "64:ff9b::192.0.2.2", false);
-    expect_networks("64:ff9b:1::192.0.2.1", "64:ff9b:1::192.0.2.2", true); /* another prefix */
+    expect_networks("64:ff9b:1::192.0.2.1", "64:ff9b:1::192.0.2.2", true); /* not the NAT64 prefix */
     expect_networks("::192.0.2.1", "192.0.2.1", false);
     expect_networks("2001:db8::1", "2001:db8:0:0:ffff::", true);
     expect_networks("2001:db8::1", "2001:db8:0:1::1", false);
@@ -126,7 +126,7 @@ static int64_t attempt(struct sign_in_limiter *l, struct str account, struct str
     return sign_in_limiter_begin(l, &t, now_ms);
 }
 
-static void account_and_network_have_five_attempts_then_waits_of_2_to_60_s(void **state)
+static void account_has_five_attempts_per_network_then_waits_of_2_to_60_s(void **state)
 {
     static const int64_t waits_s[] = {2, 4, 8, 16, 32, 60, 60};
     struct sign_in_limiter *l = sign_in_limiter_new();
@@ -169,7 +169,7 @@ static int attempt_from_many_networks(struct sign_in_limiter *l, int count, int6
     return done;
 }
 
-static void account_has_a_hundred_failures_an_hour(void **state)
+static void account_has_a_hundred_attempts_an_hour_over_all_networks(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
     (void)state;
@@ -236,9 +236,9 @@ int main(void)
         cmocka_unit_test(undo_removes_a_failure_and_its_wait),
         cmocka_unit_test(many_new_names_do_not_evict_a_name_that_must_wait),
         cmocka_unit_test(addresses_map_to_networks),
-        cmocka_unit_test(account_and_network_have_five_attempts_then_waits_of_2_to_60_s),
+        cmocka_unit_test(account_has_five_attempts_per_network_then_waits_of_2_to_60_s),
         cmocka_unit_test(attacks_from_another_network_do_not_lock_the_owner_out),
-        cmocka_unit_test(account_has_a_hundred_failures_an_hour),
+        cmocka_unit_test(account_has_a_hundred_attempts_an_hour_over_all_networks),
         cmocka_unit_test(known_device_is_exempt_from_account_limits_and_has_ten_attempts),
         cmocka_unit_test(success_clears_only_the_count_of_account_and_network),
         cmocka_unit_test(network_has_thirty_attempts_over_all_accounts),

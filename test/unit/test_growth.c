@@ -108,7 +108,7 @@ static void young_videos_grow_faster_than_old_ones(void **state)
     assert_true(gain_of_many(5, PLATFORM_YOUTUBE, 20 * TYPICAL, &m) > 0);
 }
 
-/* Real videos can be much smaller than the model expects from the author's other videos. */
+/* Real videos can have many fewer views than the model expects from the author's other videos. */
 static void video_of_five_days_gains_at_most_two_percent_per_day(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void growth_depends_on_platform_and_hour(void **state)
                 2 * gain_of_many(48, PLATFORM_TIKTOK, 100, &night));
 }
 
-static void views_after_thirty_days_are_distributed_around_typical(void **state)
+static void views_after_thirty_days_are_distributed_around_the_median(void **state)
 {
     (void)state;
     int below = 0, far_above = 0;
@@ -201,7 +201,7 @@ static void counts_never_exceed_the_maximum(void **state)
     }
 }
 
-static void likes_stop_at_the_maximum_too(void **state)
+static void likes_stop_at_the_maximum_of_the_model(void **state)
 {
     (void)state;
     char id[8];
@@ -275,11 +275,11 @@ int main(void)
         cmocka_unit_test(young_videos_grow_faster_than_old_ones),
         cmocka_unit_test(video_of_five_days_gains_at_most_two_percent_per_day),
         cmocka_unit_test(growth_depends_on_platform_and_hour),
-        cmocka_unit_test(views_after_thirty_days_are_distributed_around_typical),
+        cmocka_unit_test(views_after_thirty_days_are_distributed_around_the_median),
         cmocka_unit_test(unavailable_counts_stay_unknown),
         cmocka_unit_test(gain_is_proportional_to_elapsed_interval),
         cmocka_unit_test(counts_never_exceed_the_maximum),
-        cmocka_unit_test(likes_stop_at_the_maximum_too),
+        cmocka_unit_test(likes_stop_at_the_maximum_of_the_model),
         cmocka_unit_test(some_videos_go_viral_within_minutes),
         cmocka_unit_test(most_videos_never_go_viral),
         cmocka_unit_test(viral_video_exceeds_threshold_after_six_readings),

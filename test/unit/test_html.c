@@ -30,7 +30,7 @@ static void text_is_escaped(void **state)
     assert_str(text_of(STR("a<")), "a&lt;");
 }
 
-static void unicode_passes_and_invalid_utf8_becomes_a_replacement_character(void **state)
+static void unicode_is_unchanged_and_invalid_utf8_becomes_replacement_characters(void **state)
 {
     (void)state;
     assert_str(text_of(STR("כותרת 日本 \xF0\x9F\x93\x9A é")), "כותרת 日本 \xF0\x9F\x93\x9A é");
@@ -159,7 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_escaped),
-        cmocka_unit_test(unicode_passes_and_invalid_utf8_becomes_a_replacement_character),
+        cmocka_unit_test(unicode_is_unchanged_and_invalid_utf8_becomes_replacement_characters),
         cmocka_unit_test(control_characters_are_removed),
         cmocka_unit_test(names_are_isolated_from_surrounding_text),
         cmocka_unit_test(attributes_are_quoted),

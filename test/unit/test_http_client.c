@@ -392,11 +392,11 @@ static void http2_shares_connections(void **state)
             j++;
         connections += j == i;
     }
-    assert_in_range(connections, 1, 3); /* a server accepts some hundred calls per connection */
+    assert_in_range(connections, 1, 3); /* many calls share a connection */
     rig_close(&rig);
 }
 
-static void request_sent_once_uses_a_new_connection(void **state)
+static void request_that_must_not_be_repeated_uses_a_new_connection(void **state)
 {
     (void)state;
     struct rig rig;
@@ -580,7 +580,7 @@ int main(void)
         cmocka_unit_test(rejects_invalid_requests),
         cmocka_unit_test(plain_http_is_allowed_only_to_this_machine),
         cmocka_unit_test(http2_shares_connections),
-        cmocka_unit_test(request_sent_once_uses_a_new_connection),
+        cmocka_unit_test(request_that_must_not_be_repeated_uses_a_new_connection),
         cmocka_unit_test(two_hundred_concurrent_calls_complete),
         cmocka_unit_test(uses_proxy_of_the_environment),
         cmocka_unit_test(cancels_in_each_phase),

@@ -43,7 +43,7 @@ static void serves_one_request(void **state)
     peer_fini(&p);
 }
 
-static void body_arrives_complete(void **state)
+static void request_is_handled_only_after_its_body_is_complete(void **state)
 {
     struct peer p;
     peer_open(&p, *state);
@@ -461,7 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CONN_TEST(serves_one_request),
-        CONN_TEST(body_arrives_complete),
+        CONN_TEST(request_is_handled_only_after_its_body_is_complete),
         CONN_TEST(head_response_has_the_fields_of_get_and_no_body),
         CONN_TEST(matching_etag_results_in_304),
         CONN_TEST(response_204_has_no_body_and_no_length),

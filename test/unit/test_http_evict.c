@@ -99,7 +99,7 @@ static void unused_connections_are_not_evicted_within_two_seconds(void **state)
     expect_served_in_place_of(f, 0);
 }
 
-static void longest_idle_connection_is_evicted_next(void **state)
+static void longest_idle_connection_is_evicted_if_all_have_been_used(void **state)
 {
     struct full *f = *state;
     for (int i = 0; i < CONNECTIONS; i++) {
@@ -162,7 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(unused_connections_are_evicted_first_after_two_seconds),
         TEST(unused_connections_are_not_evicted_within_two_seconds),
-        TEST(longest_idle_connection_is_evicted_next),
+        TEST(longest_idle_connection_is_evicted_if_all_have_been_used),
         TEST(idle_connections_are_not_evicted_within_one_second),
         TEST(evicts_connections_that_become_idle_later),
         TEST(evicts_nothing_without_waiting_clients),

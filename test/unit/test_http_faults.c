@@ -49,8 +49,8 @@ static bool has_503(struct peer *p, const char *heads)
     return count && responses[count - 1].status == 503;
 }
 
-/* Sends `stream` to a server whose n-th wrapped call fails, or all from the n-th on if `repeatedly`. Returns
- * true if a call failed. */
+/* Sends `stream` to a server whose n-th wrapped call (base/fault.h) fails; if `repeatedly`, all later wrapped
+ * calls fail too. Increments `*rejected` if the response is a 503. Returns true if a call failed. */
 static bool try_with_fault(const char *stream, const char *heads, size_t requests, unsigned n,
                            bool repeatedly, unsigned *rejected)
 {
@@ -163,7 +163,7 @@ static void survives_a_failure_of_each_call_during_the_start(void **state)
     assert_in_range(n, 12, MANY_FAULTS - 1);
 }
 
-/* Starting the tick timer fails. */
+/* The timer of the tick cannot be started while faults are injected. */
 static void deadlines_expire_although_a_timer_failed(void **state)
 {
     struct rig *rig = *state;
@@ -218,7 +218,7 @@ static void head_without_memory_does_not_reach_the_handler(void **state)
     buf_init(&head, 64 << 10);
     buf_printf(&head, "GET /plain HTTP/1.1\r\nHost: a\r\nCookie: %05000d\r\n\r\n", 1);
     peer_open(&p, rig);
-    (void)peer_request(&p, GET("/plain"), 1); /* fills the pool with one exchange */
+    (void)peer_request(&p, GET("/plain"), 1); /* leaves one exchange (conn.h) in the pool */
     fault_arm(1, true);
     (void)peer_send_some(&p, buf_str(&head));
     rig_until(rig, (peer_read(&p), p.ended));

@@ -40,7 +40,7 @@ struct reader {
     struct http_limits limits;
     struct buf out;
     bool begun, failed, closed;
-    int heads; /* PARSE_HEAD seen */
+    int heads; /* how often the parser returned PARSE_HEAD */
 };
 
 static void reader_init(struct reader *rd, const struct http_limits *limits)
@@ -93,8 +93,9 @@ static void reader_feed(struct reader *rd, struct str bytes)
     }
 }
 
-/* Appends the description of the requests in `stream` to `out`. The parser reads the stream in pieces: they
- * end at the position `cut` if it is not 0, or after each `step` bytes. */
+/* Replaces the content of `out` by the description of the requests in `stream`. The parser gets the stream in
+ * pieces of `step` bytes if `step` is not 0, or in two pieces divided at `cut` if `cut` is not 0, or whole.
+ */
 static void read_stream(struct str stream, size_t cut, size_t step, const struct http_limits *limits,
                         struct buf *out)
 {
@@ -250,7 +251,7 @@ static void rejects_bad_framing(void **state)
            {CHUNK "0\r\nX: y\r\n z\r\n\r\n", "400"});
 }
 
-static void checks_request_lines(void **state)
+static void malformed_request_lines_are_rejected(void **state)
 {
     (void)state;
 #define LINE(line, status) {line "\r\n" H "\r\n", status}
@@ -270,7 +271,7 @@ static void checks_request_lines(void **state)
            {"GET / HTTP/1.1\r\r\n" H "\r\n", "400"});
 }
 
-static void skips_a_few_empty_lines(void **state)
+static void at_most_eight_empty_lines_before_a_request_are_skipped(void **state)
 {
     (void)state;
     EXPECT({"\r\n" GET("/"), "GET /|"}, {GET("/a") "\r\n" GET("/b"), "GET /a|GET /b|"},
@@ -281,7 +282,7 @@ static void skips_a_few_empty_lines(void **state)
            {" \r\n" GET("/"), "400"});
 }
 
-static void stores_known_fields(void **state)
+static void malformed_field_lines_are_rejected(void **state)
 {
     (void)state;
 #define FIELD(line) {"GET / HTTP/1.1\r\n" H line "\r\n\r\n", "400"}
@@ -368,7 +369,8 @@ static struct http_limits small_limits(void)
     return (struct http_limits){.head_bytes = 200, .target_bytes = 50, .field_lines = 4, .body_bytes = 100};
 }
 
-/* Parses `before`, then `n` times `c`, then `after`. */
+/* Parses `before`, then `n` times `c`, then `after`, with small limits. Expects a description that begins
+ * with `want`, wherever the stream is split. */
 static void expect_at_size(const char *before, char c, size_t n, const char *after, const char *want)
 {
     struct http_limits limits = small_limits();
@@ -530,9 +532,9 @@ int main(void)
         cmocka_unit_test(ignores_upgrades),
         cmocka_unit_test(reads_bodies),
         cmocka_unit_test(rejects_bad_framing),
-        cmocka_unit_test(checks_request_lines),
-        cmocka_unit_test(skips_a_few_empty_lines),
-        cmocka_unit_test(stores_known_fields),
+        cmocka_unit_test(malformed_request_lines_are_rejected),
+        cmocka_unit_test(at_most_eight_empty_lines_before_a_request_are_skipped),
+        cmocka_unit_test(malformed_field_lines_are_rejected),
         cmocka_unit_test(requires_exactly_one_valid_host),
         cmocka_unit_test(supports_only_100_continue),
         cmocka_unit_test(continue_is_expected_only_with_a_body_and_http_1_1),

@@ -37,7 +37,7 @@ static void reader_feed(struct reader *rd, struct str bytes)
 
 enum { REPEATED_LINES = 90, REPEATED_VALUE = 150 };
 
-/* A head with many lines of one field, and an incomplete body. */
+/* Makes a head with many lines of one field. Its body does not follow. */
 static void make_repeated(struct buf *head, const char *name)
 {
     buf_init(head, 64 << 10);

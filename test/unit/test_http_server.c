@@ -187,7 +187,7 @@ static void keeps_a_file_that_is_not_a_socket(void **state)
     rig_fini(&rig);
 }
 
-static void rejects_a_path_that_is_too_long(void **state)
+static void rejects_a_socket_path_that_is_too_long_or_in_a_missing_directory(void **state)
 {
     char address[200] = "unix:/tmp/";
     (void)state;
@@ -231,7 +231,8 @@ static void client_address_comes_from_trusted_proxies(void **state)
     rig_fini(&rig);
 }
 
-/* The server lowers max_connections below the limit on open files, to leave descriptors for other files. */
+/* The server lowers max_connections below the limit on open files, so that descriptors are left for other
+ * files. */
 static void reserves_descriptors_for_other_uses(void **state)
 {
     enum { FILES = 150 };
@@ -261,7 +262,7 @@ int main(void)
         cmocka_unit_test(replaces_the_socket_file_of_a_dead_server),
         cmocka_unit_test(keeps_the_socket_file_of_a_running_server),
         cmocka_unit_test(keeps_a_file_that_is_not_a_socket),
-        cmocka_unit_test(rejects_a_path_that_is_too_long),
+        cmocka_unit_test(rejects_a_socket_path_that_is_too_long_or_in_a_missing_directory),
         cmocka_unit_test(client_address_comes_from_trusted_proxies),
         cmocka_unit_test(reserves_descriptors_for_other_uses),
     };

@@ -165,7 +165,7 @@ static void expect_end_after(struct rig *rig, const char *stream, int64_t ms, co
     rig_until(rig, http_server_get_counts(rig->server).connections == 0);
 }
 
-static void each_state_has_its_deadline(void **state)
+static void each_state_of_a_connection_has_its_deadline(void **state)
 {
     struct rig *rig = *state;
     expect_end_after(rig, "", 30000, "");
@@ -179,7 +179,7 @@ static void each_state_has_its_deadline(void **state)
     assert_int_equal(test_app_complete_late(&rig->app), 1);
 }
 
-/* The client does not close its side after an error response. */
+/* The client does not close its end of the connection after an error response. */
 static void lingering_ends_after_two_seconds(void **state)
 {
     struct rig *rig = *state;
@@ -320,7 +320,8 @@ static void drain_lets_requests_complete(void **state)
     peer_open(&late, rig);
     (void)peer_send_text(&late, GET("/late"));
     rig_until(rig, rig->app.begun == 2);
-    /* One request has been sent but not read; another connection has not been accepted yet. */
+    /* One client is connected, but the server has not read its request yet. The clients in `queued` have not
+     * been accepted yet. */
     peer_open(&unread, rig);
     rig_until(rig, http_server_get_counts(rig->server).connections == 4);
     (void)peer_send_some(&unread, STR(GET("/plain")));
@@ -348,7 +349,7 @@ static void drain_lets_requests_complete(void **state)
     rig_until(rig, rig->closed);
 }
 
-static void idle_connections_stay_open_for_one_more_request(void **state)
+static void drain_leaves_idle_connections_open_for_one_more_request(void **state)
 {
     struct rig *rig = *state;
     struct peer idle[2], late;
@@ -369,10 +370,10 @@ static void idle_connections_stay_open_for_one_more_request(void **state)
         assert_str(peer_response_field(&a, "Connection"), "close");
         peer_fini(&idle[i]);
     }
-    rig_until(rig, rig->closed); /* the clock stands still */
+    rig_until(rig, rig->closed); /* although the clock has not moved */
 }
 
-static void drain_closes_idle_connections_after_three_quarters(void **state)
+static void drain_closes_idle_connections_after_three_quarters_of_drain_ms(void **state)
 {
     struct rig *rig = *state;
     struct peer idle, half;
@@ -435,7 +436,7 @@ static void new_connection_stays_open_after_the_last_old_one_has_closed(void **s
     rig_until(rig, rig->closed);
 }
 
-static void passed_socket_keeps_its_backlog(void **state)
+static void clients_waiting_at_a_passed_socket_are_served_by_the_next_server(void **state)
 {
     struct rig rig, *first = *state;
     struct http_options options;
@@ -452,7 +453,7 @@ static void passed_socket_keeps_its_backlog(void **state)
     const int passed = dup(fd);
     options.passed = &passed;
     options.passed_count = 1;
-    assert_int_equal(rig_open(&rig, &options, &error), ERR_INVALID); /* it does not listen */
+    assert_int_equal(rig_open(&rig, &options, &error), ERR_INVALID); /* the socket does not listen */
     assert_non_null(strstr(error.text, "ListenStream="));
     rig_iterate_n(&rig, 3);
     assert_int_equal(listen(fd, 10), 0);
@@ -537,7 +538,7 @@ int main(void)
         CONN_TEST(handler_pauses_while_its_client_does_not_read),
         CONN_TEST(server_stops_reading_requests_while_responses_are_unread),
         CONN_TEST(survives_a_reset_within_a_response),
-        CLOCK_TEST(each_state_has_its_deadline),
+        CLOCK_TEST(each_state_of_a_connection_has_its_deadline),
         CLOCK_TEST(lingering_ends_after_two_seconds),
         CLOCK_TEST(slow_request_times_out_although_bytes_arrive),
         CLOCK_TEST(sleeping_request_wakes_at_its_deadline),
@@ -546,11 +547,11 @@ int main(void)
         CONN_TEST(clients_above_max_connections_wait),
         CONN_TEST(drain_lets_requests_complete),
         CLOCK_TEST(drain_ends_after_drain_ms),
-        CLOCK_TEST(idle_connections_stay_open_for_one_more_request),
-        CLOCK_TEST(drain_closes_idle_connections_after_three_quarters),
+        CLOCK_TEST(drain_leaves_idle_connections_open_for_one_more_request),
+        CLOCK_TEST(drain_closes_idle_connections_after_three_quarters_of_drain_ms),
         CLOCK_TEST(drain_closes_unused_connections_after_two_seconds),
         CLOCK_TEST(new_connection_stays_open_after_the_last_old_one_has_closed),
-        CONN_TEST(passed_socket_keeps_its_backlog),
+        CONN_TEST(clients_waiting_at_a_passed_socket_are_served_by_the_next_server),
         CONN_TEST(second_server_close_closes_all_connections_immediately),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static int count_of(const char *part)
 
 /* ---- numbers ---- */
 
-static void short_numbers_are_truncated(void **state)
+static void short_numbers_are_truncated_and_not_rounded(void **state)
 {
     static const struct {
         int64_t v;
@@ -320,7 +320,7 @@ static void meter_width_is_the_percentage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_numbers_are_truncated),
+        cmocka_unit_test(short_numbers_are_truncated_and_not_rounded),
         cmocka_unit_test(exact_numbers_have_thousands_separators),
         cmocka_unit_test(short_number_has_exact_tooltip),
         cmocka_unit_test(ratios_and_changes_become_text),
