@@ -359,7 +359,7 @@ static long max_kib(void)
     return usage.ru_maxrss;
 }
 
-/* Returns a path that reads the output of `produce`. */
+/* Runs produce() in a child process. Returns a path from which its output can be read. */
 static const char *pipe_from(void (*produce)(FILE *), pid_t *child)
 {
     int fds[2];

@@ -1,5 +1,5 @@
-/* Imports that are killed at any instant, imported again, or imported by two processes at once: the state at
- * the end must be that of one uninterrupted import, with every event once and in the same order. */
+/* Tests imports that are killed at any instant, repeated, or run by two processes at the same time. The
+ * result must be that of one uninterrupted import, with every event once and in the same order. */
 #include "lib/importing.h"
 
 #include "base/clock.h"
@@ -52,8 +52,8 @@ static void append_entities(struct buf *out, unsigned *seed)
         }
 }
 
-/* Appends readings of a third of the authors for each hour, with gaps, duplicates, readings at other minutes,
- * and baselines. */
+/* Appends readings of about half of the authors for each hour. Some are missing, some are a minute late, and
+ * some are baselines. */
 static void append_readings(struct buf *out, unsigned *seed)
 {
     for (int hour = 0; hour < HOURS; hour++)
@@ -172,7 +172,7 @@ static void finish_and_compare(struct importing *t, const char *path, const stru
     buf_fini(&found);
 }
 
-/* Checks that the sample data cause events of both types and comparisons with a median. */
+/* Without such data, the other tests would prove little. */
 static void sample_data_causes_both_types_of_events_and_comparisons(void **state)
 {
     (void)state;
@@ -188,7 +188,8 @@ static void sample_data_causes_both_types_of_events_and_comparisons(void **state
     importing_fini(&t);
 }
 
-/* Kills the import at each call of on_progress: between transactions and in the phases before them. */
+/* Kills the import at every second call of on_progress: between transactions and in the phases before them.
+ */
 static void import_killed_between_transactions_is_completed_by_the_next(void **state)
 {
     (void)state;
@@ -267,8 +268,9 @@ static void two_concurrent_imports_give_the_same_result(void **state)
     buf_fini(&expected);
 }
 
-/* Of two imports, the one that ends last finalizes the baselines. If it was killed, the next import does. */
-static void last_of_two_imports_finalizes_baselines(void **state)
+/* While another import holds the shared import lock, neither an import nor finalizing_run_all() finalizes
+ * baselines. After the other import has ended, finalizing_run_all() finalizes them. */
+static void baselines_are_finalized_only_after_the_last_concurrent_import_has_ended(void **state)
 {
     (void)state;
     struct buf expected, found;
@@ -310,9 +312,9 @@ int main(void)
         cmocka_unit_test(import_killed_at_any_instant_is_completed_by_the_next),
         cmocka_unit_test(importing_twice_changes_nothing),
         cmocka_unit_test(two_concurrent_imports_give_the_same_result),
-        cmocka_unit_test(last_of_two_imports_finalizes_baselines),
+        cmocka_unit_test(baselines_are_finalized_only_after_the_last_concurrent_import_has_ended),
     };
-    /* In /dev/shm if it exists, because syncing a disk is slow and not under test. */
+    /* Uses /dev/shm if it exists, because syncing a disk is slow and is not under test. */
     if (access("/dev/shm", W_OK) == 0)
         (void)setenv("TMPDIR", "/dev/shm", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,7 @@ static void escapes_strings(void **state)
         struct sample x;
         struct buf b;
         make_sample(&x);
-        /* Has exactly this size, so that AddressSanitizer detects a read beyond it. */
+        /* The copy has exactly the size of the string, so that AddressSanitizer detects a read beyond it. */
         char *exact = malloc(x.in_len + 1);
         memcpy(exact, x.in, x.in_len);
         buf_init(&b, 2000);
@@ -157,8 +157,8 @@ static void escapes_controls_quotes_and_line_separators(void **state)
     }
 }
 
-/* The buffer fails at each size that is too small, and never writes beyond its maximum: each size is memory
- * of its own, so that AddressSanitizer detects an overrun. */
+/* The buffer fails at each size that is too small, and never writes beyond its maximum. Each buffer is a
+ * separate allocation, so that AddressSanitizer detects an overrun. */
 static void buffer_that_is_too_small_fails(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static void buffer_that_is_too_small_fails(void **state)
 
 /* For each size of the buffer, each appender writes the whole text, or fails and writes nothing beyond the
  * maximum. */
-static void every_appender_checks_its_room(void **state)
+static void every_appender_fails_if_its_text_does_not_fit(void **state)
 {
     static const char whole[] =
         "{\"a\":\"x\\u0000\",\"b\":-5,\"c\":[true,null],\"d\":\"1970-01-01T00:00:00.000Z\","
@@ -215,7 +215,7 @@ int main(void)
         cmocka_unit_test(escapes_strings),
         cmocka_unit_test(escapes_controls_quotes_and_line_separators),
         cmocka_unit_test(buffer_that_is_too_small_fails),
-        cmocka_unit_test(every_appender_checks_its_room),
+        cmocka_unit_test(every_appender_fails_if_its_text_does_not_fit),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

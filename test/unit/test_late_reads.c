@@ -1,4 +1,5 @@
-/* A read that completes later: results, bound values that are not valid any more, and cancellation. */
+/* Tests reads that complete in a later loop iteration: their results, values that are overwritten after they
+ * were bound, and cancellation. */
 #include "lib/temp_db.h"
 
 #include "store/late_reads.h"
@@ -66,7 +67,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Starts a read of the second book. Overwrites the bound id before the function returns. */
+/* Starts a read of the books that follow books[1] in the list (newest first), which is books[0]. Overwrites
+ * the bound position before the read completes. */
 static enum next start_read(struct store_read *read)
 {
     struct book_position after = {.created_at = books[1].created_at, .id = books[1].id};
@@ -101,7 +103,7 @@ static void missing_row_gives_not_found_after_the_wait(void **state)
     assert_int_equal(wakes, 1);
 }
 
-static void canceled_read_calls_nothing(void **state)
+static void canceled_read_calls_no_callback(void **state)
 {
     (void)state;
     struct store_read read = {.store = late, .wait = &wait};
@@ -125,7 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(read_completes_in_the_next_iteration, set_up, tear_down),
         cmocka_unit_test_setup_teardown(missing_row_gives_not_found_after_the_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(canceled_read_calls_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(canceled_read_calls_no_callback, set_up, tear_down),
         cmocka_unit_test_setup_teardown(caller_without_a_waiter_does_not_wait, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,7 @@ static void reads_in_chunks_of_any_size(void **state)
     }
 }
 
-/* Reads lines of every length around the size of a read, and checks their content. */
+/* Reads lines of random lengths, some of which are longer than a read, and checks their content. */
 static void reads_many_lines_of_random_lengths(void **state)
 {
     (void)state;

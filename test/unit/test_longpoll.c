@@ -109,7 +109,7 @@ static void request_is_woken_by_a_commit(void **state)
     assert_int_equal(woken[0], 1);
 }
 
-/* While no request waits, the timer does not run. */
+/* While no request waits, the timer that looks for commits does not run. */
 static void commit_between_read_and_first_wait_wakes_the_request(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void commit_between_read_and_first_wait_wakes_the_request(void **state)
     assert_int_equal(woken[0], 1);
 }
 
-static void commit_between_read_and_wait_wakes_further_requests(void **state)
+static void commit_between_read_and_wait_wakes_a_request_that_joins_others(void **state)
 {
     (void)state;
     wait_on(0);
@@ -155,8 +155,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(request_is_woken_by_a_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commit_between_read_and_first_wait_wakes_the_request, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_further_requests, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_a_request_that_joins_others,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(requests_are_woken_only_by_a_commit_or_a_drain, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Tests the notifications during a start that blocks its thread. test/flow/test_service_manager.py tests the
- * others. */
+/* Tests the notifications that are sent during a start that blocks its thread.
+ * test/flow/test_service_manager.py tests the other notifications. */
 #include "unit.h"
 
 #include "app/notifier.h"
@@ -50,7 +50,7 @@ static void long_start_prolongs_its_timeout(void **state)
         continue;
     notifier_send(&n, "READY=1");
     receive(fd, text);
-    assert_string_equal(text, "READY=1"); /* the thread has ended */
+    assert_string_equal(text, "READY=1"); /* the thread that prolongs the timeout has ended */
     notifier_close(&n);
     (void)close(fd);
 }

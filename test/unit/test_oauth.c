@@ -222,7 +222,7 @@ static void form_fields_are_decoded(void **state)
     assert_null(f.values[0].p);
 }
 
-/* Many short fields must not use a multiple of the form's memory. */
+/* Many short fields must not need much more memory than the form itself. */
 static void form_fields_need_at_most_three_times_the_memory_of_the_form(void **state)
 {
     static const char *const texts[] = {"a&", "&", "z=&", "a=1&", "%61=%31&"};

@@ -85,7 +85,7 @@ static void spread_catches_up_one_second_at_most(void **state)
     assert_in_range(spread_ready_at(&s, true) - s.last, 960, 1060);
 }
 
-static void retry_delay_is_bounded_by_doubling_limit(void **state)
+static void limit_of_the_retry_delay_doubles_up_to_its_maximum(void **state)
 {
     (void)state;
     assert_int_equal(retry_delay_ms(0, 1000), 1000);
@@ -172,7 +172,7 @@ static void breaker_backs_off_and_closes_on_success(void **state)
         now = b.until;
         assert_true(breaker_ready_at(&b, now) <= now);
         breaker_begin(&b, &first_call, now);
-        assert_true(breaker_ready_at(&b, now) == INT64_MAX); /* only one probe */
+        assert_true(breaker_ready_at(&b, now) == INT64_MAX); /* only one trial call */
         assert_true(breaker_end(&b, &first_call, false, now));
     }
     now = b.until;
@@ -188,14 +188,14 @@ static void breaker_ignores_late_responses_while_open(void **state)
     for (int i = 0; i < 20; i++)
         (void)call(&b, false, T0);
     assert_false(breaker_end(&b, &other_call, true, T0 + 1));
-    assert_false(call(&b, true, T0 + 1)); /* begins too early to be the probe */
+    assert_false(call(&b, true, T0 + 1)); /* begins too early to be the trial call */
     assert_int_equal(b.until, T0 + 5 * MINUTE_MS);
     breaker_begin(&b, &first_call, b.until);
     breaker_cancel(&b, &first_call);
     assert_int_equal(breaker_ready_at(&b, T0 + 2), T0 + 5 * MINUTE_MS);
 }
 
-static void only_the_probe_closes_or_reopens_the_circuit(void **state)
+static void only_the_trial_call_closes_or_reopens_the_circuit(void **state)
 {
     (void)state;
     struct breaker b = {0};
@@ -233,13 +233,13 @@ int main(void)
         cmocka_unit_test(bucket_tolerates_clock_going_back),
         cmocka_unit_test(spread_distributes_calls_evenly),
         cmocka_unit_test(spread_catches_up_one_second_at_most),
-        cmocka_unit_test(retry_delay_is_bounded_by_doubling_limit),
+        cmocka_unit_test(limit_of_the_retry_delay_doubles_up_to_its_maximum),
         cmocka_unit_test(pace_limits_concurrency_and_pauses),
         cmocka_unit_test(breaker_opens_after_20_failures_in_a_row),
         cmocka_unit_test(breaker_opens_if_more_than_half_of_50_fail),
         cmocka_unit_test(breaker_backs_off_and_closes_on_success),
         cmocka_unit_test(breaker_ignores_late_responses_while_open),
-        cmocka_unit_test(only_the_probe_closes_or_reopens_the_circuit),
+        cmocka_unit_test(only_the_trial_call_closes_or_reopens_the_circuit),
         cmocka_unit_test(breaker_restores_its_state_and_tolerates_a_wrong_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,7 +158,7 @@ static void app_without_redirect_uris_is_found(void **state)
     assert_int_equal(read.err, ERR_NOT_FOUND);
 }
 
-static void too_many_redirect_uris_are_cut_off(void **state)
+static void at_most_64_redirect_uris_of_an_app_are_read(void **state)
 {
     (void)state;
     const struct app_record app = add_app(STR("one"));
@@ -221,7 +221,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(invitation_is_found_by_the_hash_of_its_secret, set_up, tear_down),
         cmocka_unit_test_setup_teardown(app_comes_with_its_redirect_uris_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(app_without_redirect_uris_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(too_many_redirect_uris_are_cut_off, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(at_most_64_redirect_uris_of_an_app_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys_are_listed_by_state_and_found_for_their_author_only, set_up,
                                         tear_down),
     };

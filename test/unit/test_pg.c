@@ -1,5 +1,5 @@
-/* Parameters in PostgreSQL's binary format, hosts and settings from a URL, and the meaning of error codes.
- * The link itself is tested by test/pg. */
+/* Tests parameters in PostgreSQL's binary format, hosts and settings from a URL, and the errors for SQLSTATE
+ * codes. test/pg tests the link itself. */
 #include "unit.h"
 
 #include "pg/pg_options.h"
@@ -51,7 +51,7 @@ static void empty_text_as_only_parameter_is_not_null(void **state)
     pg_params_fini(&p);
 }
 
-static void bytes_that_are_no_text_are_replaced(void **state)
+static void nul_and_invalid_utf8_in_a_text_are_replaced(void **state)
 {
     (void)state;
     struct pg_params p;
@@ -164,9 +164,9 @@ static void settings_and_password_are_stored(void **state)
     assert_null(o.password);
 }
 
-/* ---- queue ---- */
+/* ---- error codes ---- */
 
-static void sqlstates_have_a_meaning(void **state)
+static void sqlstates_are_mapped_to_errors(void **state)
 {
     (void)state;
     assert_int_equal(pg_error_of("23505"), ERR_EXISTS);
@@ -189,12 +189,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalars_are_big_endian),
         cmocka_unit_test(empty_text_as_only_parameter_is_not_null),
-        cmocka_unit_test(bytes_that_are_no_text_are_replaced),
+        cmocka_unit_test(nul_and_invalid_utf8_in_a_text_are_replaced),
         cmocka_unit_test(arrays_have_a_head_and_sized_elements),
         cmocka_unit_test(too_large_parameters_are_refused),
         cmocka_unit_test(hosts_have_ports_of_their_own),
         cmocka_unit_test(settings_and_password_are_stored),
-        cmocka_unit_test(sqlstates_have_a_meaning),
+        cmocka_unit_test(sqlstates_are_mapped_to_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The statement that saves the counts of many videos. test/pg/test_commands.py runs it on a server. */
+/* Tests the parameters of the statement that saves the counts of many videos. test/pg/test_commands.py runs
+ * it on a server. */
 #include "store/pg/pg_bulk.h"
 
 #include <setjmp.h>
@@ -10,7 +11,7 @@
 
 static const struct sql_engine no_engine;
 
-/* The values of QUERY_SAVE_COUNTS for a video whose views are `views` and whose median is unknown. */
+/* Returns a cursor with the values of QUERY_SAVE_COUNTS for a video with these views and without a median. */
 static struct pg_cursor saved(int64_t video_row, int64_t views)
 {
     struct pg_cursor c;
@@ -27,7 +28,8 @@ static struct pg_cursor saved(int64_t video_row, int64_t views)
 static bool add(struct pg_bulk *bulk, int64_t video_row)
 {
     struct pg_cursor c = saved(video_row, 5);
-    /* The cursor was copied, so its handle is that of the function. */
+    /* The handle points to the cursor itself. saved() has returned a copy, so the handle must be set again.
+     */
     c.statement.handle = &c;
     return pg_bulk_add(bulk, &c);
 }

@@ -1,4 +1,5 @@
-/* The statements in the SQL of PostgreSQL. test/pg/test_statements.py prepares them on a server. */
+/* Tests the translation of the statements into the SQL of PostgreSQL. test/pg/test_statements.py prepares
+ * them on a server. */
 #include "store/pg/pg_translate.h"
 
 #include <setjmp.h>
@@ -31,7 +32,7 @@ static void parameters_get_a_dollar_sign(void **state)
     assert_int_equal(param_count, 0);
 }
 
-static void hints_are_dropped(void **state)
+static void sqlite_planner_hints_are_removed(void **state)
 {
     (void)state;
     assert_string_equal(translate("SELECT a FROM t INDEXED BY t_by_2 WHERE a = ?1"),
@@ -49,7 +50,7 @@ static void literals_are_not_changed(void **state)
                         "SELECT 'a ?1 INDEXED BY i' WHERE '--' = $1");
 }
 
-static void forms_without_translation_are_rejected(void **state)
+static void sql_that_cannot_be_translated_is_rejected(void **state)
 {
     (void)state;
     static const char *const forms[] = {
@@ -70,7 +71,7 @@ static void forms_without_translation_are_rejected(void **state)
             fail_msg("%s became %s", forms[i], text);
 }
 
-static void text_that_does_not_fit_is_rejected(void **state)
+static void translation_that_does_not_fit_into_the_buffer_is_rejected(void **state)
 {
     (void)state;
     struct buf out = buf_on(text, 7);
@@ -95,7 +96,7 @@ static void every_statement_uses_all_of_its_parameters(void **state)
     assert_true(used > 200 && used < QUERY_COUNT);
 }
 
-static void no_form_of_sqlite_is_left(void **state)
+static void translations_contain_no_sqlite_syntax(void **state)
 {
     (void)state;
     static const char *const forms[] = {"?",          "INDEXED", "CROSS",    "ifnull(", " OR REPLACE",
@@ -120,12 +121,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_get_a_dollar_sign),
-        cmocka_unit_test(hints_are_dropped),
+        cmocka_unit_test(sqlite_planner_hints_are_removed),
         cmocka_unit_test(literals_are_not_changed),
-        cmocka_unit_test(forms_without_translation_are_rejected),
-        cmocka_unit_test(text_that_does_not_fit_is_rejected),
+        cmocka_unit_test(sql_that_cannot_be_translated_is_rejected),
+        cmocka_unit_test(translation_that_does_not_fit_into_the_buffer_is_rejected),
         cmocka_unit_test(every_statement_uses_all_of_its_parameters),
-        cmocka_unit_test(no_form_of_sqlite_is_left),
+        cmocka_unit_test(translations_contain_no_sqlite_syntax),
         cmocka_unit_test(statements_that_postgresql_never_uses_have_no_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static void check_complete(const struct error_row *rows, const struct expected *
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* developers.tiktok.com, error handling (2026-08) [V]; the last one [P] */
+/* developers.tiktok.com, error handling (2026-08) [V]; reached_active_user_cap [P] */
 static const struct expected tiktok[] = {
     {"access_token_invalid", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
     {"scope_not_authorized", 401, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},
@@ -83,7 +83,7 @@ static const struct expected tiktok[] = {
     {"rate_limit_exceeded", 429, OUTCOME_RETRY, SCOPE_APP, MINUTE_MS},
     {"internal_error", 500, OUTCOME_RETRY, SCOPE_CALL, 0},
     {"reached_active_user_cap", 403, OUTCOME_APP_REJECTED, SCOPE_APP, 0},
-    /* not documented: by status */
+    /* not documented: the status decides */
     {"something_new", 401, OUTCOME_TOKEN_REJECTED, SCOPE_CALL, 0},
     {"something_new", 403, OUTCOME_MALFORMED, SCOPE_CALL, 0},
     {"something_new", 400, OUTCOME_BAD_REQUEST, SCOPE_CALL, 0},
@@ -106,7 +106,7 @@ static void tiktok_errors_have_documented_outcomes(void **state)
     }
 }
 
-/* developers.google.com, errors (2026-11) [V]; [K] as in the connector */
+/* developers.google.com, errors (2026-11) [V]; the rows that the connector marks [K] are unverified */
 static const struct expected youtube[] = {
     {"quotaExceeded", 403, OUTCOME_QUOTA_SPENT, SCOPE_APP, 0},
     {"dailyLimitExceeded", 403, OUTCOME_QUOTA_SPENT, SCOPE_APP, 0},
@@ -205,7 +205,8 @@ static void youtube_errors_have_documented_outcomes(void **state)
     }
 }
 
-/* Selected by HTTP status first, then by code: OpenAPI 5.23.0 (2025-12-11) [V], 401.3 [P] */
+/* The status is looked up first, then the code. Source: OpenAPI 5.23.0 (2025-12-11) [V]; status 401 with code
+ * 3 [P] */
 static const struct expected pinterest[] = {
     {"400", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"1", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},

@@ -2,7 +2,7 @@
  *
  * Samples: developers.facebook.com, video_insights (v25.0) and Page Insights [V]. The counts of the object
  * itself and the contents of post_video_social_actions are reported by several projects [P], which disagree
- * about the latter; read November 2026. */
+ * about these contents. All sources were read in November 2026. */
 #include "lib/graph_rig.h"
 
 #include "base/clock.h"
@@ -37,7 +37,8 @@ static void init(struct graph_rig *r, const char *one, const char *two)
     meta_init(r, &facebook_desc, ids);
 }
 
-/* The response for one post: its object, and its insights (NULL: not requested). */
+/* Parses the response for one post: its object, and its insights (NULL: not requested), which have this
+ * status. */
 static struct outcome answer(struct graph_rig *r, const char *node, int status, const char *insights)
 {
     struct str entries[] = {meta_entry(r, 200, node), {0}};
@@ -46,7 +47,7 @@ static struct outcome answer(struct graph_rig *r, const char *node, int status, 
     return meta_parse(r, 200, meta_batch(r, entries, insights ? 2 : 1));
 }
 
-/* ---- requests_have_two_operations_per_post ---- */
+/* ---- requests ---- */
 
 #define OP(path) "{\"method\":\"GET\",\"relative_url\":\"v26.0/" path "\"}"
 #define VIDEO_NODE_URL(id)                                                                                   \
@@ -252,7 +253,7 @@ static void drops_rejected_metric(void **state)
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_null(o.dropped.p);
     assert_false(o.these_posts_only);
-    /* In later forms, a rejection for a new post means that the form does not fit its kind. */
+    /* In later forms, a rejection for a new post means that the form does not fit the kind of the post. */
     r.items[0].views_source = 0;
     r.call.tier = 1;
     o = answer(&r, NODE_OF("2"), 400,
@@ -260,7 +261,7 @@ static void drops_rejected_metric(void **state)
     assert_null(o.dropped.p);
     assert_true(o.these_posts_only);
     r.call.tier = 0;
-    /* The metric is also dropped for a new post, if it is not a views metric. */
+    /* A rejected metric that is not a views metric is dropped for a new post, too. */
     r.items[0].views_source = 0;
     o = answer(&r, NODE_OF("2"), 400,
                "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");

@@ -59,7 +59,7 @@ static void set_path(const void *value, const char *path)
     (void)snprintf(p->path, sizeof p->path, "%s", path);
 }
 
-/* ---- in front of jsonr.h ---- */
+/* ---- wrappers of the functions of jsonr.h ---- */
 
 struct yyjson_val *__real_jsonr_parse(struct arena *a, struct str body);
 struct yyjson_val *__real_jsonr_get(struct yyjson_val *v, const char *name);
@@ -99,14 +99,15 @@ struct yyjson_val *__wrap_jsonr_get(struct yyjson_val *v, const char *name)
     return got;
 }
 
-/* The list of an iterator is identified by its first element. */
+/* Stores the path of the elements for the first element that is left. __wrap_jsonr_next() passes it on to the
+ * next element. */
 struct jsonr_iter __wrap_jsonr_iterate(struct yyjson_val *v)
 {
     struct jsonr_iter it = __real_jsonr_iterate(v);
     char path[PATH_LEN];
     if (it.left) {
         (void)snprintf(path, sizeof path, "%s%s", path_of(v), it.object ? ".*" : "[]");
-        /* One byte after the element's address, because no value has this address. */
+        /* Uses the address one byte after that of the element, because no value has this address. */
         set_path((const char *)it.at + 1, path);
     }
     return it;
@@ -187,7 +188,7 @@ static void records_fields_read_from_samples(void **state)
         assert_null(strstr(facts[i], " ? "));
 }
 
-/* ---- records_requests ---- */
+/* ---- requests ---- */
 
 static void build(struct arena *arena, const struct platform_desc *desc, struct platform_call call)
 {
@@ -200,7 +201,7 @@ static void build(struct arena *arena, const struct platform_desc *desc, struct 
              request.body.len ? arena_printf(arena, "%.*s", (int)request.body.len, request.body.p).p : "");
 }
 
-/* Builds the requests of every form, for every definition of a view, both kinds of ids, and every hour of
+/* Builds the requests of every request form, for every views source, both kinds of ids, and every hour of
  * half a day. */
 static void build_all(struct arena *arena, const struct platform_desc *desc, bool by_key, bool combined)
 {
@@ -271,7 +272,7 @@ static void records_requests(void **state)
     assert_true(fact_count > before + 30);
 }
 
-static void facts_list_every_request_and_field_read(void **state)
+static void facts_are_written_to_the_file_in_the_environment(void **state)
 {
     (void)state;
     const char *path = getenv("PLATFORM_FACTS");
@@ -290,7 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_fields_read_from_samples),
         cmocka_unit_test(records_requests),
-        cmocka_unit_test(facts_list_every_request_and_field_read),
+        cmocka_unit_test(facts_are_written_to_the_file_in_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,8 +143,8 @@ static void every_error_of_a_whole_batch_has_its_outcome(void **state)
     }
 }
 
-/* Each error is returned for one post among others. The results of the others are used, whatever the outcome
- * of the call is. */
+/* Each error is returned for one post of a batch. The results of the other posts are used, whatever the
+ * outcome of the call is. */
 static void every_error_of_one_post_in_a_batch_sets_its_state(void **state)
 {
     struct graph_rig r;
@@ -157,7 +157,8 @@ static void every_error_of_one_post_in_a_batch_sets_its_state(void **state)
             meta_entry(&r, 200, "{'data':[]}"),
         };
         struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 3));
-        /* A permission missing for one post, or an unknown error, does not affect the others. */
+        /* If a permission is missing for one post or its error is unknown, the call still succeeds for the
+         * other posts. */
         bool alone = errors[i].item == ITEM_RETRY || (errors[i].code != 190 && errors[i].code != 102 &&
                                                       errors[i].single == OUTCOME_RECONNECT);
         assert_string_equal(outcome_kind_name(o.kind),
@@ -244,7 +245,8 @@ static void malformed_operations_are_rejected(void **state)
     }
 }
 
-/* The limits of a document within a string apply separately. */
+/* A batch contains the response for each post as JSON in a string. The limits of depth and size apply to this
+ * JSON separately. */
 static void deep_and_large_bodies_are_rejected(void **state)
 {
     struct graph_rig r;

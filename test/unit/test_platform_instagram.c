@@ -1,7 +1,7 @@
 /* Tests Instagram with both logins: requests byte for byte, the documented samples, tiers, tokens, linking.
  *
- * Samples: developers.facebook.com, IG Media Insights (2026-06-18) [V], error texts of the platform notes 4.6
- * [V for codes, P for texts], refresh_access_token and business login [V], read November 2026. */
+ * Samples: developers.facebook.com, IG Media Insights (2026-06-18) [V], error codes [V] and their texts
+ * [P], refresh_access_token and business login [V], read in November 2026. */
 #include "lib/graph_rig.h"
 
 #define NONE COUNT_NONE
@@ -126,7 +126,7 @@ static void largest_batches_fit(void **state)
     }
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void reads_all_five_counts(void **state)
 {
@@ -289,7 +289,8 @@ static void reads_a_batch_with_mixed_results(void **state)
     meta_fini(&r);
 }
 
-/* One post needs another form: the other results are used, and only this post is requested again. */
+/* If one post of a batch needs another form, the results of the other posts are used, and only this post is
+ * requested again. */
 static void drops_rejected_metric_in_a_batch(void **state)
 {
     struct graph_rig r;
@@ -407,7 +408,7 @@ static void links_an_account(void **state)
     assert_str(r.request.path, "/oauth/access_token");
     assert_str(r.request.body, "client_id=ID&client_secret=SECRET&grant_type=authorization_code&redirect_uri="
                                "https%3A%2F%2Fme.example%2Fback%3Fa%3D1&code=AQ%2BC%2F1");
-    /* [V] business login returns a list below `data` */
+    /* [V] Business login returns the tokens in the list `data`. */
     assert_outcome(link_answer(&r, &link, 200,
                                "{'data':[{'access_token':'SHORT','user_id':'1020','permissions':"
                                "'instagram_business_basic,instagram_business_manage_insights'}]}"),
@@ -462,7 +463,8 @@ static void failed_linking_has_an_outcome(void **state)
         assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(rows[i].outcome));
         assert_int_equal(link.step, 0);
     }
-    /* [P] the token response has no list, ids are numbers, and permissions are a list */
+    /* [P] The token response is an object without the list `data`, the user id is a number, and `permissions`
+     * is a list. */
     struct platform_link link = link_begin(&r);
     assert_outcome(link_answer(&r, &link, 200,
                                "{'access_token':'SHORT','user_id':17841400000,'permissions':['a_b','c']}"),

@@ -1,6 +1,6 @@
-/* Applies random changes to the samples, for two minutes in all build modes together. sample_play() checks
- * the invariants that hold for any bytes. The changes depend only on the number of the input: a failure
- * prints it, and MUTATION=number repeats it. */
+/* Applies random changes to the samples for 30 seconds, with AddressSanitizer for 90 seconds. sample_play()
+ * checks the invariants that hold for any bytes. The changes depend only on the number of the input. A
+ * failure prints this number, and MUTATION=number in the environment repeats the input. */
 #include "unit.h"
 
 #include "base/clock.h"

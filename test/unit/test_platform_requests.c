@@ -259,8 +259,8 @@ static struct str metrics_at(int64_t now_ms)
     return head;
 }
 
-/* Whatever the read interval of a post, views are requested at least at every third reading, reactions at
- * least at every fifth. */
+/* Whatever the read interval of a post, views are requested at least at every third reading, and reactions at
+ * least at every ninth and on average at every fourth. */
 static void pinterest_requests_one_kind_depending_on_the_hour(void **state)
 {
     static const int intervals_h[] = {1, 6, 24};

@@ -52,7 +52,7 @@ static void days_of_clock_changes_have_23_or_25_hours(void **state)
     assert_midnight("2027-03-14T08:00:00Z", "2027-03-15T07:00:00.000Z");
     assert_midnight("2027-11-07T07:00:00Z", "2027-11-08T08:00:00.000Z");
     assert_midnight("2026-03-01T09:00:00Z",
-                    "2026-03-02T08:00:00.000Z"); /* the first Sunday in March is no change */
+                    "2026-03-02T08:00:00.000Z"); /* the clocks do not change on the first Sunday in March */
 }
 
 static void every_day_has_one_midnight(void **state)

@@ -1,4 +1,4 @@
-/* Parsing lines of the import format: valid values, exact reasons, unusual texts. */
+/* Tests the parser of the import format: valid values, exact reasons of rejection, unusual texts. */
 #include "import/record.h"
 
 #include "base/buf.h"
@@ -317,7 +317,7 @@ static void rejects_unknown_fields(void **state)
     parser = lenient;
 }
 
-static void ignores_unknown_fields_on_request(void **state)
+static void unknown_fields_are_ignored_and_reported_on_request(void **state)
 {
     (void)state;
     struct str why;
@@ -398,8 +398,8 @@ static void parses_lines_up_to_1_mib(void **state)
     free(line);
 }
 
-/* The line may be freed after the call: the texts belong to the parser. */
-static void texts_do_not_borrow_from_the_line(void **state)
+/* The texts belong to the parser, so the line may be freed or overwritten after the call. */
+static void texts_stay_valid_after_the_line_is_overwritten(void **state)
 {
     (void)state;
     char line[] = AUTHOR ",\"name\":\"Ann\"}";
@@ -443,11 +443,11 @@ int main(void)
         cmocka_unit_test(accepts_exact_counts_only),
         cmocka_unit_test(rejects_unknown_types),
         cmocka_unit_test(rejects_unknown_fields),
-        cmocka_unit_test(ignores_unknown_fields_on_request),
+        cmocka_unit_test(unknown_fields_are_ignored_and_reported_on_request),
         cmocka_unit_test(rejects_invalid_json),
         cmocka_unit_test(rejects_every_truncated_line),
         cmocka_unit_test(parses_lines_up_to_1_mib),
-        cmocka_unit_test(texts_do_not_borrow_from_the_line),
+        cmocka_unit_test(texts_stay_valid_after_the_line_is_overwritten),
         cmocka_unit_test(recognizes_blank_lines),
     };
     return cmocka_run_group_tests(tests, open_parser, close_parser);

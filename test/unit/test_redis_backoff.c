@@ -3,7 +3,8 @@
 
 #include "base/backoff.h"
 
-/* The shortest and the longest pause before each attempt, over many random sequences. */
+/* In many random sequences, each pause is between half and the whole of its limit, and comes close to both.
+ */
 static void pauses_double_up_to_five_seconds(void **state)
 {
     static const int whole_ms[] = {100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000};
@@ -23,7 +24,7 @@ static void pauses_double_up_to_five_seconds(void **state)
         assert_true(near_half[i] && near_whole[i]);
 }
 
-static void processes_do_not_reconnect_in_step(void **state)
+static void processes_do_not_reconnect_at_the_same_times(void **state)
 {
     (void)state;
     struct backoff one = {.random = 1}, other = {.random = 2};
@@ -39,7 +40,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses_double_up_to_five_seconds),
-        cmocka_unit_test(processes_do_not_reconnect_in_step),
+        cmocka_unit_test(processes_do_not_reconnect_at_the_same_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ struct rig {
     struct limiter *limiter;
     struct redis_probes probes;
     int listener, fd, port; /* fd -1: no connection */
-    int scripts;            /* loaded on this connection */
+    int scripts;            /* number of scripts loaded on this connection */
     size_t len;
     char in[INPUT_MAX];
 };
@@ -94,7 +94,7 @@ static void reply(struct rig *rig, struct buf *out, const struct str *words, int
     }
     assert_str(words[0], "EVALSHA");
     switch (words[1].p[0] - '0') {
-    case SCRIPT_LIMIT: reply_integers(out, 2 * (count - 4), 1); break; /* one remains, for 1 ms */
+    case SCRIPT_LIMIT: reply_integers(out, 2 * (count - 4), 1); break; /* 1 more allowed, 1 ms until reset */
     case SCRIPT_LOAD_POLLS: reply_integers(out, 4 * (count - 3), 0); break;
     default: reply_integers(out, 0, 0);
     }
@@ -163,7 +163,7 @@ static void start(struct rig *rig, const char *host)
 }
 
 /* The monotonic clock of the test advances by 1 ms per timer tick, and the server runs in each iteration of
- * the loop: however busy the machine, only lost calls are late. */
+ * the loop. So on a busy machine, too, only calls that were lost time out. */
 static int64_t *test_clock_ms;
 
 static void on_tick(uv_timer_t *tick)
@@ -259,7 +259,8 @@ static void survives_a_failure_of_each_call_while_connecting(void **state)
     }
 }
 
-/* Allocations of the lookup thread do not fail. */
+/* Faults are injected only on this thread, so allocations of the thread that looks up the name do not fail.
+ */
 static void survives_a_failed_name_lookup(void **state)
 {
     (void)state;

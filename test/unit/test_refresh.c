@@ -1,5 +1,5 @@
-/* Runs of the refresh with test sources and a test clock: readings, counters, records, the lease, and the
- * state that a killed, suspended or stopped process leaves behind. */
+/* Tests runs of the refresh with test sources and a test clock: readings, counters, records, the lease, and
+ * the state that a killed, suspended or stopped process leaves. */
 #include "refresh/run.h"
 #include "refresh/refresh.h"
 
@@ -321,7 +321,7 @@ static enum err renews_late(struct run *run)
 {
     the_clock[0] += 31 * SECOND_MS;
     assert_int_equal(apply_views(run, 1200), OK);
-    assert_int_equal(run_as(reads_5000_views, CAUSE_COMMAND, &inner), ERR_BUSY); /* renewed */
+    assert_int_equal(run_as(reads_5000_views, CAUSE_COMMAND, &inner), ERR_BUSY); /* the lease was renewed */
     return OK;
 }
 
@@ -336,8 +336,8 @@ static void expired_lease_can_be_renewed_if_not_taken_over(void **state)
 static enum err rolls_back_a_renewal(struct run *run)
 {
     the_clock[0] += 11 * SECOND_MS;
-    assert_int_equal(run_begin(run), OK); /* renews the lease, */
-    run_rollback(run);                    /* and undoes it */
+    assert_int_equal(run_begin(run), OK); /* renews the lease */
+    run_rollback(run);                    /* undoes the renewal */
     the_clock[0] += 9 * SECOND_MS;
     assert_int_equal(run_heartbeat(run), OK);
     the_clock[0] += 11 * SECOND_MS; /* 31 s after it was acquired */
@@ -447,7 +447,7 @@ static void scheduled_run_starts_once_per_hour(void **state)
     assert_true(report.ran);
     assert_int_equal(run_as(reads_nothing, CAUSE_SCHEDULE, &report), OK);
     assert_true(report.ran);
-    /* A run by command does. */
+    /* A run that a command has started counts. */
     the_clock[0] += HOUR_MS;
     run_ok(reads_nothing);
     assert_int_equal(run_as(reads_5000_views, CAUSE_SCHEDULE, &report), OK);

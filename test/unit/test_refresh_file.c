@@ -1,4 +1,4 @@
-/* Importing a file in a run: reported positions, counters, and resuming after a position. */
+/* Tests importing a file in a run: the reported positions, the counters, and resuming after a position. */
 #include "refresh/run.h"
 
 #include "lib/refreshing.h"
