@@ -85,7 +85,7 @@ static void sealed_bytes_decrypt_only_at_their_place(void **state)
     assert_int_equal(seal_encrypt(keys, &place, STR("ya29.TOKEN"), &sealed), OK);
     assert_int_equal(seal_encrypt(keys, &place, STR("ya29.TOKEN"), &again), OK);
     assert_int_equal(sealed.len, 10 + SEAL_OVERHEAD);
-    assert_memory_not_equal(sealed.p, again.p, sealed.len); /* a nonce of its own each time */
+    assert_memory_not_equal(sealed.p, again.p, sealed.len); /* each call uses another nonce */
     assert_null(memmem(sealed.p, sealed.len, "TOKEN", 5));
     assert_int_equal(seal_decrypt(keys, &place, buf_str(&sealed), plain, &len), OK);
     assert_str(str_make(plain, len), "ya29.TOKEN");
@@ -216,7 +216,7 @@ static void ignores_blanks_and_comments(void **state)
     seal_keys_close(keys);
 }
 
-/* The effect of `secrets rotate` on a running server. */
+/* Adds and removes keys as `secrets rotate` does while a server is running. */
 static void new_key_is_used_without_reopening(void **state)
 {
     struct seal_keys *keys = new_keys();

@@ -13,7 +13,7 @@
 static struct refreshing r;
 
 /* Ann has a young video on three platforms, one older than 30 days, one that is not published yet, and one
- * without posts. Bob has none. */
+ * without posts. Bob has no video. */
 #define WORLD                                                                                                \
     AUTHOR(A1, NAME("Ann"))                                                                                  \
     AUTHOR(A2, NAME("Bob"))                                                                                  \
@@ -83,7 +83,7 @@ static void second_run_at_the_same_time_adds_nothing(void **state)
     const int64_t views = sql("SELECT max(views) FROM videos");
     run();
     assert_int_equal(accepted(), 0);
-    the_clock[0] -= SECOND_MS / 2; /* nor after the clock was set back */
+    the_clock[0] -= SECOND_MS / 2; /* a run after the clock was set back adds nothing either */
     run();
     assert_int_equal(accepted(), 0);
     assert_int_equal(sql("SELECT max(views) FROM videos"), views);

@@ -52,7 +52,7 @@ static int count_runs(const struct slot_rule *rule, int64_t from, int64_t to, in
     return runs;
 }
 
-static void clock_changes_repeat_and_miss_no_run(void **state)
+static void clock_changes_neither_repeat_nor_skip_a_run(void **state)
 {
     (void)state;
     int64_t last = TIME_NONE;
@@ -106,7 +106,7 @@ static void jitter_takes_every_value_up_to_its_limit(void **state)
     assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
 }
 
-static void next_run_is_when_it_becomes_due(void **state)
+static void slot_next_returns_the_time_at_which_a_run_becomes_due(void **state)
 {
     (void)state;
     struct slot_rule rule = hourly;
@@ -140,10 +140,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slot_begins_at_configured_minute),
         cmocka_unit_test(run_is_due_once_per_slot),
-        cmocka_unit_test(clock_changes_repeat_and_miss_no_run),
+        cmocka_unit_test(clock_changes_neither_repeat_nor_skip_a_run),
         cmocka_unit_test(jitter_is_within_its_limit),
         cmocka_unit_test(jitter_takes_every_value_up_to_its_limit),
-        cmocka_unit_test(next_run_is_when_it_becomes_due),
+        cmocka_unit_test(slot_next_returns_the_time_at_which_a_run_becomes_due),
         cmocka_unit_test(interval_of_simulated_source_replaces_hour_and_jitter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Runs a statement with a bound value, which has not ended before 5 ms have passed, and returns the log. */
+/* Runs a statement with a bound value for at least 5 ms. Returns what was logged. */
 static const char *log_of_statement(void)
 {
     capture_begin();
@@ -83,7 +83,7 @@ static void logged_statement_is_one_line(void **state)
                      "SELECT count(*) FROM c\n"));
 }
 
-static void one_plan_a_minute_is_requested(void **state)
+static void at_most_one_plan_a_minute_is_requested(void **state)
 {
     enum query query = QUERY_COUNT;
     (void)state;
@@ -101,7 +101,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(slow_statement_is_logged_without_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_statement_is_logged_below_the_threshold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(logged_statement_is_one_line, set_up, tear_down),
-        cmocka_unit_test(one_plan_a_minute_is_requested),
+        cmocka_unit_test(at_most_one_plan_a_minute_is_requested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

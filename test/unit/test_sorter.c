@@ -97,7 +97,8 @@ static void sorts_inputs_around_the_size_of_the_buffer(void **state)
         sorts(n, 100, 1000000);
 }
 
-/* Runs of one record: 32 are merged into a run of the next level, 1,024 into one of the level above. */
+/* In the first three cases, each sorted run has one record. Of such runs, 32 are merged into a run of the
+ * next level, and 1,024 into a run of the level above. */
 static void sorts_inputs_that_need_several_merge_levels(void **state)
 {
     (void)state;

@@ -189,7 +189,7 @@ static void leftover_record_is_work_even_if_the_spool_is_empty(void **state)
     assert_false(spool_source.has_work(&r.config));
 }
 
-static void report_is_limited(void **state)
+static void report_lists_a_limited_number_of_lines(void **state)
 {
     (void)state;
     struct buf text;
@@ -272,7 +272,7 @@ int main(void)
         SPOOL_TEST(resumed_file_skips_no_step_a_millisecond_later),
         SPOOL_TEST(record_of_a_removed_file_is_deleted),
         SPOOL_TEST(leftover_record_is_work_even_if_the_spool_is_empty),
-        SPOOL_TEST(report_is_limited),
+        SPOOL_TEST(report_lists_a_limited_number_of_lines),
         SPOOL_TEST(stopped_run_leaves_the_rest_to_the_next),
         SPOOL_TEST(run_fails_if_the_spool_cannot_be_opened),
         SPOOL_TEST(run_fails_if_done_is_a_file_and_loses_nothing),

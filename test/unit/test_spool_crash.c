@@ -36,7 +36,7 @@ static struct buf file_text;
 struct world {
     struct temp_db db;
     struct config config;
-    int overtaken; /* number of runs that ended while another run was suspended */
+    int overtaken; /* 1 if another run completed while the first one was suspended */
     char spool[112];
 };
 
@@ -50,8 +50,9 @@ static void append_reading(struct buf *out, const char *post, int64_t at, int vi
     buf_printf(out, ",\"views\":%d%s}\n", views, more);
 }
 
-/* Bad lines of every phase: malformed, rejected as author or video, unknown post, rejected by a step in the
- * first and in the last transaction. */
+/* Appends the lines of the spool file. Every phase of the import finds bad ones: a malformed line, a video
+ * that belongs to another author, a reading of an unknown post, and readings that a step in the first and in
+ * the last transaction rejects. */
 static void make_file(struct buf *out)
 {
     buf_append(out,
@@ -232,7 +233,8 @@ static void uninterrupted_run_has_expected_result(void **state)
     buf_fini(&found);
 }
 
-/* Returns true if the run was killed; checks the result of the next run. */
+/* Kills a run before its `at`-th change of a file, makes the next run, and compares the result. Returns false
+ * if the run ended before it could be killed. */
 static bool crash_and_go_on(int at, const struct buf *expected)
 {
     struct world w;

@@ -1,5 +1,5 @@
-/* The spool directory: listing, opening and moving files, and writing reports, with all kinds of other
- * entries in the directory. */
+/* Tests the spool directory: listing, opening and moving files, and writing reports, also if the directory
+ * has entries of other kinds. */
 #include "refresh/spool_dir.h"
 
 #include "lib/temp_db.h"

@@ -112,8 +112,9 @@ static void total_is_the_sum_of_the_posts(void **state)
     assert_int_equal(gained_on(&v, date_of(TEST_DAY)), 550);
 }
 
-/* A late reading of a second post counts on the day of the video's time, which never decreases. */
-static void gain_belongs_to_the_date_of_the_videos_time(void **state)
+/* A late reading of a second post counts on the date of the video's views_updated_at, which never decreases.
+ */
+static void gain_belongs_to_the_date_of_the_last_update_of_the_video(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -163,8 +164,8 @@ static void baseline_is_no_gain_and_causes_no_event(void **state)
     assert_int_equal(result.gained, 0);
 }
 
-/* Several readings of a post in one step: views 100, baseline 150, ordinary reading 180. */
-static void baseline_and_ordinary_reading_in_one_step(void **state)
+/* The post has 100 views. The highest baseline of the step is 150, the highest ordinary reading 180. */
+static void only_views_above_the_baseline_of_the_same_step_are_gained(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -239,7 +240,7 @@ static void reading_of_a_removed_video_is_rejected(void **state)
     assert_int_equal(refusal_of(TEST_DAY, LATER, r), REJECTION_UNKNOWN_POST);
 }
 
-static void rejections_have_their_texts(void **state)
+static void each_rejection_has_a_text(void **state)
 {
     (void)state;
     assert_true(str_eq(rejection_text(REJECTION_UNKNOWN_POST), STR("unknown post")));
@@ -300,7 +301,7 @@ static void replayed_step_changes_nothing(void **state)
     assert_true(load(&v).viral.threshold > before.viral.threshold);
 }
 
-static void finalizing_decides_by_the_baseline(void **state)
+static void finalizing_makes_a_video_viral_if_its_baseline_reaches_the_threshold(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -324,7 +325,7 @@ static void finalizing_decides_by_the_baseline(void **state)
 }
 
 /* Finalizing compares the baseline with the present threshold, even if the stored threshold is higher. */
-static void finalized_video_is_viral_at_exactly_the_threshold(void **state)
+static void finalizing_uses_the_current_threshold_even_if_the_stored_one_is_higher(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -344,9 +345,9 @@ static void finalized_video_is_viral_at_exactly_the_threshold(void **state)
     assert_int_equal(load(&below).viral.threshold, 20000);
 }
 
-/* With a pending baseline, going viral by a gain causes no event only if the baseline alone reached the
- * threshold. */
-static void gain_above_a_pending_baseline_is_viral_once(void **state)
+/* A video with a pending baseline that goes viral by a gain causes an event, unless the baseline alone has
+ * reached the threshold. */
+static void gain_causes_a_viral_event_unless_the_pending_baseline_reached_the_threshold(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -364,8 +365,9 @@ static void gain_above_a_pending_baseline_is_viral_once(void **state)
     assert_int_equal(e.e[1].type, EVENT_WENT_VIRAL);
 }
 
-/* 9,000 gained plus 3,000 of baseline are 12,000 views: no threshold above them can be stored. */
-static void video_that_is_not_viral_is_below_its_threshold(void **state)
+/* A gain of 9,000 and a baseline of 3,000 are 12,000 views. They exceed both the stored and the current
+ * threshold of 10,000, so finalizing makes the video viral. */
+static void finalizing_makes_a_video_viral_whose_views_exceed_its_threshold(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -409,20 +411,20 @@ int main(void)
         STEP_TEST(reading_without_counts_updates_the_time),
         STEP_TEST(reading_without_views_changes_no_time),
         STEP_TEST(total_is_the_sum_of_the_posts),
-        STEP_TEST(gain_belongs_to_the_date_of_the_videos_time),
+        STEP_TEST(gain_belongs_to_the_date_of_the_last_update_of_the_video),
         STEP_TEST(last_millisecond_of_a_day_belongs_to_it),
         STEP_TEST(baseline_is_no_gain_and_causes_no_event),
-        STEP_TEST(baseline_and_ordinary_reading_in_one_step),
+        STEP_TEST(only_views_above_the_baseline_of_the_same_step_are_gained),
         STEP_TEST(only_milestones_above_the_baseline_cause_events),
         STEP_TEST(readings_are_rejected_exactly_beyond_the_limits),
         STEP_TEST(reading_of_a_removed_video_is_rejected),
-        STEP_TEST(rejections_have_their_texts),
+        STEP_TEST(each_rejection_has_a_text),
         STEP_TEST(rejected_readings_change_nothing),
         STEP_TEST(replayed_step_changes_nothing),
-        STEP_TEST(finalizing_decides_by_the_baseline),
-        STEP_TEST(finalized_video_is_viral_at_exactly_the_threshold),
-        STEP_TEST(gain_above_a_pending_baseline_is_viral_once),
-        STEP_TEST(video_that_is_not_viral_is_below_its_threshold),
+        STEP_TEST(finalizing_makes_a_video_viral_if_its_baseline_reaches_the_threshold),
+        STEP_TEST(finalizing_uses_the_current_threshold_even_if_the_stored_one_is_higher),
+        STEP_TEST(gain_causes_a_viral_event_unless_the_pending_baseline_reached_the_threshold),
+        STEP_TEST(finalizing_makes_a_video_viral_whose_views_exceed_its_threshold),
         STEP_TEST(step_applies_to_a_thousand_videos),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The step engine on a database: viral state, milestones and events, with examples computed by hand. */
+/* Tests the step engine on a database: viral state, milestones and events, with examples computed by hand. */
 #include "lib/steps.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 
 /* --- viral --- */
 
-static void viral_at_exactly_the_threshold(void **state)
+static void video_goes_viral_at_exactly_the_threshold(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -36,7 +36,7 @@ static void viral_at_exactly_the_threshold(void **state)
     assert_int_equal(e.e[2].occurred_at, TEST_DAY + 2 * H + 55 * MINUTE_MS);
 }
 
-static void values_at_the_crossing_never_change(void **state)
+static void values_stored_when_a_video_goes_viral_never_change(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -52,7 +52,7 @@ static void values_at_the_crossing_never_change(void **state)
     assert_int_equal(result.viral_events, 0);
 }
 
-static void threshold_of_an_author_with_history(void **state)
+static void threshold_is_five_times_the_median_of_an_author_with_history(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -68,7 +68,8 @@ static void threshold_of_an_author_with_history(void **state)
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
 }
 
-/* Six old videos, each with five others. Including its own views would change the median of the sixth. */
+/* There are six old videos, so each is compared with five. If the sixth were also compared with itself, its
+ * median would differ. */
 static void video_is_not_compared_with_itself(void **state)
 {
     (void)state;
@@ -147,7 +148,7 @@ static void threshold_equal_to_the_views_is_not_stored(void **state)
     make_history(&a, (const int64_t[]){1000, 1000, 1000, 1000, 1000});
     apply_one(TEST_DAY + H, baseline_of(&v, 10000));
     assert_int_equal(load(&v).went_viral_at, TIME_NONE);
-    assert_int_equal(load(&v).viral.compared, 0); /* as at creation */
+    assert_int_equal(load(&v).viral.compared, 0); /* unchanged since the video was created */
     struct video w = make_video(&a, 2, TEST_DAY);
     apply_one(TEST_DAY + H, baseline_of(&w, 9999));
     assert_int_equal(load(&w).viral.compared, 5);
@@ -205,7 +206,7 @@ static void video_without_a_gain_does_not_go_viral(void **state)
     struct video v = make_video(&a, 1, TEST_DAY - 15 * (int64_t)D);
     apply_one(TEST_DAY, views_of(&v, 19999));
     assert_int_equal(load(&v).viral.threshold, 20000);
-    /* A sixth to tenth video with few views lower the threshold to 10,000. */
+    /* Five more videos with few views lower the threshold to 10,000. */
     for (uint64_t i = 0; i < 5; i++) {
         struct video other = make_video(&a, 20 + i, TEST_DAY - 19 * (int64_t)D);
         apply_one(TEST_DAY, views_of(&other, 10));
@@ -231,7 +232,7 @@ static void other_authors_do_not_affect_the_threshold(void **state)
 
 /* --- events --- */
 
-static void jump_over_several_milestones_gives_an_event_each(void **state)
+static void gain_over_several_milestones_causes_one_event_for_each(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -300,9 +301,9 @@ static void events_of_a_step_are_ordered_by_video_id(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STEP_TEST(viral_at_exactly_the_threshold),
-        STEP_TEST(values_at_the_crossing_never_change),
-        STEP_TEST(threshold_of_an_author_with_history),
+        STEP_TEST(video_goes_viral_at_exactly_the_threshold),
+        STEP_TEST(values_stored_when_a_video_goes_viral_never_change),
+        STEP_TEST(threshold_is_five_times_the_median_of_an_author_with_history),
         STEP_TEST(video_is_not_compared_with_itself),
         STEP_TEST(only_videos_old_enough_are_compared),
         STEP_TEST(first_readings_of_the_same_step_are_compared),
@@ -312,7 +313,7 @@ int main(void)
         STEP_TEST(only_the_newest_videos_are_compared),
         STEP_TEST(video_without_a_gain_does_not_go_viral),
         STEP_TEST(other_authors_do_not_affect_the_threshold),
-        STEP_TEST(jump_over_several_milestones_gives_an_event_each),
+        STEP_TEST(gain_over_several_milestones_causes_one_event_for_each),
         STEP_TEST(milestones_are_reached_once),
         STEP_TEST(events_start_exactly_at_history_start),
         STEP_TEST(events_of_a_step_are_ordered_by_video_id),

@@ -1,5 +1,5 @@
-/* Random data: the result depends neither on the order of readings within a step nor on crashes between
- * steps. */
+/* Tests steps with random data: the result depends neither on the order of readings within a step nor on
+ * crashes between steps. */
 #include "lib/steps.h"
 
 #include "base/clock.h"
@@ -52,7 +52,7 @@ static struct world_step *make_world(unsigned *seed)
     return steps;
 }
 
-/* Applies readings, some of them invalid, in reverse order if `backwards`. */
+/* Applies the readings of a step, some of which are invalid; if `backwards`, in reverse order. */
 static void run_step(const struct world_step *w, bool backwards)
 {
     enum rejection rejection;
@@ -68,14 +68,15 @@ static void check_invariants(void)
                                "SELECT count(*) FROM videos v WHERE views <> baseline + "
                                "ifnull((SELECT sum(gained) FROM daily d WHERE d.video_id = v.id), 0)"),
                      0);
-    /* The gains of the videos on each day, and their baselines, are those of the platforms. */
+    /* On each day, the gains of all videos and the gains of all platforms have the same sum. The same holds
+     * for the baselines, which author_daily stores under the day -2147483648. */
     assert_int_equal(
         query_i64(db.path, "SELECT count(*) FROM (SELECT day, sum(gained) AS g FROM (SELECT day, gained "
                            "FROM daily UNION ALL SELECT -2147483648, baseline FROM videos) GROUP BY day) d "
                            "FULL JOIN (SELECT day, sum(gained) AS g FROM author_daily GROUP BY day) p "
                            "ON p.day = d.day WHERE ifnull(d.g, 0) <> ifnull(p.g, 0)"),
         0);
-    /* A platform has gained the views of its posts. */
+    /* Over all days, the gains and baselines of all platforms add up to the views of all videos. */
     assert_int_equal(
         query_i64(db.path, "SELECT abs(sum(gained) - (SELECT sum(views) FROM videos)) FROM author_daily"), 0);
     assert_int_equal(
@@ -135,7 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STEP_TEST(order_and_crashes_do_not_change_the_result),
     };
-    /* In /dev/shm if it exists, because syncing a disk is slow and not under test. */
+    /* Uses /dev/shm if it exists, because syncing a disk is slow and is not under test. */
     if (access("/dev/shm", W_OK) == 0)
         (void)setenv("TMPDIR", "/dev/shm", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Durability: the process is killed at every file operation, and the power is cut at every file operation,
- * with each unsynced sector either written or not. */
+/* Tests durability: the process is killed at every file operation, and the power is cut at every file
+ * operation, with each unsynced sector either written or not. */
 #include "lib/shim_vfs.h"
 #include "lib/temp_db.h"
 #include "lib/whole_step.h"
@@ -61,7 +61,8 @@ static int kill_at(void *ctx, enum shim_op op, enum shim_file file, const char *
     return 0;
 }
 
-/* Runs `work` in a child that is killed at the n-th operation. Returns true if it finished before. */
+/* Runs work(report) in a child process, which is killed at its n-th file operation. Returns true if `work`
+ * finished before. */
 static bool run_killed(int n, void (*work)(int report), int report)
 {
     int status;
@@ -105,7 +106,8 @@ static void killed_migration_can_be_repeated(void **state)
     assert_true(n > 20 && n < 1000);
 }
 
-/* Five steps with checkpoints between; reports the views of each commit after it returned. */
+/* Writes five steps, with checkpoints between some of them. After each commit has returned, writes its views
+ * to the pipe `report`. */
 static void step_and_report(int report)
 {
     struct store *s = temp_db_open(&t, STORE_WRITE);
@@ -146,7 +148,7 @@ static void reported_commit_survives_kill(void **state)
 
 enum { SECTOR = 512, IMAGE_MAX = 1 << 20 };
 
-/* A file: its current content, and its content at the last sync. */
+/* A file, whose current content is at `path`, and its content at the last sync. */
 struct image {
     char path[128];
     unsigned char synced[IMAGE_MAX];

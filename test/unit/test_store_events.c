@@ -18,7 +18,8 @@ static struct temp_db t;
 static struct author author, other;
 static struct book book;
 static struct video video, plain;
-static struct book stored_book; /* `book` and `video` as stored; tests change the others */
+/* Copies of `book` and `video` as they are stored. Tests change `book` and `video`, and call update(). */
+static struct book stored_book;
 static struct video stored_video;
 static struct event events[EVENTS]; /* of `author`, ascending */
 static int event_count;

@@ -28,7 +28,7 @@ static int set_up(void **state)
 {
     (void)state;
     shim_install();
-    log_set(LOG_ERROR + 1, LOG_TEXT); /* thousands of faults */
+    log_set(LOG_ERROR + 1, LOG_TEXT); /* logs nothing, because there are thousands of faults */
     temp_db_init(&t);
     return 0;
 }
@@ -70,7 +70,8 @@ enum {
     READS = 1u << SHIM_READ | 1u << SHIM_SHM_MAP,
 };
 
-/* For every n, the step fails as a whole with the error `expected`, or succeeds. The next step succeeds. */
+/* For every n, lets the n-th write operation of a step fail. The step must fail as a whole with the error
+ * `expected`, and the next step must succeed. */
 static void fail_every_write(int code, enum err expected, bool for_ever)
 {
     struct fault f = {0};
@@ -268,7 +269,7 @@ static void failed_open_has_an_error_text(void **state)
 
 /* --- damage in the file --- */
 
-/* Overwrites the content of the table's first page after its header. */
+/* Overwrites the first 512 bytes of the table's root page. */
 static void damage_page_of(const char *table)
 {
     static const char noise[512] = {[0 ... 511] = (char)0xff};
@@ -370,7 +371,7 @@ static void one_damaged_video_fails_the_whole_page(void **state)
     }
 }
 
-/* The store writes the last event id just before the commit; its failure is a failed commit. */
+/* The store writes the last event id just before the commit. If this write fails, the commit fails. */
 static void commit_rolls_back_if_it_cannot_save_event_ids(void **state)
 {
     (void)state;

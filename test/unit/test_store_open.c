@@ -256,7 +256,8 @@ static void rejects_a_newer_incompatible_database(void **state)
     assert_int_equal(run_sql(t.path, "PRAGMA user_version"), 999);
 }
 
-/* A newer release has applied additive migrations: this binary uses the database and leaves its schema. */
+/* A newer release has applied additive migrations. This binary uses the database and does not change its
+ * schema. */
 static void uses_a_newer_compatible_database(void **state)
 {
     (void)state;
@@ -441,7 +442,7 @@ static void read_connection_cannot_write(void **state)
     store_rollback(t.r);
 }
 
-static void writer_waits_for_the_busy_timeout(void **state)
+static void second_writer_gets_busy_after_the_busy_timeout(void **state)
 {
     (void)state;
     struct store *second = NULL;
@@ -463,7 +464,7 @@ static void writer_waits_for_the_busy_timeout(void **state)
 
 /* --- copies --- */
 
-static void copy_of_a_written_database_is_consistent(void **state)
+static void copy_contains_only_committed_rows(void **state)
 {
     (void)state;
     struct temp_db copy = {0};
@@ -509,8 +510,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(reports_missing_write_permission, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reports_that_a_database_cannot_be_created, set_up, tear_down),
         cmocka_unit_test_setup_teardown(read_connection_cannot_write, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(writer_waits_for_the_busy_timeout, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(copy_of_a_written_database_is_consistent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(second_writer_gets_busy_after_the_busy_timeout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(copy_contains_only_committed_rows, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

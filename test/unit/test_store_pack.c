@@ -119,7 +119,8 @@ static void milestones_round_trip(void **state)
 
 enum column { POSTS, MILESTONES };
 
-/* A heap copy of exactly this size, so that AddressSanitizer detects a read past the end. */
+/* Returns whether the column can be unpacked. Unpacks a heap copy of exactly this size, so that
+ * AddressSanitizer detects a read past the end. */
 static bool accepted(const char *p, size_t len, enum column column)
 {
     struct post post_room[PLATFORM_COUNT];
@@ -222,7 +223,7 @@ static void rejects_malicious_values(void **state)
     assert_true(accepted("", 0, MILESTONES));
 }
 
-/* Writes a varint of `len` bytes with the last byte `last`; `*value`: its value. */
+/* Writes a varint of `len` bytes whose last byte is `last`, and sets `*value` to its value. Returns `len`. */
 static size_t put_number(char *to, size_t len, unsigned char last, uint64_t *value)
 {
     *value = 0;
@@ -235,8 +236,9 @@ static size_t put_number(char *to, size_t len, unsigned char last, uint64_t *val
     return len;
 }
 
-/* Reads times of all lengths, followed by other bytes or not, and accepts only the shortest form. */
-static void reads_varints_of_every_length(void **state)
+/* Unpacks times of all lengths, with and without other bytes after them. Only the shortest form is accepted.
+ */
+static void varints_of_every_length_are_accepted_only_in_their_shortest_form(void **state)
 {
     (void)state;
     static const unsigned char lasts[] = {0, 1, 2, 0x40, 0x7f};
@@ -268,7 +270,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rejects_truncated_and_extended_columns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flipped_byte_is_rejected_or_round_trips, set_up, tear_down),
         cmocka_unit_test(rejects_malicious_values),
-        cmocka_unit_test(reads_varints_of_every_length),
+        cmocka_unit_test(varints_of_every_length_are_accepted_only_in_their_shortest_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Pages of videos and books against a simple model: all filters and page sizes, walked to the end, also while
- * videos are inserted. */
+/* Compares pages of videos with a simple model: with all filters and page sizes, up to the last page, also
+ * while videos are inserted. Also tests pages of books. */
 #include "lib/random.h"
 #include "lib/temp_db.h"
 
@@ -31,7 +31,7 @@ static void add_random_video(void)
         book_row = books[b].row;
     }
     int64_t posted_at = random_below(10) ? TEST_DAY + (int64_t)random_below(40) * HOUR_MS : TIME_NONE;
-    /* The ids are not ascending, so a correct order can only come from the database. */
+    /* The ids do not ascend from row to row, so only a sort by id gives the correct order. */
     uint64_t id = (video_count + 1) * 0x9e3779b97f4a7c15u;
     struct video v = add_video(&t, author, book_row, id, posted_at);
     if (random_below(3) == 0 && posted_at != TIME_NONE) {

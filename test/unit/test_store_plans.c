@@ -1,4 +1,5 @@
-/* Query plans of every statement of queries.h: no full scan, no sort; a reading writes only one index. */
+/* Tests the query plans of the statements of queries.h: no statement scans a table or sorts, except those
+ * listed below, and saving a reading writes no index. */
 #include "lib/temp_db.h"
 
 #include "store/sqlite/sqlite_store.h"
@@ -38,7 +39,7 @@ static const struct {
     const char *plan;
 } exceptions[] = {
     {QUERY_AUTHORS, "SCAN a USING INDEX authors_by_age"}, /* the CLI's list of all authors */
-    {QUERY_ERASE_PLATFORM_LINKS, "SCAN platform_links"},  /* purged tables, in `author erase` */
+    {QUERY_ERASE_PLATFORM_LINKS, "SCAN platform_links"},  /* in `author erase`; expired rows are purged */
     {QUERY_ERASE_OAUTH_CODES, "SCAN oauth_codes"},
     {QUERY_APPS, "SCAN p"},                                             /* the CLI's list of all apps */
     {QUERY_EVENT_COUNT, "SCAN e"},                                      /* bounded by its LIMIT */
@@ -52,7 +53,8 @@ static const struct {
     {QUERY_MOVE_RESERVE_IDS, "SCAN sqlite_sequence"},
 };
 
-/* The last row in the order of the primary key: the first one of a scan that does not sort. */
+/* Returns true for a statement that reads only the last row in the order of the primary key: the first row of
+ * a scan that does not sort. */
 static bool reads_last_row(enum query query, const char *plan)
 {
     return strncmp(sql_queries[query].name, "MOVE_LAST_", 10) == 0 && strncmp(plan, "SCAN ", 5) == 0;
@@ -102,7 +104,8 @@ static void no_statement_scans_or_sorts(void **state)
     assert_true(searches > 40); /* the plans were really read */
 }
 
-/* Both bounds of a page are bounds of the index range, so the cost does not depend on its depth. */
+/* Both bounds of a page are bounds of the index range, so the cost does not depend on the number of pages
+ * before it. */
 static void each_page_reads_one_index_range(void **state)
 {
     (void)state;
@@ -165,7 +168,7 @@ static void saving_a_reading_writes_no_index(void **state)
     assert_int_equal(count_opcodes(QUERY_SAVE_FIRST_READING, "Program"), 0);
     /* A statement with a trigger does have such an instruction, so the search can find one. */
     assert_true(count_opcodes(QUERY_VIDEO_UPDATE, "Program") > 0);
-    /* This statement exists to write the two columns that indexes contain. */
+    /* These statements write the columns that indexes contain. */
     assert_true(count_opcodes(QUERY_SAVE_FIRST_READING, "IdxInsert") > 1);
     assert_true(count_opcodes(QUERY_SAVE_COUNTS_VIRAL, "IdxInsert") > 1);
 }

@@ -52,7 +52,7 @@ static int search_all(struct store_read *read, const struct videos_query *query,
     return calls;
 }
 
-static void long_titles_end_a_call_of_a_search(void **state)
+static void call_of_a_search_ends_when_its_budget_of_title_bytes_is_used_up(void **state)
 {
     (void)state;
     enum { VIDEOS = 100, TITLE_BYTES = 2000 };
@@ -74,7 +74,7 @@ static void long_titles_end_a_call_of_a_search(void **state)
                                  .posted_from = INT64_MIN,
                                  .posted_to = INT64_MAX,
                                  .limit = FOUND_VIDEOS_MAX};
-    assert_int_equal(search_all(&read, &query, &found), 1); /* titles are not folded */
+    assert_int_equal(search_all(&read, &query, &found), 1); /* without terms, no title is folded */
     assert_int_equal(found, VIDEOS);
     assert_int_equal(title_terms_parse(&terms, &t.arena, STR("AAA")), OK);
     query.terms = &terms;
@@ -285,8 +285,8 @@ static void change_is_reported_after_commits_only(void **state)
     }
 }
 
-/* The marked member shows whether the store has read the key again. */
-static void former_owner_is_read_again_after_a_commit_only(void **state)
+/* The test sets feed_rev to -1. Another value shows that the store has read the key again. */
+static void cached_owner_is_read_again_only_after_a_commit(void **state)
 {
     (void)state;
     uint8_t hash[KEY_HASH_LEN];
@@ -309,7 +309,7 @@ static void former_owner_is_read_again_after_a_commit_only(void **state)
     assert_int_equal(store_resolve_key(&read, hash, &owner), NEXT_MORE);
     assert_int_equal(owner.revoked_at, TEST_DAY);
     assert_int_equal(owner.feed_rev, 2); /* the revocation increments it, which wakes long polls */
-    /* A result that failed is no former result. */
+    /* A failed call leaves version 0, so the next call reads the key again. */
     hash_of(8, hash);
     owner.version = 0;
     assert_int_equal(store_resolve_key(&read, hash, &owner), NEXT_MORE);
@@ -436,7 +436,8 @@ static void read_leaves_no_snapshot_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(long_titles_end_a_call_of_a_search, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(call_of_a_search_ends_when_its_budget_of_title_bytes_is_used_up,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(key_resolves_to_its_row_and_author_and_unknown_key_is_not_found,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(key_resolves_to_current_plan_revocation_last_use_and_newest_event,
@@ -444,7 +445,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reads_the_account_of_a_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reads_a_video_only_for_its_author, set_up, tear_down),
         cmocka_unit_test_setup_teardown(change_is_reported_after_commits_only, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(former_owner_is_read_again_after_a_commit_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cached_owner_is_read_again_only_after_a_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(read_sees_only_committed_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(books_and_revision_come_from_one_snapshot, set_up, tear_down),
         cmocka_unit_test_setup_teardown(events_and_newest_id_come_from_one_snapshot, set_up, tear_down),

@@ -30,7 +30,7 @@ static void run_sql(char *sql)
     sqlite3_free(sql);
 }
 
-/* The triggers of the schema fire for statements of the previous release only. */
+/* Runs `sql` with triggers, as the previous release does. Connections of this release have them disabled. */
 static void run_sql_of_previous_release(char *sql)
 {
     sqlite3 *db = sqlite_db_of(t.w)->handle;
@@ -39,7 +39,7 @@ static void run_sql_of_previous_release(char *sql)
     assert_int_equal(sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL), SQLITE_OK);
 }
 
-/* The previous release writes the gain to the table `daily` only. */
+/* Adds the gain only to the table `daily`, as the previous release does. */
 static void add_gain_to_table(const struct video *v, int32_t day, int64_t gained)
 {
     run_sql(sqlite3_mprintf(
@@ -247,7 +247,7 @@ static void every_range_matches_the_model(void **state)
     }
 }
 
-/* Idle videos come without days, but with the sum of their gains before the range. */
+/* Videos without a gain in the range come without days, but with the sum of their gains before the range. */
 static void every_video_with_a_reading_is_listed_on_request(void **state)
 {
     (void)state;
@@ -262,8 +262,9 @@ static void every_video_with_a_reading_is_listed_on_request(void **state)
     }
 }
 
-/* Before the days of a video are written again, its column does not have what the previous release added. */
-static void some_videos_were_written_by_the_previous_release_last(void **state)
+/* The column `days` of a video lacks the gains that the previous release has added last. The other tests are
+ * only meaningful if there are such videos. */
+static void random_data_include_videos_last_written_by_the_previous_release(void **state)
 {
     (void)state;
     int valid = 0, stale = 0;
@@ -330,8 +331,8 @@ static void days_are_read_without_the_daily_table(void **state)
     assert_int_equal(days_from(33), 8);
 }
 
-/* Gains 10 on each of three days; then the previous release corrects the video with `sql` and adds a gain of
- * the same size on the fourth day, so the sum is the same. */
+/* Adds a gain of 10 on each of three days. Then the previous release corrects the third day with `sql`, and
+ * adds on the fourth day what the correction has removed, so that the sum stays the same. */
 static void assert_correction_is_noticed(const char *sql, const int64_t expected[4])
 {
     const int day = date_of(TEST_DAY);
@@ -469,7 +470,7 @@ static void reads_one_video_with_its_days(void **state)
     }
 }
 
-static void revision_comes_from_the_same_snapshot(void **state)
+static void slice_comes_with_the_current_revision_of_the_author(void **state)
 {
     (void)state;
     struct walk w = {.from = 0, .to = 1};
@@ -493,8 +494,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_range_matches_the_model, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_video_with_a_reading_is_listed_on_request, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(some_videos_were_written_by_the_previous_release_last, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(random_data_include_videos_last_written_by_the_previous_release,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(days_are_read_without_the_daily_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(correction_by_the_previous_release_is_noticed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(day_deleted_by_the_previous_release_is_noticed, set_up, tear_down),
@@ -502,7 +503,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(gains_survive_a_change_of_posted_at, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stopped_slice_continues_after_the_last_video, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reads_one_video_with_its_days, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(revision_comes_from_the_same_snapshot, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(slice_comes_with_the_current_revision_of_the_author, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

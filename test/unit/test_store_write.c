@@ -1,4 +1,5 @@
-/* Functions of write transactions, the errors they return, and the counters that they maintain. */
+/* Tests the functions of write transactions, the errors that they return, and the counters that they
+ * maintain. */
 #include "lib/temp_db.h"
 
 #include "base/clock.h"
@@ -253,7 +254,7 @@ static void texts_of_a_found_video_are_copied(void **state)
     assert_true(str_eq(found.posts[0].url, v.posts[0].url));
 }
 
-static void saving_counts_leaves_imported_columns(void **state)
+static void saving_counts_does_not_change_imported_columns(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -284,7 +285,7 @@ static void saving_counts_leaves_imported_columns(void **state)
     assert_false(found.baseline_pending);
 }
 
-static void platform_id_belongs_to_one_video(void **state)
+static void post_id_belongs_to_one_video_per_platform(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -495,8 +496,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_and_updates_videos, set_up, tear_down),
         cmocka_unit_test_setup_teardown(videos_of_an_author_have_consecutive_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(texts_of_a_found_video_are_copied, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(saving_counts_leaves_imported_columns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(platform_id_belongs_to_one_video, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(saving_counts_does_not_change_imported_columns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(post_id_belongs_to_one_video_per_platform, set_up, tear_down),
         cmocka_unit_test_setup_teardown(comparables_are_the_newest_videos_with_a_reading, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lists_videos_with_a_pending_baseline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gains_of_a_day_add_up, set_up, tear_down),

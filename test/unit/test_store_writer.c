@@ -44,7 +44,7 @@ static void close_writer(void)
     if (!writer)
         return;
     writer_close(writer, on_closed, &closed);
-    assert_int_equal(closed, 0); /* `closed` must not be called before writer_close() has returned */
+    assert_int_equal(closed, 0); /* on_closed() must not be called before writer_close() has returned */
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(closed, 1);
     writer = NULL;
@@ -269,7 +269,7 @@ static void full_queue_rejects_jobs(void **state)
     free(many);
 }
 
-static void lock_of_another_writer_makes_a_job_busy(void **state)
+static void job_fails_with_busy_while_another_writer_holds_the_lock(void **state)
 {
     (void)state;
     reset_counts();
@@ -329,7 +329,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(callback_can_free_the_job, set_up, tear_down),
         cmocka_unit_test_setup_teardown(close_runs_the_waiting_jobs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(full_queue_rejects_jobs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lock_of_another_writer_makes_a_job_busy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_fails_with_busy_while_another_writer_holds_the_lock, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(failed_sync_fails_the_job, set_up, tear_down),
         cmocka_unit_test_setup_teardown(open_fails_without_a_database, set_up, tear_down),
     };

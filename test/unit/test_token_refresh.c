@@ -45,7 +45,7 @@ static void concurrent_refreshes_share_one_request(void **state)
         assert_int_equal(rig.results[i].status, TOKEN_REFRESHED);
 }
 
-static void values_missing_from_a_response_are_kept(void **state)
+static void values_missing_from_a_response_keep_their_stored_value(void **state)
 {
     static const struct reply replies[] = {
         {TRANSPORT_OK, 200, "{\"access_token\":\"act.2\",\"refresh_token\":\"\"}"}};
@@ -313,7 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(new_tokens_are_committed_before_waiters_are_called),
         TEST(concurrent_refreshes_share_one_request),
-        TEST(values_missing_from_a_response_are_kept),
+        TEST(values_missing_from_a_response_keep_their_stored_value),
         TEST(rejections_are_attributed_to_account_or_app),
         TEST(request_without_response_is_sent_once_more),
         TEST(stopping_process_does_not_retry),

@@ -1,5 +1,5 @@
-/* Tests case folding with known pairs of equal and of different texts. Also folds each character between many
- * others, and compares the result with that of utf8proc alone. */
+/* Tests case folding with texts whose folded form is known. Also folds each character between many others,
+ * and compares the result with that of utf8proc alone. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -82,7 +82,8 @@ static void try_with_neighbors(int32_t c)
         assert_equals_utf8proc((int32_t[]){'A', c, after[i], 'b'}, 4);
 }
 
-/* Repeats the characters of the composition, so that each follows and precedes every part. */
+/* Folds the parts into which the character can be decomposed: alone, after its first and last part, and after
+ * its last part. */
 static void try_composition(int32_t c)
 {
     const utf8proc_option_t decompose = (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
@@ -210,7 +211,7 @@ static void expect_terms(struct str text, const char *joined)
     arena_fini(&arena);
 }
 
-static void keeps_each_term_once(void **state)
+static void drops_terms_that_other_terms_contain(void **state)
 {
     (void)state;
     expect_terms(STR("Secret GARDEN"), "secret|garden");
@@ -264,7 +265,7 @@ int main(void)
         cmocka_unit_test(folds_long_sequences_of_marks_in_parts),
         cmocka_unit_test(reports_a_text_that_is_too_long),
         cmocka_unit_test(cuts_words_at_white_space),
-        cmocka_unit_test(keeps_each_term_once),
+        cmocka_unit_test(drops_terms_that_other_terms_contain),
         cmocka_unit_test(title_matches_if_it_contains_all_terms),
     };
     unicode_folder_init(&folder);

@@ -1,4 +1,4 @@
-/* Tests the growable array, and errors with a text. */
+/* Tests the growable array, and error_set(). */
 #include "unit.h"
 
 #include "base/error.h"

@@ -29,7 +29,7 @@ static void no_median_with_fewer_than_five_videos(void **state)
     }
 }
 
-static void median_of_odd_and_even_counts(void **state)
+static void median_of_an_even_number_of_videos_is_rounded_down(void **state)
 {
     (void)state;
     const int64_t odd[] = {1, 2, 4001, 9000, 9001};
@@ -152,7 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_median_with_fewer_than_five_videos),
-        cmocka_unit_test(median_of_odd_and_even_counts),
+        cmocka_unit_test(median_of_an_even_number_of_videos_is_rounded_down),
         cmocka_unit_test(threshold_is_never_below_min_views),
         cmocka_unit_test(video_is_not_compared_with_itself),
         cmocka_unit_test(multiplier_is_exact_and_rounds_up),

@@ -1,4 +1,5 @@
-/* Compares the window of this process with a recount of all requests, and tests how much memory it uses. */
+/* Compares the verdicts of the windows of this process with a recount of all requests, and tests that windows
+ * of idle keys are removed. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -161,8 +162,8 @@ static void limit_zero_means_unlimited(void **state)
     windows_free(l);
 }
 
-/* The current limit applies, whatever the limit was when earlier requests were admitted. */
-static void limit_can_change(void **state)
+/* The current limit applies, whatever the limit was when the earlier requests were admitted. */
+static void changed_limit_applies_to_earlier_requests_too(void **state)
 {
     struct windows *l = windows_new(10);
     (void)state;
@@ -201,7 +202,7 @@ int main(void)
         cmocka_unit_test(stores_a_rejection_per_key_until_it_expires),
         cmocka_unit_test(requests_recorded_out_of_order_are_counted),
         cmocka_unit_test(limit_zero_means_unlimited),
-        cmocka_unit_test(limit_can_change),
+        cmocka_unit_test(changed_limit_applies_to_earlier_requests_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
