@@ -50,7 +50,7 @@ static void secret_round_trips_through_its_text(void **state)
     assert_false(secret_parse((struct str){NULL, 0}, &b));
 }
 
-static void hash_is_sha_256_of_the_bytes(void **state)
+static void hash_of_a_secret_is_the_sha_256_of_its_bytes(void **state)
 {
     static const struct secret zero = {{0}};
     uint8_t hash[SECRET_HASH_BYTES];
@@ -304,7 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(secret_round_trips_through_its_text),
-        cmocka_unit_test(hash_is_sha_256_of_the_bytes),
+        cmocka_unit_test(hash_of_a_secret_is_the_sha_256_of_its_bytes),
         cmocka_unit_test(form_token_is_valid_for_its_secret_and_author_only),
         cmocka_unit_test(derived_values_differ_by_purpose),
         cmocka_unit_test(cookies_are_found_by_their_complete_name),

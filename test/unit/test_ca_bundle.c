@@ -92,7 +92,7 @@ static void leaves_the_choice_to_openssl_if_its_directory_has_hashed_names(void 
     assert_null(find(*state));
 }
 
-static void environment_has_precedence(void **state)
+static void leaves_the_choice_to_openssl_if_the_environment_names_a_file_or_directory(void **state)
 {
     static const char *const names[] = {"SSL_CERT_FILE", "SSL_CERT_DIR"};
     create(*state, "/etc/ssl/cert.pem");
@@ -112,7 +112,9 @@ int main(void)
                                         remove_root),
         cmocka_unit_test_setup_teardown(leaves_the_choice_to_openssl_if_its_directory_has_hashed_names,
                                         make_root, remove_root),
-        cmocka_unit_test_setup_teardown(environment_has_precedence, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(
+            leaves_the_choice_to_openssl_if_the_environment_names_a_file_or_directory, make_root,
+            remove_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static void parses_lists_of_a_state(void **state)
     assert_int_equal(record.state.days.count, 0);
 }
 
-static void rejects_bad_items_with_their_position(void **state)
+static void rejects_bad_items_and_names_their_position(void **state)
 {
     (void)state;
     rejects(STATE("[]", "[]", "[" DAY ",{\"date\":\"2026-06-16\"}]"), "days[1].views is missing");
@@ -117,7 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parses_lists_of_a_state),
-        cmocka_unit_test(rejects_bad_items_with_their_position),
+        cmocka_unit_test(rejects_bad_items_and_names_their_position),
         cmocka_unit_test(parses_event_ids),
         cmocka_unit_test(parses_only_lower_case_hex_digits),
         cmocka_unit_test(rejects_unknown_types_of_export_lines),

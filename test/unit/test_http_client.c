@@ -503,7 +503,7 @@ static void closes_with_calls_in_flight(void **state)
     }
 }
 
-static void done_may_send_cancel_and_close(void **state)
+static void done_callback_may_send_cancel_and_close(void **state)
 {
     (void)state;
     struct rig rig;
@@ -585,7 +585,7 @@ int main(void)
         cmocka_unit_test(uses_proxy_of_the_environment),
         cmocka_unit_test(cancels_in_each_phase),
         cmocka_unit_test(closes_with_calls_in_flight),
-        cmocka_unit_test(done_may_send_cancel_and_close),
+        cmocka_unit_test(done_callback_may_send_cancel_and_close),
     };
     return cmocka_run_group_tests(tests, http_peers_start, http_peers_stop);
 }

@@ -346,7 +346,7 @@ static void recovers_from_an_exhausted_address_space(void **state)
     int rejected = 0;
     for (int i = 0; i < CLIENTS; i++) {
         peer_open(&peers[i], rig);
-        peer_read(&peers[i]); /* allocates the buffer of the client now */
+        peer_read(&peers[i]); /* allocates the buffer of the client before memory is limited */
     }
     rig_until(rig, http_server_get_counts(rig->server).connections == CLIENTS);
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);

@@ -141,7 +141,7 @@ static void ratios_and_changes_become_text(void **state)
     assert_string_equal(text_of(format_change, COUNT_MAX, 1), "9,007,199,254,740,991 times as many as in");
 }
 
-static void sums_saturate(void **state)
+static void sum_of_counts_saturates_at_its_maximum(void **state)
 {
     (void)state;
     assert_int_equal(count_add_saturating(2, 3), 5);
@@ -324,7 +324,7 @@ int main(void)
         cmocka_unit_test(exact_numbers_have_thousands_separators),
         cmocka_unit_test(short_number_has_exact_tooltip),
         cmocka_unit_test(ratios_and_changes_become_text),
-        cmocka_unit_test(sums_saturate),
+        cmocka_unit_test(sum_of_counts_saturates_at_its_maximum),
         cmocka_unit_test(dates_are_formatted),
         cmocka_unit_test(ages_are_formatted),
         cmocka_unit_test(grid_step_is_1_2_or_5_times_a_power_of_ten),

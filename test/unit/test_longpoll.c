@@ -136,7 +136,7 @@ static void commit_between_read_and_wait_wakes_a_request_that_joins_others(void 
     assert_int_equal(woken[1], 1);
 }
 
-static void requests_are_woken_only_by_a_commit_or_a_drain(void **state)
+static void requests_are_woken_by_a_drain_but_not_without_a_commit(void **state)
 {
     (void)state;
     wait_on(0);
@@ -157,7 +157,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_a_request_that_joins_others,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(requests_are_woken_only_by_a_commit_or_a_drain, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(requests_are_woken_by_a_drain_but_not_without_a_commit, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

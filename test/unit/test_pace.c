@@ -99,7 +99,7 @@ static void limit_of_the_retry_delay_doubles_up_to_its_maximum(void **state)
     assert_int_equal(retry_budget(1000, 0), 0);
 }
 
-static void pace_limits_concurrency_and_pauses(void **state)
+static void pace_limits_the_calls_in_flight_and_observes_pauses(void **state)
 {
     (void)state;
     struct pace p = {.in_flight_max = 3};
@@ -152,7 +152,7 @@ static void breaker_opens_if_more_than_half_of_50_fail(void **state)
     struct breaker b = {0};
     for (int i = 0; i < 200; i++) /* exactly half */
         assert_false(call(&b, i % 2 == 0, T0));
-    assert_true(call(&b, false, T0)); /* the call before failed too, so 26 of 50 calls have failed */
+    assert_true(call(&b, false, T0)); /* the previous call failed too, so 26 of 50 calls have failed */
     b = (struct breaker){0};
     for (int i = 0; i < 49; i++) /* most calls failed, but there were fewer than 50 */
         assert_false(call(&b, i % 10 == 9, T0));
@@ -234,7 +234,7 @@ int main(void)
         cmocka_unit_test(spread_distributes_calls_evenly),
         cmocka_unit_test(spread_catches_up_one_second_at_most),
         cmocka_unit_test(limit_of_the_retry_delay_doubles_up_to_its_maximum),
-        cmocka_unit_test(pace_limits_concurrency_and_pauses),
+        cmocka_unit_test(pace_limits_the_calls_in_flight_and_observes_pauses),
         cmocka_unit_test(breaker_opens_after_20_failures_in_a_row),
         cmocka_unit_test(breaker_opens_if_more_than_half_of_50_fail),
         cmocka_unit_test(breaker_backs_off_and_closes_on_success),

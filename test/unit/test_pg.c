@@ -129,7 +129,7 @@ static void assert_hosts(const char *url, const char *expected)
     pg_options_fini(&o);
 }
 
-static void hosts_have_ports_of_their_own(void **state)
+static void each_host_of_a_url_has_its_own_port(void **state)
 {
     (void)state;
     assert_hosts("postgresql://u@a/d", "a:5432 ");
@@ -192,7 +192,7 @@ int main(void)
         cmocka_unit_test(nul_and_invalid_utf8_in_a_text_are_replaced),
         cmocka_unit_test(arrays_have_a_head_and_sized_elements),
         cmocka_unit_test(too_large_parameters_are_refused),
-        cmocka_unit_test(hosts_have_ports_of_their_own),
+        cmocka_unit_test(each_host_of_a_url_has_its_own_port),
         cmocka_unit_test(settings_and_password_are_stored),
         cmocka_unit_test(sqlstates_are_mapped_to_errors),
     };

@@ -97,7 +97,7 @@ static void batch_size_depends_on_request_form(void **state)
     assert_int_equal(throttle_ids_per_call(&s.throttle, CALL_READ, 0), 7);
 }
 
-static void ids_are_resolved_first_one_per_call(void **state)
+static void ids_are_resolved_one_per_call_before_posts_are_read(void **state)
 {
     (void)state;
     s.posts[3].record.post_id = STR("v_pub_url~1");
@@ -230,7 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(queue_is_divided_into_calls, set_up),
         cmocka_unit_test_setup(batch_size_depends_on_request_form, set_up),
-        cmocka_unit_test_setup(ids_are_resolved_first_one_per_call, set_up),
+        cmocka_unit_test_setup(ids_are_resolved_one_per_call_before_posts_are_read, set_up),
         cmocka_unit_test_setup(batch_is_split_down_to_one_post, set_up),
         cmocka_unit_test_setup(requeued_posts_come_first_again, set_up),
         cmocka_unit_test_setup(retries_wait_and_precede_new_posts, set_up),

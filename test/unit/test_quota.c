@@ -68,7 +68,7 @@ static void every_day_has_one_midnight(void **state)
     assert_int_equal(days, 4 * 365 + 1);
 }
 
-static void reserve_is_withheld_until_end_of_day(void **state)
+static void reserve_of_15_percent_is_withheld_until_15_percent_of_the_day_remain(void **state)
 {
     (void)state;
     struct quota q;
@@ -226,7 +226,7 @@ int main(void)
         cmocka_unit_test(midnight_follows_daylight_saving_time),
         cmocka_unit_test(days_of_clock_changes_have_23_or_25_hours),
         cmocka_unit_test(every_day_has_one_midnight),
-        cmocka_unit_test(reserve_is_withheld_until_end_of_day),
+        cmocka_unit_test(reserve_of_15_percent_is_withheld_until_15_percent_of_the_day_remain),
         cmocka_unit_test(share_divides_quota_among_remaining_runs),
         cmocka_unit_test(restores_usage_of_the_same_day_only),
         cmocka_unit_test(age_class_boundaries_are_inclusive),

@@ -273,7 +273,8 @@ static bool acquire_with_fault(unsigned n, bool is_permanent)
     struct rig *rig = rig_new();
     start(rig, "127.0.0.1");
     rig->limiter = limiter_new(LIMIT, rig->redis, "viewtally:");
-    until(rig, redis_is_up(rig->redis)); /* no request yet: the first one allocates its batch */
+    /* No request is made before the fault, so that the allocations of the first request can fail, too. */
+    until(rig, redis_is_up(rig->redis));
     fault_arm(n, is_permanent);
     for (int64_t key = 1; key <= 3; key++)
         (void)acquire(rig, key);

@@ -101,7 +101,7 @@ static void every_field_has_its_value(void **state)
         "{\"views\":10000,\"reached_at\":\"2025-07-01T08:00:00.002Z\"}]}");
 }
 
-static void statistics_and_events_show_a_short_video(void **state)
+static void statistics_and_events_show_a_video_in_a_short_form(void **state)
 {
     (void)state;
     const struct video video = plain_video();
@@ -295,7 +295,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(unknown_values_are_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_field_has_its_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(events_show_platform_and_url_of_each_post, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(statistics_and_events_show_a_short_video, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(statistics_and_events_show_a_video_in_a_short_form, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(rendered_text_is_valid_until_the_video_becomes_final, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(random_videos_are_valid_json, set_up, tear_down),

@@ -123,7 +123,7 @@ static void changed_and_truncated_bytes_are_rejected(void **state)
     seal_keys_close(keys);
 }
 
-static void creates_key_file_once_for_its_owner(void **state)
+static void creates_the_key_file_once_and_readable_only_by_its_owner(void **state)
 {
     char first[512], second[512];
     struct stat is;
@@ -296,7 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sealed_bytes_decrypt_only_at_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(changed_and_truncated_bytes_are_rejected, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(creates_key_file_once_for_its_owner, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(creates_the_key_file_once_and_readable_only_by_its_owner, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(rejects_invalid_key_file_with_a_reason, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rejects_too_many_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ignores_blanks_and_comments, set_up, tear_down),

@@ -54,7 +54,7 @@ static void reseals_all_accounts_with_the_new_key(void **state)
     assert_int_equal(done.resealed, MANY);
     assert_int_equal(keys_in_file(), 1);
     assert_accounts(MANY);
-    assert_int_equal(rig_get(7).version, 1); /* a refresh in flight still finds its tokens */
+    assert_int_equal(rig_get(7).version, 1); /* unchanged, so that a refresh in flight can store its tokens */
 }
 
 static void rotates_without_accounts(void **state)

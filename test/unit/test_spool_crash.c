@@ -269,8 +269,9 @@ static void crash_before_each_change_does_not_affect_the_result(void **state)
     buf_fini(&expected);
 }
 
-/* Called while a process is suspended: another process takes over its run, unless the suspended one holds the
- * database lock. Then creates another file with the name of the file that was applied. */
+/* Called while a process is suspended. Makes another run, which takes over the work, or fails if the
+ * suspended process holds the database lock. If the run succeeds, creates a new file with the name of a file
+ * that the run has applied. */
 static void overtake(void *ctx)
 {
     struct world *w = ctx;

@@ -65,7 +65,7 @@ static void range_has_at_most_90_days_104_weeks_or_60_months(void **state)
     (void)state;
     static const struct {
         enum granularity granularity;
-        const char *from, *last; /* the longest range from this date */
+        const char *from, *last; /* first date, and last date of the longest range that begins there */
     } cases[] = {
         {GRANULARITY_DAY, "2026-01-01", "2026-03-31"},
         {GRANULARITY_WEEK, "2024-01-01", "2025-12-28"}, /* Monday to Sunday: 104 whole weeks */

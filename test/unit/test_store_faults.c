@@ -288,7 +288,7 @@ static void damage_page_of(const char *table)
     assert_int_equal(close(fd), 0);
 }
 
-static void damaged_page_is_an_error_on_every_read(void **state)
+static void damaged_page_fails_every_read_and_write(void **state)
 {
     (void)state;
     int rows = 0;
@@ -305,7 +305,7 @@ static void damaged_page_is_an_error_on_every_read(void **state)
     assert_int_equal(rows, 0);
 }
 
-static void damaged_column_is_an_error_on_every_read(void **state)
+static void damaged_column_fails_reads_and_writes(void **state)
 {
     (void)state;
     static const char *const damage[] = {
@@ -433,8 +433,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(read_without_memory_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(repeated_failure_is_logged_once_a_second, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed_open_has_an_error_text, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(damaged_page_is_an_error_on_every_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(damaged_column_is_an_error_on_every_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged_page_fails_every_read_and_write, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged_column_fails_reads_and_writes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_damaged_video_fails_the_whole_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commit_rolls_back_if_it_cannot_save_event_ids, set_up, tear_down),
         cmocka_unit_test_setup_teardown(file_size_limit_is_reported_as_full, set_up, tear_down),
