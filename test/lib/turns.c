@@ -1,7 +1,7 @@
 /* Preloaded (LD_PRELOAD) into a server: measures the processor time that the main thread uses in each loop
  * iteration. Other load on the machine does not affect this time. An iteration is the time from the return of
- * epoll_pwait() to its next call. The results are in the file $TURNS, which test/load/tail.py reads; filling
- * it with zeros restarts the measurement. */
+ * epoll_pwait() to its next call. The results are in the file $TURNS; filling it with zeros restarts the
+ * measurement. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
