@@ -1,5 +1,5 @@
 -- Webhooks: the endpoints to which events are sent, the newest attempts of each endpoint, and requests to send an event
--- once more. An app has one secret for all authors; an author's own endpoint has its own.
+-- once more. An app has one secret for all authors. An endpoint that an author has created has a secret of its own.
 -- additive: yes
 -- cost: constant
 PRAGMA user_version = 14;
@@ -9,7 +9,7 @@ ALTER TABLE apps ADD COLUMN webhook_secret BLOB;               -- sealed, as are
 ALTER TABLE apps ADD COLUMN webhook_old_secret BLOB;           -- also signs until webhook_old_secret_until
 ALTER TABLE apps ADD COLUMN webhook_old_secret_until INTEGER;
 
--- The webhook URL that the consent page has shown. NULL: none, so the exchange of the code creates no endpoint.
+-- The webhook URL that the consent page has shown. NULL: it has shown none, so the exchange of the code creates no endpoint.
 ALTER TABLE oauth_codes ADD COLUMN webhook_url TEXT;
 
 CREATE TABLE webhook_endpoints (
@@ -25,8 +25,8 @@ CREATE TABLE webhook_endpoints (
     created_at       INTEGER NOT NULL,
     state            INTEGER NOT NULL DEFAULT 0,    -- 0 active, 1 paused, 2 paused after failures, 3 ended by status 410
     state_at         INTEGER NOT NULL,
-    position         INTEGER NOT NULL,              -- events up to this id are delivered, or of another type
-    failures         INTEGER NOT NULL DEFAULT 0,    -- of the first event after the position
+    position         INTEGER NOT NULL,              -- all events up to this id are delivered, or have other types
+    failures         INTEGER NOT NULL DEFAULT 0,    -- failed attempts in a row for the first event after the position
     next_attempt_at  INTEGER,                       -- NULL: at once
     attempts         INTEGER NOT NULL DEFAULT 0     -- number of the newest row in webhook_attempts
 ) STRICT;
@@ -34,7 +34,7 @@ CREATE INDEX webhook_endpoints_by_author ON webhook_endpoints (author_id, id);
 CREATE UNIQUE INDEX webhook_endpoints_by_app ON webhook_endpoints (app_id, author_id) WHERE app_id IS NOT NULL;
 CREATE INDEX webhook_endpoints_by_state ON webhook_endpoints (state, next_attempt_at);
 
--- The newest attempts. Each one deletes the attempt that was made 50 attempts before.
+-- The newest 50 attempts of each endpoint. Each new attempt deletes the oldest one.
 CREATE TABLE webhook_attempts (
     endpoint_id INTEGER NOT NULL REFERENCES webhook_endpoints (id),
     number      INTEGER NOT NULL,

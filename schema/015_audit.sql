@@ -11,7 +11,7 @@ CREATE TABLE audit (
     action     TEXT    NOT NULL,  -- such as 'key.created' (src/store/audit.c)
     actor      TEXT    NOT NULL,  -- 'operator', 'author', 'app', 'key' or 'refresh'
     actor_name TEXT,              -- the operator's user name, the name of the app or key; NULL: none
-    address    TEXT,              -- of the client; NULL: a command, or not known
+    address    TEXT,              -- of the client; NULL: a command, or the address is unknown
     subject    TEXT,              -- the id of what changed, such as a key's UUID
     details    TEXT,              -- for people, such as the key's name
     PRIMARY KEY (author_id, id)

@@ -1,4 +1,4 @@
--- Authors that were erased, so that a restore of an older backup erases them again.
+-- Hashes of the ids of erased authors. With them, a restore of an older backup erases these authors again.
 -- additive: yes
 -- cost: constant
 PRAGMA user_version = 16;

@@ -1,5 +1,6 @@
 -- The views that an author's videos gained on each platform and day, for statistics by platform. Gains from before this migration, and
--- gains that an older program records later, are not split: statistics compute them as the difference to the gains of the videos.
+-- gains that an older program records later, are not in this table. Statistics compute them as the gains of the videos minus the gains
+-- here.
 -- additive: yes
 -- cost: constant
 PRAGMA user_version = 17;
