@@ -84,7 +84,7 @@ def test_trace_of_a_valid_traceparent_is_logged(logged):
     assert [(line["trace_id"], line["parent_id"]) for line in lines] == [known, *[unknown] * 6, known]
 
 
-def test_client_address_comes_from_trusted_proxies(logged):
+def test_forwarded_client_address_is_logged_only_from_a_trusted_proxy(logged):
     client = logged.client(logged.key)
     client.get("/account", headers={"X-Forwarded-For": "203.0.113.7"})
     assert wait_for_lines(logged.path, 1)[0]["client"] == "127.0.0.1"
@@ -222,7 +222,7 @@ def test_access_log_goes_to_standard_error_or_is_off(make_viewtally, clock):
 
 
 @pytest.mark.sqlite_only("creates the database with serve --create")
-def test_unopenable_log_is_reported(make_viewtally, clock, tmp_path):
+def test_serve_exits_with_3_if_it_cannot_open_the_access_log(make_viewtally, clock, tmp_path):
     instance = make_viewtally({"log": {"access": str(tmp_path / "none" / "access.log")}}, clock)
     result = instance.run("serve", "--create", status=3)
     assert f"[log] access: {tmp_path}/none/access.log: No such file or directory" in result.err and "listening" not in result.out
@@ -253,7 +253,7 @@ def test_reload_applies_new_values(logged):
     assert "Access-Control-Allow-Origin" not in answers[-1].headers
 
 
-def test_reload_applies_minute_and_rules_of_the_refresh(viewtally, clock, tmp_path):
+def test_reload_applies_the_refresh_minute_and_the_viral_rules(viewtally, clock, tmp_path):
     spool = Spool(tmp_path / "spool")
     viewtally.configure({"refresh": {"source": "spool", "spool_dir": spool.path}})
     viewtally.import_lines([author("Ada"), video("a", "Ada", "2026-07-01T08:00:00Z"), reading("a", "2026-07-02T00:00:00Z", 10)])
@@ -297,7 +297,7 @@ def test_reload_ignores_an_invalid_configuration(logged, text, message):
 
 
 def test_connections_leave_descriptors_for_the_admin_listener(make_viewtally, clock, tmp_path):
-    clock.set_monotonic(1_000_000)      # does not advance, so no connection becomes idle long enough to be evicted
+    clock.set_monotonic(1_000_000)      # stands still, so no connection becomes idle long enough to be evicted
     instance = make_viewtally({"server": {"max_connections": "10000"}}, clock)
     limited = tmp_path / "limited"
     limited.write_text(f'#!/bin/sh\nulimit -n 256\nexec {instance.binary} "$@"\n')

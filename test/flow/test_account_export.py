@@ -1,4 +1,4 @@
-"""Download my data: the export on the account page, its checks and limits."""
+"""The button "Download my data" of the account page: the exported file, the checks before it, and its limits."""
 import concurrent.futures
 import resource
 import socket
@@ -94,7 +94,7 @@ def test_simultaneous_downloads_are_complete_or_postponed(world):
     assert not list(world.directory.glob(".viewtally-*"))
 
 
-def test_client_that_leaves_during_the_export_releases_everything(world):
+def test_client_disconnect_during_the_export_releases_everything(world):
     """A leak fails the test only with AddressSanitizer, which reports it when the server exits."""
     page = world.browser.get("/account")
     fields = {**page.form("/account/export").fields, "export-current": PASSWORD}
@@ -136,7 +136,7 @@ def test_export_is_refused_while_the_audit_log_cannot_be_written(world):
     assert found.status == 503 and "cannot reach its data" in found.text
 
 
-def test_full_disk_is_not_reported_as_another_download(world):
+def test_full_disk_is_not_reported_as_a_simultaneous_download(world):
     """The file size limit of the process acts like a full disk for the temporary file."""
     world.import_lines([video(f"big {number}", "Ann", "2026-07-01T00:00:00Z", title="x" * 1500) for number in range(2000)])
     page = world.browser.get("/account")
@@ -151,7 +151,7 @@ def test_full_disk_is_not_reported_as_another_download(world):
     assert download(world.browser).status == 200
 
 
-def test_download_above_the_maximum_names_the_command(viewtally):
+def test_download_above_the_maximum_size_is_refused_and_names_the_command(viewtally):
     """The body of a response cannot exceed 2 GB; the test lowers the limit."""
     viewtally.import_lines(data_of("Ann"))
     viewtally.start(env={"VIEWTALLY_TEST_EXPORT_BYTES_MAX": "500"})

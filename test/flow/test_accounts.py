@@ -1,4 +1,4 @@
-"""The author's pages without a script: invitation, password, sign-in, sessions, API keys, connected apps."""
+"""The author's web pages without JavaScript: invitation, password, sign-in, sessions, API keys, connected apps."""
 import os
 import re
 import sqlite3
@@ -23,7 +23,7 @@ def world(viewtally):
     return start_with_author(viewtally)
 
 
-# ---- from start to end ---------------------------------------------------------------------------------------------------
+# ---- from the invitation to a revoked key ---------------------------------------------------------------------------------------------------
 
 def test_author_accepts_an_invitation_and_creates_and_revokes_a_key(viewtally):
     author = viewtally.add_author("Ann Author")
@@ -184,7 +184,7 @@ def test_login_name_cannot_be_used_by_two_authors(world):
     path = invite(world, other)
     page = accept(Browser(world.client()), path, login="Ann")
     assert page.status == 422 and "name is already taken" in page.text
-    assert accept(Browser(world.client()), path, login="Bob").status == 303       # the failed attempt did not use the link
+    assert accept(Browser(world.client()), path, login="Bob").status == 303       # the failed attempt did not use up the link
 
 
 # ---- sessions --------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_duplicate_session_cookies_are_ignored(world):
 
 
 def use_until_recorded(world, clock):
-    """Repeats the request, because the server records no use while it is still writing an earlier one."""
+    """Sends requests until the use of the session is recorded. The server skips a use while it is still writing an earlier one."""
     def is_recorded():
         assert is_signed_in(world.browser)
         return rows(world, "SELECT seen_at FROM sessions") == [(clock.wall_ms,)]
@@ -260,7 +260,7 @@ def test_session_expires_after_60_days_of_use(world, clock):
 def test_session_use_is_recorded_once_a_minute(world, clock):
     def seen():
         world.browser.get("/account")
-        world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})       # this write is queued after that of the use, so the use is stored now
+        world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})       # queued after the write of the use, so the use is stored now
         return rows(world, "SELECT seen_at FROM sessions")[0][0]
     first = seen()
     clock.set_wall(first + 59_999)
@@ -329,7 +329,7 @@ def test_form_sent_twice_creates_one_key(world, clock):
     assert late.status == 422 and key not in late.body and "already sent" in late.text
     assert rows(world, "SELECT count(*) FROM api_keys") == [(1,)]
     assert make_key(world.browser) != key
-    # The same ticket in another session creates another key: the page alone does not reveal the key.
+    # The same form ticket in another session creates another key, so a stolen page does not reveal the key.
     other = sign_in(world, "ann", PASSWORD)
     form = other.get("/keys").form("/keys").fields
     foreign = other.post("/keys", {**form, "ticket": page.form("/keys").fields["ticket"], "name": "Sheet"})

@@ -13,7 +13,7 @@ from lib.client import connect, receive_all
 from lib.clock import FakeClock
 from lib.pages import Browser, invite, sign_in, sign_up
 
-WRONG = "x" * 801       # longer than any password, so that the server need not hash it
+WRONG = "x" * 801       # longer than any valid password, so that the server rejects it without hashing
 MARKUP = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;"
 
 
@@ -272,7 +272,8 @@ def peak_memory(server, action):
 
 
 def test_unknown_login_costs_as_much_as_a_wrong_password(world):
-    """Argon2id over 64 MiB with and without an account. Measured by memory, because time depends on the load of the machine."""
+    """The server runs Argon2id over 64 MiB whether or not the account exists. The test measures memory, because time depends on the load
+    of the machine."""
     nobody = world.add_author("No password yet")
     world.run("author", "set-login", nobody, "nopassword")
     responses = set()
@@ -286,7 +287,7 @@ def test_unknown_login_costs_as_much_as_a_wrong_password(world):
     assert peak_memory(world, lambda: Browser(world.client()).get("/sign-in"))[0] < 20 << 20
 
 
-def test_sign_in_fails_if_the_password_changes_during_it(world):
+def test_sign_in_fails_if_the_password_changes_during_the_sign_in(world):
     """The sign-in verifies the old password, but stores its session after the new password was set."""
     late = Browser(world.client())
     body = urllib.parse.urlencode({**late.get("/sign-in").form("/sign-in").fields, "login": "ann", "password": PASSWORD}).encode()
@@ -385,7 +386,7 @@ def test_two_authors_never_see_each_other(world):
     for path in (key, app):
         assert bob.post(path, {"token": token}).status == 404
         assert bob.post(path.upper().replace("/KEYS", "/keys").replace("/APPS", "/apps"), {"token": token}).status == 404
-    # A form of Ann in Bob's browser, with the token of Bob.
+    # A form of Ann is rejected in Bob's browser, unless it has a token of Bob.
     form = ann.get("/keys").form("/keys").fields
     assert bob.post("/keys", {**form, "name": "x"}).status == 403
     assert state(world) == before

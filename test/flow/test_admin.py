@@ -1,4 +1,4 @@
-"""The admin listener: /metrics counts what was sent; /livez and /readyz report the state of the process."""
+"""The admin listener: /metrics counts requests, readings and events; /livez and /readyz report the state of the process."""
 import os
 import pathlib
 import re
@@ -257,7 +257,8 @@ def test_server_is_degraded_without_redis_and_counts_limiter_sources(make_viewta
         decisions = "viewtally_limiter_decisions_total"
 
         def count_decisions():
-            """Tries another key if a busy machine lets Redis exceed its 50 ms, because then this process decides."""
+            """Sends seven requests with a new key. Returns the metrics before and after them, or False if the process decided about one of them
+            because a call to Redis took more than 50 ms on a busy machine."""
             before = scrape(instance)
             wanted = instance.create_key(instance.add_author())
             assert [client.get("/account", key=wanted).status for _ in range(7)] == [200] * 5 + [429] * 2
@@ -310,7 +311,7 @@ def touch(path):
 def test_server_with_an_unreadable_database_is_not_ready(served):
     path = served.directory / "viewtally.db"
     assert served.client(served.key).get("/account").status == 200
-    # Later, this write would store an intact copy of the page in the log.
+    # Wait for the write of the key's use. After the damage below, it would store an intact copy of the page in the WAL.
     wait.until(lambda: rows(served, "SELECT last_used_at FROM api_keys") != [(None,)], "the use of the key to be written")
     with sqlite3.connect(path) as database:
         pages = database.execute("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'api_keys'").fetchall()
@@ -335,7 +336,7 @@ def test_server_with_an_unreadable_database_is_not_ready(served):
 
 
 def test_start_time_of_the_process_stays_the_same(served):
-    """Also if the wall clock is adjusted: Prometheus would count each change as a restart."""
+    """The start time must not follow adjustments of the wall clock, because Prometheus would count each change as a restart."""
     before = scrape(served).get("process_start_time_seconds")
     for ms in (3600_000, -7200_000, 1):
         served.clock.set_wall(served.clock.wall_ms + ms)

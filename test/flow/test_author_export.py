@@ -63,7 +63,7 @@ def rows(instance):
 
 # --- the file ---
 
-def test_export_writes_a_private_file_and_replaces_none(source):
+def test_export_writes_a_private_file_and_never_replaces_a_file(source):
     printed = source.run("author", "export", uid("Ann"), "ann.ndjson").out
     path = source.directory / "ann.ndjson"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -247,7 +247,7 @@ def moved_to_end(title):
 
 
 def reordered(lines):
-    """Another order of the fields: valid, but not what an export writes. Returns the number of the last line."""
+    """Reverses the fields of the state line: valid JSON, but not what an export writes. Returns the number of the last line."""
     state = find(lines, "state")
     position = lines.index(state)
     lines[position] = dict(reversed(state.items()))

@@ -33,7 +33,7 @@ def test_backup_has_all_commits_and_can_be_restored(viewtally):
     viewtally.import_lines([reading(2, 600_000)])
     later = events(viewtally, key)
     assert later[:4] == before and len(later) == 7
-    # Rejected while in use, without effect.
+    # A restore is rejected while the database is in use, and changes nothing.
     refused = viewtally.run("restore", "copy.db", status=3)
     assert "in use" in refused.err and events(viewtally, key) == later
     viewtally.stop()
@@ -51,7 +51,7 @@ def test_backup_has_all_commits_and_can_be_restored(viewtally):
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_restored_database_has_other_etags(viewtally):
+def test_restored_database_has_different_etags(viewtally):
     """ETags are derived from the revision. The restored database may reach the same revision with other data."""
     viewtally.import_lines([*first_lines(), reading(1, 5)])
     key = viewtally.create_key(AUTHOR)
@@ -139,7 +139,7 @@ def test_backup_does_not_overwrite_the_database(viewtally):
 
 
 def leftover_files(instance):
-    """Temporary files of commands."""
+    """Returns the names of the temporary files that commands have left."""
     known = {"config.ini", "viewtally.db", "good.db", "cut.db", "page.db", "junk.db", "taken.db", "clock", "viewtally.db-import", "viewtally.db-lock"}
     return [path.name for path in pathlib.Path(instance.directory).iterdir()
             if path.name not in known and path.suffix not in (".log", ".ndjson")]

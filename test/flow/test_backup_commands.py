@@ -240,12 +240,12 @@ def test_backups_made_before_a_restore_are_still_pruned(world):
     assert [path.name for path in (world.directory / "backups").iterdir()] == [names[2]]
 
 
-def test_replaced_databases_are_deleted_only_with_the_option_before_files(world):
+def test_prune_deletes_replaced_databases_only_with_its_option(world):
     make_backups(world)
     newest = world.run("backup", "list", "--json").json()[-1]["file"]
     for _ in range(2):
         world.run("restore", f"backups/{newest}")
-    (world.directory / "viewtally.db.before-7-wal").touch()             # of a database that was missing
+    (world.directory / "viewtally.db.before-7-wal").touch()             # a WAL whose database was missing at the restore
     others = ["viewtally.db.before-x", "viewtally.db.before-", "other.db.before-7", "viewtally.db2.before-7"]
     for name in others:
         (world.directory / name).touch()
@@ -271,7 +271,7 @@ def test_backup_made_by_root_belongs_to_the_owner_of_the_directory(world):
 
 
 @pytest.mark.parametrize("state", ["missing", "damaged"])
-def test_replaced_databases_are_kept_if_the_database_is_missing_or_damaged(world, state):
+def test_prune_deletes_no_replaced_database_if_the_current_one_is_missing_or_damaged(world, state):
     world.run("backup", "one.db")
     world.run("restore", "one.db")
     if state == "missing":
@@ -363,7 +363,7 @@ def test_drill_rejects_a_damaged_file_and_migrates_a_copy_of_an_old_one(world):
     assert sql(old, "PRAGMA user_version") == [(6,)], "the file itself is not migrated"
 
 
-def test_files_that_are_no_backup_are_named_without_log_lines(world):
+def test_error_for_a_file_that_is_no_backup_is_one_line_with_its_name(world):
     world.run("backup", "copy.db")
     data = (world.directory / "copy.db").read_bytes()
     foreign = world.directory / "foreign.db"
@@ -393,7 +393,7 @@ def documented(kind):
 
 
 def test_documented_commands_work(world):
-    """Runs each `viewtally` line of docs/backups.md, with its paths replaced. test_litestream.py runs those of Litestream."""
+    """Runs each `viewtally` line of docs/backups.md, with its paths replaced. test_litestream.py runs the commands of Litestream."""
     folder, usb, programs = (world.directory / name for name in ("backups", "usb", "bin"))
     for new in (usb, programs):
         new.mkdir()

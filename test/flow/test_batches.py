@@ -18,7 +18,7 @@ from lib.fakeredis import ADMITTED, FakeRedis, limit_keys, verdict
 
 
 KEYS_EACH = 100      # an author has at most 100 live keys
-LAST = b"*2\r\n" + verdict(0, 60000)     # admitted, and none remains
+LAST = b"*2\r\n" + verdict(0, 60000)     # admitted, and no further request would be
 
 
 class World:
@@ -48,7 +48,7 @@ class World:
             self.server.signal(signal.SIGCONT)
 
     def is_stopped(self):
-        """Whether each thread is stopped: the signal reaches them one after the other."""
+        """Returns True if all threads are stopped. The signal reaches one thread after the other."""
         tasks = pathlib.Path(f"/proc/{self.server.pid}/task")
         return all((task / "stat").read_text().rpartition(")")[2].split()[0] == "T" for task in tasks.iterdir())
 
@@ -67,7 +67,8 @@ class World:
 
 @pytest.fixture
 def make_world(make_viewtally, clock):
-    """make_world(url, limit): unless `timed`, the monotonic clock stands still, so that no call to Redis is late on a loaded machine."""
+    """make_world(url, limit) returns a World. Its monotonic clock stands still unless `timed` is set, so that no call to Redis is late on a
+    loaded machine."""
     clock.set_monotonic(9_000_000)
     with contextlib.ExitStack() as stack:
         def make(*args, timed=False, **options):
@@ -131,7 +132,7 @@ def test_poll_positions_share_one_call(make_world, fake):
     for _ in range(2):      # the second round sends the positions of the first one
         world.send(world.keys, "/v1/events")
         assert [r.status for r in world.responses()] == [200] * 5
-    # They follow the limit call in the same write: the fake Redis may read them after the clients have their responses.
+    # The poll positions follow the limit call in the same write. The fake Redis may read them after the clients have their responses.
     updates = wait.until(lambda: [words for words in fake.commands if words[0] == b"EVALSHA" and b":poll:" in words[3]
                                   and words[2] == b"5"], "the poll positions to be sent")
     assert len(set(updates[0][3:8])) == 5
@@ -144,7 +145,7 @@ def reset(connection):
     connection.sock.close()
 
 
-def test_client_that_disconnects_does_not_disturb_its_batch(make_world, fake):
+def test_client_that_disconnects_does_not_affect_other_requests_of_its_batch(make_world, fake):
     world = make_world(fake.url, limit=1000, keys=3)
     with world.server.admin() as admin:
         def disconnect(words):
@@ -200,5 +201,5 @@ def test_invalid_reply_is_ignored_for_the_whole_batch(make_world, fake, reply):
     world = make_world(fake.url, limit=2, keys=3)
     fake.reply = lambda words: reply
     world.send(world.keys)
-    assert [(r.status, remaining(r)) for r in world.responses()] == [(200, 1)] * 3     # by the process
+    assert [(r.status, remaining(r)) for r in world.responses()] == [(200, 1)] * 3     # decided by the process
     assert calls(fake) == [3]

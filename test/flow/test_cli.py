@@ -281,7 +281,7 @@ def test_stored_names_are_escaped_for_the_terminal(viewtally):
     for done in shown:
         assert not CONTROL.search(done.out + done.err), done.out
     assert "Zoë 漢字" in shown[2].out and "\\u001b[2J" in shown[2].out
-    assert len(shown[2].out.splitlines()) == 2 and len(shown[4].out.splitlines()) == 2       # with headings
+    assert len(shown[2].out.splitlines()) == 2 and len(shown[4].out.splitlines()) == 2       # a heading and one line
     assert owner.json()["name"] == created.json()["name"] == shown[3].json()[0]["name"] == NASTY
 
 
@@ -360,7 +360,7 @@ def unread_bytes(descriptor):
 
 
 def unread_pipe():
-    """A pipe whose reader has closed it."""
+    """Returns the write end of a pipe whose read end is closed."""
     reader, writer = os.pipe()
     os.close(reader)
     return os.fdopen(writer, "wb")
@@ -393,7 +393,7 @@ def test_secret_that_could_not_be_printed_is_not_valid(viewtally, full, as_json)
 
 
 def test_demo_whose_key_could_not_be_printed_leaves_no_key(viewtally, demo_file):
-    """The pipe has room for the summary of the import, but not for the tour. Its reader leaves after the summary."""
+    """The pipe has room for the summary of the import, but not for the text after it. Its reader closes the pipe after the summary."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     filled = os.write(writer, b"." * 2500)

@@ -37,7 +37,7 @@ def bare(tmp_path):
     return Bare(tmp_path)
 
 
-# --- which file ---
+# --- which configuration file is used ---
 
 
 def test_system_configuration_is_used_if_nothing_else_is_named(bare):
@@ -64,7 +64,7 @@ def test_mistake_in_the_system_wide_configuration_file_names_this_file(bare):
     assert bare.run("check-config", status=2).stderr == f'{bare.system_config}:2: [keys] has no key "prfix" (did you mean prefix?)\n'
 
 
-def test_configuration_as_json_says_where_each_value_comes_from(bare):
+def test_configuration_as_json_names_the_source_of_each_value(bare):
     empty = json.loads(bare.run("check-config", "--json").stdout)
     assert empty["file"] is None and empty["valid"] and {key["source"] for key in empty["keys"]} == {"default"}
     bare.system_config.write_text("[keys]\nprefix = system_\n[redis]\npassword = hunter2\n")
@@ -133,7 +133,7 @@ def test_no_command_creates_a_database_if_its_path_is_not_configured(bare, comma
     assert bare.files() == ["config.ini"]
 
 
-def test_database_is_not_created_at_a_relative_path_of_the_system_configuration(bare):
+def test_relative_database_path_in_the_system_configuration_creates_no_database(bare):
     bare.system_config.write_text("[store]\npath = viewtally.db\n")
     assert f"{bare.system_config}: set [store] path to the absolute path" in bare.run("migrate", status=3).stderr
     assert bare.files() == []

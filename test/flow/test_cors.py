@@ -1,4 +1,4 @@
-"""CORS: off unless [server] cors_origins names origins; then for requests and for preflight requests of browsers.
+"""CORS is off unless [server] cors_origins names origins. It applies to requests and to preflight requests of browsers.
 
 The contract tests (tour_browser) check that every response, including errors, has the CORS fields.
 """
@@ -45,7 +45,7 @@ def test_cors_is_off_by_default(start):
 
 
 def test_preflight_needs_no_key(start):
-    """Browsers send it without a key. The response names the methods and header fields of the API."""
+    """Browsers send a preflight request without a key. The response names the methods and header fields of the API."""
     client = start(f"{PAGE}, https://second.example")
     client.key = None
     for origin in (PAGE, "https://second.example"):

@@ -310,7 +310,7 @@ def test_hostile_names_and_links_are_escaped(viewtally):
     assert 'href="https://e.org/&quot;&#39;&gt;&lt;b&gt;"' in page.body
 
 
-def test_remote_thumbnails_only_from_allowed_sources(make_viewtally, clock):
+def test_remote_thumbnails_are_shown_only_from_allowed_sources(make_viewtally, clock):
     for sources, count in (("", 0), ("https://pictures.example.org", 1)):
         instance = make_viewtally({"account": {"image_sources": sources}}, clock)
         author = fill(instance, "Ann", 1)

@@ -46,7 +46,7 @@ def test_sound_installation_has_no_errors_and_is_not_changed(instance, redis):
     bad = {check: found for check, found in findings.items() if any(state in ("error", "warning") for state, _, _ in found)}
     bad.pop("clock.synchronized", None)         # depends on the machine
     bad.pop("disk.file_system", None)
-    bad.pop("redis.latency", None)              # depends on its load
+    bad.pop("redis.latency", None)              # depends on the load of the machine
     assert bad == {}
     for check in ("configuration.mistakes", "files.database", "disk.space", "database.open", "database.integrity", "redis.connection",
                   "redis.permissions", "clock.redis", "server.base_url", "server.reachable", "libraries.versions"):
@@ -89,7 +89,7 @@ def test_missing_configuration_file_is_a_warning(instance, tmp_path):
 # --- files and disk ---
 
 
-def test_readable_secrets_are_errors(instance, tmp_path):
+def test_secrets_that_every_user_can_read_are_errors(instance, tmp_path):
     secret = tmp_path / "password"
     secret.write_text(SECRET)
     secret.chmod(0o644)
@@ -201,7 +201,7 @@ def test_damaged_and_missing_databases_are_found(instance):
     assert not instance.database.exists()
 
 
-def test_large_log_and_replaced_databases_are_found(instance):
+def test_large_wal_and_replaced_databases_are_found(instance):
     findings = diagnose(instance)
     expect(findings, "database.wal", "ok")
     expect(findings, "database.before_files", "ok")
@@ -472,7 +472,7 @@ def test_installed_nginx_is_run(make_viewtally, clock, tmp_path):
 
 
 @pytest.mark.parametrize("script, message", [("sleep 200 & wait", "-T failed (status 137)"), ("sleep 200 &", "")])
-def test_background_process_of_nginx_does_not_block(make_viewtally, clock, tmp_path, script, message):
+def test_background_process_of_nginx_does_not_block_doctor(make_viewtally, clock, tmp_path, script, message):
     """The background process inherits the pipes of the output and keeps them open."""
     program = tmp_path / "nginx"
     program.write_text(f"#!/bin/sh\n{script}\n")
@@ -502,7 +502,7 @@ def test_wrong_base_url_is_found(instance):
     expect(diagnose(instance), "server.base_url", "warning", "default")
 
 
-def test_exposed_listener_and_missing_proxy_are_found(instance):
+def test_exposed_admin_listener_and_missing_trusted_proxies_are_found(instance):
     findings = diagnose(instance)
     expect(findings, "server.admin", "ok")
     expect(findings, "server.trusted_proxies", "ok")

@@ -35,7 +35,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to other 
     (1234, 1234, 0o750, "ok"), (1234, 0, 0o550, "error"), (0, 1234, 0o770, "ok"), (0, 1234, 0o755, "error"),
     (0, 0, 0o755, "error"), (0, 0, 0o777, "ok"), (1234, 1234, 0o070, "error"),
 ])
-def test_backup_directory_of_another_user_is_found(instance, open_directory, owner, group, mode, state):
+def test_backup_directory_that_the_server_cannot_write_is_found(instance, open_directory, owner, group, mode, state):
     """Root can write anywhere, but the server runs as the owner of the database."""
     backups = open_directory / "backups"
     backups.mkdir()
@@ -77,7 +77,7 @@ def test_files_that_the_server_cannot_read_are_found(instance, open_directory, o
 
 
 class Units:
-    """An installation with a systemctl that shows the units of `shown`."""
+    """An installation with a fake systemctl that prints the units in `shown`."""
 
     def __init__(self, instance, program):
         self.instance, self.program = instance, program
@@ -140,7 +140,7 @@ def test_server_that_runs_but_does_not_respond_is_an_error(units):
 
 @needs_root
 def test_files_are_checked_for_the_user_of_the_unit(units, open_directory):
-    """The owner of the database counts only if no unit has a user."""
+    """doctor checks as the owner of the database only if no unit names a user."""
     secret, key = open_directory / "password", open_directory / "secrets.key"
     secret.write_text(SECRET)
     units.instance.configure({"redis": {"url": "redis://127.0.0.1:1", "password_file": secret}, "secrets": {"key_file": key}})

@@ -12,7 +12,7 @@ from lib.lines import author, book, reading, uid, video
 
 DAY = "2026-07-01T00:00:00.000Z"
 
-# What `author erase` does with each table. Add a new table to one of them, and its rows to fill().
+# What `author erase` does with each table. Add a new table to ERASED or KEPT; if to ERASED, insert rows of it in fill().
 ERASED = {"authors", "books", "videos", "daily", "author_daily", "post_keys", "platform_posts", "events", "api_keys", "oauth_codes", "logins", "invitations", "sessions",
           "devices", "platform_credentials", "platform_links", "audit", "webhook_endpoints", "webhook_attempts", "webhook_requests"}
 KEPT = {"meta", "apps", "app_redirects", "refresh_lease", "leases", "refresh_runs", "refresh_counts", "spool_files", "spool_errors", "platform_limits",
@@ -25,7 +25,7 @@ def erased(instance):
 
 
 def references_exist(instance):
-    """Returns True if no foreign key is violated. PostgreSQL checks that itself."""
+    """Returns True if no foreign key is violated. PostgreSQL itself rejects such rows."""
     return instance.is_on_server or sql(instance, "PRAGMA foreign_key_check") == []
 
 
@@ -144,7 +144,7 @@ def test_running_server_rejects_the_keys_and_serves_other_authors(world):
 
 
 def test_row_ids_of_the_erased_author_are_not_used_again(world):
-    """The caches of a running server contain row ids. Bob has the newest ones."""
+    """The caches of a running server contain row ids. Bob, who is erased, has the newest ones."""
     world.start()
     with world.client(world.bobs) as bob:
         for _ in range(3):
@@ -232,7 +232,7 @@ def test_removed_video_disappears_from_every_response(world):
         assert [row["video"]["title"] for row in rows] == ["Ann two"]
     check_sums(world)
     actions = [entry["action"] for entry in world.run("audit", "--author", uid("Ann"), "--json").json()]
-    assert actions.count("video.removed") == 1      # not always the newest: the first use of the key is recorded later
+    assert actions.count("video.removed") == 1      # not always the newest entry, because the first use of the key is recorded later
     assert references_exist(world)
 
 

@@ -46,7 +46,7 @@ class World:
         return {path: self.get(path).headers["ETag"] for path in PATHS}
 
     def changed(self, before):
-        """The paths whose tag has changed; tag and body change together."""
+        """Returns the paths whose tag has changed."""
         return {path for path, etag in self.etags().items() if etag != before[path]}
 
 

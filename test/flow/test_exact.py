@@ -39,7 +39,7 @@ class World:
             wait.until(lambda s=server: " redis: up\n" in last_redis_line(s), "Redis to be up")
 
     def wait_until_back(self):
-        """Sends requests, as a server notices a lost and restored connection only when it uses it."""
+        """Sends requests until both servers use Redis again. A server notices a lost or restored connection only when it uses the connection."""
         wait.until(lambda: [self.send_one(n) for n in (0, 1)] and not any(" unavailable" in last_redis_line(s) for s in self.servers), "Redis to be back")
 
     def flood(self, count, servers=None):
@@ -93,7 +93,7 @@ class Model:
 
 
 def assert_no_window_above(instants):
-    """No 60 s contain more admitted requests than the limit; `instants` are their times."""
+    """Asserts that no 60 s contain more admitted requests than the limit. `instants` are the times of the requests."""
     instants = sorted(instants)
     assert all(later - earlier >= WINDOW_MS for earlier, later in zip(instants, instants[LIMIT:]))
 
@@ -105,7 +105,7 @@ def test_random_flood_never_exceeds_the_limit_in_any_window(world):
     for step in range(60):
         world.clock.advance(dice.choice([0, 1, 7, 400, 999, 1000, 5000, 20_000, 59_999, 60_000]))
         now, count = world.clock.monotonic_ms, dice.choice([1, 3, 10, 30, 70])
-        # A server alone must count the requests that the other one admitted.
+        # A server that gets all requests of a step must also count the requests that the other one admitted before.
         servers = dice.choice([world.servers, world.servers[:1], world.servers[1:]])
         admitted = world.flood(count, servers)
         assert admitted == model.acquire(now, count), f"seed {seed}, step {step}"

@@ -51,7 +51,8 @@ def completed_writes(viewtally):
 
 
 def wait_for_adoption(viewtally, jobs):
-    """The observation is in the database; waits until the server uses it. Before it, `jobs` jobs of the writer queue were completed.
+    """Waits until the server uses the observation, which is already in the database. `jobs` is the number of jobs of the writer queue that
+    were completed before the observation.
 
     On PostgreSQL, each scrape adds a job. Two jobs that complete from now on show that the observation, which was before them, has completed.
     """

@@ -84,7 +84,7 @@ def test_files_created_by_root_commands_belong_to_the_service(installation):
     assert_the_service_reads_and_writes(installation, installation.create_key(uid("A")))
 
 
-def test_log_of_a_running_command_belongs_to_the_service(installation):
+def test_wal_of_a_running_command_belongs_to_the_service(installation):
     """SQLite gives its own files the owner of the database if the superuser creates them."""
     installation.import_lines([author("A")])
     importing = installation.command("import", "-")
@@ -114,7 +114,7 @@ def test_restored_database_keeps_owner_group_and_permissions(installation):
     assert_the_service_reads_and_writes(installation, key)
 
 
-def test_database_restored_into_an_empty_directory_gets_its_owner(installation):
+def test_database_restored_into_an_empty_directory_gets_the_owner_of_the_directory(installation):
     installation.import_lines([author("A")])
     key = installation.create_key(uid("A"))
     installation.run("backup", "one.backup")

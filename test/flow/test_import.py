@@ -288,7 +288,7 @@ def test_lines_above_1_mib_are_rejected(world):
 
 
 class Memory(threading.Thread):
-    """Peak resident memory of a process in bytes."""
+    """Samples the memory of a process until the process ends; `most` is its peak resident memory in bytes."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
@@ -459,7 +459,7 @@ def test_broken_pipe_of_standard_error_does_not_crash(world):
 
 
 def test_file_size_limit_is_reported(world):
-    """If temporary files or the database cannot grow: exit status 3; importing again completes the import."""
+    """The import exits with 3 if a temporary file or the database cannot grow. Importing again completes the import."""
     lines = [video(f"v{i}", "Ada", POSTED, title="x" * 500) for i in range(2000)]
 
     def limit():

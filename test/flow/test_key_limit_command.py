@@ -99,7 +99,7 @@ def test_unavailable_redis_exits_with_3(make_viewtally, redis):
     assert "Redis is unavailable (Connection refused)" in done.err and "limiting per process" not in done.err
 
 
-def test_invalid_address_exits_with_2(make_viewtally, redis):
+def test_invalid_redis_address_exits_with_2(make_viewtally, redis):
     world = World(make_viewtally, redis.url)
     world.server.configure({"redis": {"url": "redis://127.0.0.1:0"}})
     assert "[redis] url must have a port" in world.limit(status=2).err

@@ -64,7 +64,7 @@ class SharedReader:
 @pytest.fixture(params=["tcp", "unix"])
 def server(make_viewtally, clock, tmp_path, request):
     listen = {"server": {"listen": f"unix:{tmp_path}/api.sock"}} if request.param == "unix" else {}
-    instance = make_viewtally({"cache": {"max_bytes": CACHE}, **listen}, clock)       # no deadline ends a slow transfer
+    instance = make_viewtally({"cache": {"max_bytes": CACHE}, **listen}, clock)       # write_timeout_ms is 60 s
     instance.import_lines(DATA)
     instance.key = instance.create_key(DATA[0]["id"])
     return instance.start()

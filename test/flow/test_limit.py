@@ -16,7 +16,7 @@ HEADERS = ("RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Re
 
 
 class Window:
-    """Admitted iff fewer than `limit` requests were admitted in the last 60,000 ms."""
+    """The model: a request is admitted if fewer than `limit` requests were admitted in the last 60,000 ms."""
 
     def __init__(self, limit):
         self.limit = limit
@@ -38,7 +38,7 @@ class World:
     def __init__(self, make_viewtally, clock, limit=60, **limits):
         clock.set_monotonic(START_MS)
         self.clock = clock
-        # Idle connections stay open when a test advances the clock, which it does by less than an hour at once.
+        # Idle connections stay open, because no test advances the clock by an hour or more at once.
         self.instance = make_viewtally({"limits": {"requests_per_minute": limit, **limits}, "server": {"idle_timeout_ms": 3_600_000}}, clock)
         self.author = self.instance.add_author()
         self.key = self.instance.create_key(self.author)
@@ -49,7 +49,7 @@ class World:
         return [self.client.get(path, **options).status for _ in range(count)]
 
     def remaining(self):
-        """The requests that remain for the key; this call uses one."""
+        """Sends a request with the key. Returns how many more would be admitted now."""
         response = self.client.get("/account")
         assert response.status == 200
         return int(response.headers["X-RateLimit-Remaining"])
@@ -92,7 +92,7 @@ def test_retry_after_is_exact(world, gap_ms):
     world.clock.set_monotonic(START_MS + WINDOW_MS - 1)
     rejected = world.client.get("/account")
     assert (rejected.status, rejected.headers["Retry-After"]) == (429, "1")
-    # A request after Retry-After is admitted, and so is one in the exact millisecond.
+    # A request is admitted in the millisecond in which the slot is freed. Retry-After does not end earlier.
     world.clock.set_monotonic(START_MS + WINDOW_MS)
     assert world.statuses(2) == [200, 429]
     assert gap_ms + wait_s * 1000 >= WINDOW_MS
@@ -196,7 +196,7 @@ def test_requests_without_a_live_key_do_not_count(world):
     response = world.client.request("POST", "/v1/oauth/token", body="grant_type=authorization_code&client_id=x",
                                   headers={"Content-Type": "application/x-www-form-urlencoded"})
     assert response.status == 401 and response.json()["error"] == "invalid_client"
-    # Two Authorization fields, and malformed requests: rejected before the limiter.
+    # A request with two Authorization fields and a malformed request are rejected before the limiter.
     world.instance.exchange(f"GET /v1/account HTTP/1.1\r\nHost: a\r\n{bearer}\r\n{bearer}\r\nConnection: close\r\n\r\n".encode())
     world.instance.exchange(f"GET /v1/account HTTP/1.1\r\nHost: a\r\n{bearer}\r\nContent-Length: x\r\n\r\n".encode())
     world.instance.exchange(f"GET /v1/account HTTP/1.1\r\nHost: a\r\n{bearer}\r\n".encode(), half_close=True)
@@ -253,7 +253,7 @@ def in_parallel(count, work):
 
 
 def test_parallel_floods_equal_the_model(world):
-    """16 connections flood while the clock stands still: each time exactly the free slots are used."""
+    """16 connections flood while the clock stands still. Each flood uses exactly the free slots."""
     window, rng = Window(60), random.Random("floods")
     now = START_MS
     for _ in range(12):

@@ -1,4 +1,4 @@
-"""Litestream beside the server: replicates while it works; a restored replica goes through `viewtally restore`.
+"""Litestream replicates the database while the server runs, and `viewtally restore` accepts a restored replica.
 
 Runs the real program, pinned in test/litestream, with the configuration and the commands of docs/backups.md.
 """

@@ -9,7 +9,7 @@ from lib import wait
 from lib.metrics import scrape
 
 PIPE_BYTES = 4096
-ENOUGH_REQUESTS = 6_000         # at level debug each logs about 100 bytes: more than the pipe and both buffers of 256 KiB hold
+ENOUGH_REQUESTS = 6_000         # at level debug each logs about 100 bytes; together more than the pipe and both buffers of 256 KiB hold
 
 
 class Pipe:
@@ -60,7 +60,7 @@ def dropped(instance):
     return scrape(instance).get("viewtally_log_lines_dropped_total")
 
 
-def test_unread_log_drops_lines_and_reports_it_once(piped):
+def test_unread_log_drops_lines_and_reports_the_loss_once(piped):
     with piped:
         assert dropped(piped) == 0
         send_requests(piped, ENOUGH_REQUESTS)

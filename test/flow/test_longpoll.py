@@ -1,7 +1,8 @@
 """GET /events?wait=…: which requests wait, what ends their wait, and clients and servers that go away.
 
-The deadline is on the fake monotonic clock, so a test decides when it expires. A test proves without waiting that a request is
-*still* held: another request with the same deadline, or that the same commit had to wake, has got its response.
+The deadline is on the fake monotonic clock, so a test decides when it expires. To prove without waiting that a
+request is *still* held, a test waits for the response to another request, which has the same deadline or had to be woken by the same
+commit.
 """
 import http.client
 import select
@@ -52,7 +53,8 @@ class World:
         return self.get("/events?after=latest", name).json()["next_cursor"]
 
     def settle(self):
-        """Returns when all polls sent so far are waiting: the server serves connections in the order of their bytes."""
+        """Returns when all polls sent so far are waiting: the server serves connections in the order in which
+        their bytes arrive."""
         for _ in range(3):
             assert self.get("/account").status == 200
 
@@ -260,7 +262,7 @@ def test_pipelined_request_is_served_after_the_poll(world):
 
 
 def test_one_commit_wakes_all_waiters_of_its_author(world):
-    """More than the server wakes in one loop iteration; waiters of another author stay."""
+    """There are more waiters than the server wakes in one loop iteration. Waiters of another author keep waiting."""
     mine, others = [world.poll("wait=55") for _ in range(300)], [world.poll("wait=55", "Bob") for _ in range(100)]
     world.settle()
     assert all(poll.held for poll in mine + others)
@@ -290,7 +292,7 @@ def test_disconnecting_waiter_does_not_affect_others(world, leave):
     assert all(poll.page()["data"] for poll in [staying] + coming[::2])
     world.views("b", 1000)
     assert all(poll.page()["data"] for poll in coming[1::2])
-    world.instance.stop()           # status 0, no leak
+    world.instance.stop()           # asserts exit status 0 and no leak
 
 
 def test_half_closed_client_gets_its_response_at_once(world):
@@ -382,7 +384,7 @@ def test_waiting_request_counts_once_against_the_rate_limit(make_viewtally, cloc
     poll = world.poll("wait=30")
     other = world.get("/account", "Bob")
     assert other.status == 200
-    for views in (901, 902, 903):                   # three commits without an event wake it
+    for views in (901, 902, 903):                   # three commits without an event wake the poll
         world.views("a", views)
     world.clock.advance(30_000)
     response = poll.response()

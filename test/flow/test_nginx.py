@@ -65,7 +65,7 @@ def reading(number, days, views):
 
 
 def world():
-    """Yields so many videos that their statistics exceed nginx's buffers."""
+    """Yields import lines with so many videos that their statistics exceed nginx's buffers."""
     yield {"type": "author", "id": AUTHOR, "name": "Zoë Author"}
     yield {"type": "book", "id": BOOK, "author_id": AUTHOR, "title": "Book"}
     for number in range(VIDEOS):
@@ -102,13 +102,13 @@ TARGETS = ["/account", "/books", "/videos", "/videos?limit=2", "/videos?limit=0"
            "/%61ccount", "/account?x=%zz", "/account?x=a+b%20c", "/videos?limit=1&limit=2", "/nothing"]
 
 
-def test_responses_equal_direct_responses(stack):
+def test_responses_through_nginx_equal_direct_ones(stack):
     headers = {"X-Request-Id": "same-for-both"}
     with stack.direct() as direct, stack.proxied() as proxied:
         for target in TARGETS:
             for method in ("GET", "HEAD"):
                 day = None
-                while day != datetime.datetime.now(datetime.timezone.utc).date():       # /stats ends today
+                while day != datetime.datetime.now(datetime.timezone.utc).date():       # again after midnight, as /stats ends today
                     day = datetime.datetime.now(datetime.timezone.utc).date()
                     want = direct.request(method, "/v1" + target, headers)
                     got = proxied.request(method, "/v1" + target, headers)
@@ -279,7 +279,7 @@ def test_long_polls_do_not_block_other_requests(stack):
         wait.until(lambda: in_flight(stack.viewtally) == 50, "the long polls to reach the server")
         with stack.proxied() as client:
             assert client.get("/account").status == 200
-        assert not any(poll.done() for poll in polls)       # completed while the long polls wait
+        assert not any(poll.done() for poll in polls)       # the request above was completed while they wait
         stack.viewtally.import_lines([reading(5, 2, 1500)])
         assert {poll.result() for poll in polls} == {200}
 
@@ -289,7 +289,7 @@ def in_flight(server):
 
 
 def test_client_disconnect_reaches_the_server(server, make_nginx):
-    """Otherwise each disconnected client would hold a connection to the server for up to 55 s."""
+    """If nginx kept its connection to the server, each disconnected client would occupy one for up to 55 s."""
     with Relay(server.address) as relay:
         stack = Stack(server, make_nginx(shipped(relay.address)))
         request = (f"GET /v1/events?after=latest&wait=55 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {stack.key}\r\n\r\n")
@@ -431,7 +431,7 @@ def test_nginx_terminates_tls(server, make_nginx, tmp_path):
 
 
 def with_tls(text, directory):
-    """Applies the instructions of the file for the second TLS block."""
+    """Returns the configuration with its second TLS block, which is in a comment, in use."""
     start = text.index("# TLS, second block")
     block = text[start:text.index("\n\n", start)]
     lines = [re.sub(r"^\s*#   ", "", line) for line in block.splitlines()[2:]]

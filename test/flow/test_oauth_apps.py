@@ -74,7 +74,7 @@ def test_metadata_list_all_endpoints(make_viewtally):
     viewtally = make_viewtally({"server": {"base_url": ISSUER, "cors_origins": "https://page.example"}}).start()
     client = viewtally.client()
     for path in (WELL_KNOWN, WELL_KNOWN + "/x/v1"):
-        # JSON also for a browser: this is not a page.
+        # A browser gets JSON, too, because this is not a page.
         response = client.request("GET", path, headers={"Accept": "text/html", "Origin": "https://page.example"})
         assert response.status == 200 and response.headers["Content-Type"].startswith("application/json")
         assert response.headers["Access-Control-Allow-Origin"] == "https://page.example"

@@ -40,7 +40,7 @@ def world(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def a_minute_later(world):
-    """Each test starts with an unused limit of forms per minute."""
+    """Advances the clock, so that each test starts with an unused limit of forms per minute."""
     world.clock.advance(60_000)
 
 
@@ -58,7 +58,7 @@ def params_of(world, redirect=REDIRECT, **changes):
 
 
 def assert_page(page, status=400):
-    """A page, not a redirect."""
+    """Asserts that the response is a page and not a redirect. Returns it."""
     assert page.status == status and "Location" not in page.headers, page
     assert page.headers["Content-Type"].startswith("text/html")
     return page
@@ -94,7 +94,7 @@ def test_unregistered_redirect_addresses_are_rejected_without_redirect(world, br
     for redirect in WRONG_REDIRECTS:
         page = assert_page(open_consent_page(browser, params_of(world, redirect)))
         assert "redirect_uri" in page.text and not consent_forms(page), redirect
-        # Also without a sign-in, and with other errors: never redirects.
+        # The response is no redirect either if the author is not signed in or the request has other errors.
     for redirect in WRONG_REDIRECTS[:8]:
         assert_page(open_consent_page(Browser(world.client()), params_of(world, redirect)))
         assert_page(open_consent_page(browser, params_of(world, redirect, response_type=None)))
@@ -112,7 +112,7 @@ def consent_forms(page):
 @pytest.mark.parametrize("redirect", [LOOPBACK, "http://127.0.0.1:1/connected", "http://127.0.0.1:65535/connected", LOOPBACK6,
                                       "http://[::1]/connected", "http://[::1]:51234/connected", NATIVE, REDIRECT])
 def test_registered_redirect_addresses_are_accepted(world, browser, redirect):
-    """They must be equal, except for the port of a loopback address (RFC 8252, 7.3)."""
+    """The address of a request must equal a registered one, except for the port of a loopback address (RFC 8252, 7.3)."""
     response = redirect_params(submit_consent(browser, open_consent_page(browser, params_of(world, redirect)), "allow"), redirect)
     assert exchange(world, response["code"], redirect).status == 200
 
@@ -186,7 +186,7 @@ STATES = [b"x", b"a b+c", b"%00%0d%0a", b"\r\nSet-Cookie: a=b", b"\x00\x01\x1f\x
 
 @pytest.mark.parametrize("state", STATES, ids=range(len(STATES)))
 def test_state_is_returned_unchanged(world, browser, state):
-    """With every response, through the consent form and through the sign-in page."""
+    """Every response contains the state, also after the consent form and the sign-in page."""
     base = urllib.parse.urlencode(params_of(world, state=None))
     query = base + "&state=" + urllib.parse.quote(state, safe="")
     signed_out = Browser(world.client())
@@ -317,7 +317,7 @@ def test_redirect_with_the_code_is_not_stored_or_logged(world, browser):
 
 
 def test_session_cookie_is_same_site(world, browser):
-    """SameSite=Lax: browsers send it when the author follows an app's link, but not with a form of the app."""
+    """Because of SameSite=Lax, browsers send the cookie when the author follows an app's link, but not with a form of the app."""
     cookie = browser.attributes["viewtally-session"]
     assert cookie["samesite"] == "Lax" and cookie["httponly"]
 

@@ -123,7 +123,7 @@ def test_missing_and_repeated_fields_are_rejected(world, client):
         assert error_of(post(client, "token", [*grant.fields().items(), (name, "")])) == "invalid_request", name
     for kind in ("password", "client_credentials", "refresh_token", "implicit", "Authorization_Code", "authorization_code "):
         assert error_of(grant.exchange(client, grant_type=kind)) == "unsupported_grant_type", kind
-    # None of these attempts used the code. Unknown fields are ignored, even if repeated.
+    # None of these attempts used up the code. Unknown fields are ignored, even if repeated.
     assert post(client, "token", [*grant.fields(scope="read", audience="x").items(), ("resource", "a"), ("resource", "b")]).status == 200
 
 
@@ -343,7 +343,7 @@ def test_disconnect_during_an_exchange_is_harmless(world, client):
 
 
 def test_kill_9_during_exchanges_keeps_code_and_key_consistent(tmp_path):
-    """A code is used and its key exists, or neither; keys that were sent to the client exist."""
+    """A code is used up if and only if its key exists. Every key that was sent to the client exists."""
     world = Viewtally(tmp_path / "killed", {"server": {"trusted_proxies": "127.0.0.1"}}).start()
     world.author, exchanged = world.add_author(), []
 
@@ -428,7 +428,7 @@ def test_failures_do_not_lock_a_public_app_out(world, client):
 # -- secrets in logs -------------------------------------------------------------------------------------------------------------
 
 def written(world, last_id):
-    """The access log if it contains the line of that request, else None."""
+    """Returns the access log if it contains the line of the request `last_id`, otherwise None."""
     text = (world.directory / "access.log").read_text(encoding="utf-8")
     return text if last_id in text else None
 

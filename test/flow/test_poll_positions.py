@@ -18,7 +18,7 @@ DAYS_90 = 90 * 86400
 
 
 class World:
-    """Ada, whose one video has six events (1,000 to 500,000 views, and viral), with a key."""
+    """Ada with a key and one video that has six events: five milestones (1,000 to 250,000 views) and viral."""
 
     def __init__(self, make_viewtally, clock, url, **more):
         self.clock = clock
@@ -63,7 +63,8 @@ def position(redis):
 
 
 def wait_for(redis, world=None, **fields):
-    """With `world`, further requests carry the updates to Redis; without it, the timer sends them."""
+    """Waits until the stored position has these fields. With `world`, further requests carry the updates to Redis; without it, the timer
+    sends them."""
     def send():
         if world:
             with world.instance.client(world.key) as client:
@@ -73,7 +74,7 @@ def wait_for(redis, world=None, **fields):
         send()
         return fields.items() <= position(redis).items()
     wait.until(shows, f"the position to have {fields}; it is {position(redis)}")
-    send()      # its reply follows that of the update: no call is in flight when the test advances the clock
+    send()      # its reply follows the reply to the update, so no call is in flight when the test advances the clock
 
 
 # --- recording ---
@@ -167,7 +168,7 @@ def test_invalid_position_is_replaced(world, redis, spoil):
         return hash_at(redis, key).get("after") == str(head)
 
     wait.until(is_replaced, "the position to be valid again")
-    # Only a busy machine makes Redis unavailable.
+    # Nothing but a late reply, as on a busy machine, may make Redis unavailable.
     assert not [line for line in world.instance.log.splitlines() if "redis: unavailable" in line and "no reply in time" not in line]
 
 

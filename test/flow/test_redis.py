@@ -39,13 +39,13 @@ class World:
             wait.until(lambda s=server: last_state(s) == "up", "Redis to be up")
 
     def wait_until_used_again(self):
-        """After failed calls, a server may not log "up" before a call has succeeded. So this sends requests with another key."""
+        """Sends requests with another key, because after failed calls a server logs "up" only when a call has succeeded."""
         for server in (self.first, self.second):
             with server.client(self.other_key) as client:
                 wait.until(lambda s=server, c=client: c.get("/account") and last_state(s) == "up", "Redis to be used again")
 
     def wait_until_unavailable(self):
-        """A server notices only when it calls Redis."""
+        """Sends requests, because the server notices the failure only when it calls Redis."""
         with self.client() as client:
             wait.until(lambda: client.get("/account") and last_state(self.first) == "unavailable", "Redis to be unavailable")
 
@@ -163,7 +163,7 @@ def test_windows_start_empty_after_redis_lost_its_data(exact):
 
 
 def assert_served(world, count=30):
-    """No request fails, and none waits until Redis has recovered."""
+    """Asserts that no request fails, and that none waits until Redis has recovered."""
     with world.client() as client:
         assert {client.get("/account").status for _ in range(count)} <= {200, 429}
 
@@ -232,7 +232,7 @@ def test_invalid_window_in_redis_is_replaced(exact, garbage):
 
 
 class Guarded(Redis):
-    """A Redis that requires a password: from outside, only its port can be checked."""
+    """A Redis that requires a password. Without the password, ready() can only check that its port accepts connections."""
 
     def ready(self):
         return self._accepts()

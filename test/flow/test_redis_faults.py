@@ -98,7 +98,7 @@ def assert_harmless(world, fake, data):
     # An array of integers, but of the wrong length: the process decides, and Redis stays up. Any other reply makes Redis
     # unavailable; it may be up again already, because the probes succeed.
     if data is None or not data.startswith(b"*0"):
-        # This includes the state before, because on a loaded machine the call that should have made Redis "up" may have timed out.
+        # Also accepts the last state before the change: on a loaded machine, the call that should have made Redis "up" may have timed out.
         assert any(words.startswith("unavailable") for words in world.states()[before - 1:])
     fake.reply = lambda words: ADMITTED
     world.wait_until_used_again()
@@ -154,7 +154,7 @@ def test_reply_after_the_deadline_is_ignored(world, fake):
         return REJECTED
 
     fake.reply = late
-    assert world.get() == [200]         # by the window of the process
+    assert world.get() == [200]         # decided by the window of the process
     fake.reply = lambda words: ADMITTED
     gate.set()                          # now Redis rejects a request that was answered long ago
     world.wait_until_used_again()
@@ -273,14 +273,14 @@ def test_silent_name_server_blocks_no_request(make_viewtally, tmp_path):
     world.server.kill()
 
 
-def test_lookup_that_outlasts_its_attempt_serves_the_next_one(make_viewtally, redis, tmp_path):
+def test_name_lookup_that_outlasts_its_connection_attempt_serves_the_next_one(make_viewtally, redis, tmp_path):
     world = World(make_viewtally, f"redis://localhost:{redis.port}", env=slow_lookups(tmp_path, 1500))
     assert world.get(LIMIT + 1) == [200] * LIMIT + [429]
     world.wait_until("up")
     assert "no reply in time" in world.states()[0]
 
 
-def test_server_stops_during_a_lookup(make_viewtally, tmp_path):
+def test_server_can_be_stopped_during_a_name_lookup(make_viewtally, tmp_path):
     world = World(make_viewtally, "redis://localhost:1", env=slow_lookups(tmp_path, 500))
     world.server.stop()
 
@@ -356,7 +356,7 @@ def test_endless_reply_closes_the_connection(world, fake, shape):
 
 
 def test_call_times_out_after_exactly_50_ms(make_viewtally, fake, clock):
-    """A call that was sent a millisecond later is still pending then."""
+    """A call that was sent a millisecond later is still pending at that time."""
     clock.set_monotonic(9_000_000)
     server = make_viewtally({"limits": {"requests_per_minute": LIMIT}, "redis": {"url": fake.url}, "admin": {"listen": "127.0.0.1:0"}}, clock)
     key = server.create_key(server.add_author())

@@ -112,7 +112,7 @@ def test_client_certificate_is_sent_to_redis(make_viewtally, tmp_path, authority
         World(make_viewtally, redis.url, ca_file=authority.ca).assert_unavailable("TLS", "certificate")
 
 
-def test_renewed_certificate_needs_no_restart(make_viewtally, tmp_path, authority, server_files):
+def test_replaced_ca_file_needs_no_restart(make_viewtally, tmp_path, authority, server_files):
     other = Authority(tmp_path / "other", "Other CA")
     trusted = tmp_path / "trusted.crt"
     shutil.copy(other.ca, trusted)

@@ -19,7 +19,7 @@ VOID = {"meta", "link", "br"}
 
 
 class Page(html.parser.HTMLParser):
-    """Elements must be closed in order."""
+    """Parses a page and asserts that its elements are closed in order."""
 
     def __init__(self, text):
         super().__init__()

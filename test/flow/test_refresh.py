@@ -54,7 +54,7 @@ def make(make_viewtally, time):
 
 
 def stays(condition, what, seconds=0.4):
-    """Checks for a while that the condition holds (a server with the fake clock checks that every 50 ms)."""
+    """Asserts that the condition holds for `seconds`; a server with the fake clock looks at the clock every 50 ms."""
     with pytest.raises(wait.TimedOut):
         wait.until(lambda: not condition(), what, seconds)
 
@@ -185,7 +185,7 @@ def test_refresh_command_waits_for_another_run_or_names_its_process(make, time, 
 
 
 @pytest.mark.sqlite_only("copies a large database file")
-def test_stopped_server_ends_its_run_and_the_next_continues(make, time, large_world):
+def test_stopped_server_ends_its_run_and_the_next_server_continues_it(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
     runs.hold_back(time)
@@ -202,7 +202,7 @@ def test_stopped_server_ends_its_run_and_the_next_continues(make, time, large_wo
 
 
 @pytest.mark.sqlite_only("copies a large database file")
-def test_restored_backup_from_during_a_run_does_not_block_the_refresh(make, make_viewtally, time, large_world):
+def test_restored_backup_that_was_made_during_a_run_does_not_block_the_refresh(make, make_viewtally, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
     runs.hold_back(time)

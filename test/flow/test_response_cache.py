@@ -116,7 +116,7 @@ def test_each_video_has_its_own_cache_entry(pair):
 
 
 def test_each_key_gets_its_own_account_response(pair):
-    """Also if both were last used at the same time, so that their cache keys differ only in the key."""
+    """Even if both API keys were last used at the same time, so that their cache keys differ only in the API key."""
     made = pair.cached.run("key", "create", "--author", uid("Ada"), "--name", "second", "--json").json()
     with pair.cached.client(made["key"]) as second:
         pair.clock.advance(2 * 60 * 1000)
@@ -178,7 +178,7 @@ def fed(make_viewtally, clock):
 
 
 def earlier(name, *platforms):
-    """Posts of a video that are earlier than its present ones."""
+    """Returns a video line that changes posted_at of the posts to an earlier time."""
     return video_line(name, posts=[{"platform": platform, "post_id": f"{platform}-{name}", "posted_at": "2026-07-01T06:00:00Z"}
                                    for platform in platforms])
 

@@ -1,4 +1,5 @@
-"""viewtally restore: it applies no log of another database, refuses while a server runs, and leaves no empty database after a crash."""
+"""viewtally restore: it applies no write-ahead log (WAL) of another database, refuses while a server runs, and leaves no empty database
+after a crash."""
 import contextlib
 import os
 import pathlib
@@ -80,7 +81,7 @@ def test_newest_replaced_database_is_found_in_both_forms_of_its_name(viewtally):
     assert "viewtally.db.before-20260710T120000Z (and its -wal file" in viewtally.run("author", "list", status=3).err
 
 
-def test_old_database_is_put_aside_with_its_log(viewtally):
+def test_old_database_is_put_aside_with_its_wal(viewtally):
     crashed_with_log(viewtally)
     printed = viewtally.run("restore", "one.db").out
     assert authors(viewtally) == ["One"]
@@ -89,7 +90,7 @@ def test_old_database_is_put_aside_with_its_log(viewtally):
     assert sql(aside, "SELECT count(*) FROM authors") == [(MANY + 1,)]
 
 
-def test_damaged_database_is_put_aside_with_its_log(viewtally):
+def test_damaged_database_is_put_aside_with_its_wal(viewtally):
     crashed_with_log(viewtally)
     damage_header(viewtally)
     viewtally.run("restore", "--force", "one.db")
@@ -114,7 +115,7 @@ def test_orphaned_journal_is_not_rolled_back_into_the_restored_database(viewtall
     assert "-journal" in files_put_aside(viewtally)
 
 
-def test_symbolic_link_is_preserved(viewtally):
+def test_restore_preserves_a_symbolic_link_to_the_database(viewtally):
     crashed_with_log(viewtally)
     volume = viewtally.directory / "volume"
     volume.mkdir()
@@ -131,7 +132,7 @@ def test_symbolic_link_is_preserved(viewtally):
 
 
 def damage_header(instance):
-    """Damages the first page and the header of the log, which may have an intact copy of that page."""
+    """Damages the first page, and the header of the WAL, which may have an intact copy of that page."""
     log = instance.database.with_name("viewtally.db-wal")
     for path in [instance.database, *([log] if log.exists() else [])]:
         with open(path, "r+b") as file:
@@ -189,7 +190,7 @@ def test_running_command_holds_the_lock(viewtally):
 
 
 def wait_for_lock(instance, pid):
-    """Waits until the process holds the shared lock. Trying to lock it here could make the process fail."""
+    """Waits until the process holds the shared lock. If the test tried to lock the file, the process could fail."""
     inode = (instance.directory / "viewtally.db-lock").stat().st_ino
     held = re.compile(rf"FLOCK +ADVISORY +READ +{pid} \S+:{inode} ")
     wait.until(lambda: held.search(pathlib.Path("/proc/locks").read_text(encoding="ascii")), "the process to hold the lock")
@@ -208,7 +209,7 @@ def test_no_command_opens_the_database_during_a_restore(viewtally, words):
         holder.stdin.close()
 
 
-def test_restore_fails_without_the_lock(viewtally):
+def test_restore_fails_if_the_lock_file_cannot_be_opened(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     lock = viewtally.directory / "viewtally.db-lock"
@@ -222,7 +223,7 @@ def test_restore_fails_without_the_lock(viewtally):
     assert authors(viewtally) == ["One"]
 
 
-def test_lock_file_is_not_replaced(viewtally):
+def test_restore_does_not_replace_the_lock_file(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     lock = viewtally.directory / "viewtally.db-lock"
@@ -241,7 +242,7 @@ def test_database_itself_is_rejected_as_backup(viewtally):
     assert authors(viewtally) == ["One"] and not (viewtally.directory / "viewtally.db-restore").exists()
 
 
-def test_files_that_cannot_all_be_moved_are_moved_back(viewtally):
+def test_files_put_aside_are_moved_back_if_one_cannot_be_moved(viewtally):
     crashed_with_log(viewtally)
     damage_header(viewtally)
     before = {path.name: path.read_bytes() for path in viewtally.directory.glob("viewtally.db*") if path.suffix == ".db"}
@@ -265,7 +266,8 @@ def restore_killed_at(instance, step):
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["sound", "damaged"])
 def test_restore_killed_at_any_step_leaves_no_empty_or_mixed_database(viewtally, damaged):
-    """After each kill there is the old database, or none with an explanation, or the new one. Then the restore is repeated."""
+    """After each kill there is the old database, the new one, or none; if there is none, commands print how to continue. Then the restore is
+    repeated."""
     crashed_with_log(viewtally)
     if damaged:
         damage_header(viewtally)
@@ -307,7 +309,7 @@ def state_after_kill(instance, damaged):
 
 
 def assert_old_files_are_intact(instance, damaged, start):
-    """One of the sets put aside is the old database with its complete log."""
+    """Asserts that one of the sets of files put aside is the old database with its complete WAL."""
     sets = list(instance.directory.glob(BEFORE))
     if damaged:
         assert any(path.read_bytes() == start["viewtally.db"] and

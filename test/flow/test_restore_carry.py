@@ -64,7 +64,7 @@ def revoke_all(world):
     world.run("author", "set-plan", uid("Bob"), "inactive")
     world.secret = world.run("app", "rotate-secret", world.app["client_id"]).out.strip()
     world.run("app", "remove", world.bad_app["client_id"])
-    # The names are swapped, and one password changes.
+    # Ann and Bob swap their sign-in names, and the password of Bob changes.
     sql(world, "UPDATE logins SET name = 'between' WHERE name = 'ann'")
     sql(world, "UPDATE logins SET name = 'ann', password = ?, password_set_at = 2 WHERE name = 'bob'", PASSWORD_B)
     sql(world, "UPDATE logins SET name = 'bob' WHERE name = 'between'")
@@ -75,7 +75,7 @@ def revoke_all(world):
 
 
 def revocations(world):
-    """What must be the same before and after the restore."""
+    """Returns the revocations, which a restore must not change."""
     return {
         "revoked": sorted(sql(world, "SELECT hash, revoked_at FROM api_keys WHERE revoked_at IS NOT NULL")),
         "ended": sql(world, "SELECT uuid FROM authors WHERE plan_active = 0"),
@@ -151,7 +151,7 @@ def test_replaced_database_may_have_an_older_schema(world):
     assert revocations(world)["removed"] == []
 
 
-def test_repeated_restore_after_kill_carries_over(world):
+def test_restore_repeated_after_a_kill_preserves_revocations(world):
     revoke_all(world)
     before, step = revocations(world), 1
     while world.database.exists():
@@ -238,7 +238,7 @@ def test_printed_list_has_no_control_characters(viewtally):
 
 
 def test_invalid_values_do_not_prevent_the_restore(world):
-    """A damaged database may contain anything; then the list is printed."""
+    """A damaged database may contain invalid values. Then the restore prints the list of what is valid."""
     with contextlib.closing(sqlite3.connect(world.database)) as database:
         database.execute("PRAGMA ignore_check_constraints = ON")
         database.execute("PRAGMA foreign_keys = OFF")
@@ -262,7 +262,7 @@ def disconnect(world, account):
 
 
 def test_restored_database_descends_from_its_backup(world):
-    """Also if nothing could be carried over: an account missing in it was disconnected since."""
+    """Even if nothing could be carried over. So an account that the restored database lacks was disconnected after the restore."""
     world.database.unlink()
     world.run("restore", "then.db")
     disconnect(world, "goes")
@@ -294,7 +294,7 @@ def test_account_unknown_to_the_replaced_database_is_restored(world):
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
 def test_restore_never_lowers_the_expiry_floor(world, then, now, expected):
-    """The state of the observation of a clock that is ahead comes from the replaced database, or is absent."""
+    """The two other values describe a clock that is ahead. They come from the replaced database, or are absent."""
     put_floor(world, then)
     world.run("backup", "clock.db")
     sql(world, "DELETE FROM meta WHERE key LIKE 'expiry%'")
@@ -370,6 +370,6 @@ def test_every_table_has_a_restore_rule(viewtally):
     tables = {name for name, in sql(viewtally, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")}
     assert tables == CARRIED | DROPPED | OF_THE_BACKUP
     viewtally.start()
-    of_the_backup = {"compatible_since", "days_filled_to"}       # they describe its schema and its videos
+    of_the_backup = {"compatible_since", "days_filled_to"}       # they describe the schema and the videos of the backup
     assert {key for key, in sql(viewtally, "SELECT key FROM meta")} <= of_the_backup | {
         "last_event_id", "store_id", "expiry_floor", "expiry_ahead_wall", "expiry_ahead_for"}

@@ -17,7 +17,7 @@ from lib.metrics import scrape
 NAME = re.compile(r"viewtally-\d{8}T\d{6}Z-[0-9a-f]{8}\.db")
 MINUTE = 60 * 1000
 HOUR = 60 * MINUTE
-KILL_STEPS_MAX = 200       # a backup of a server copies it table by table
+KILL_STEPS_MAX = 200       # a backup of PostgreSQL copies it table by table
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def last_success(instance):
 
 
 def fill(instance, start, step, count):
-    """Creates backups by name only, with the id of the database."""
+    """Creates empty files that are named like backups of the database. Returns the database id in their names."""
     ident = NAME.fullmatch(backups(instance)[0]).group()[-11:-3]
     moment = datetime.datetime.fromisoformat(start)
     for n in range(count):
@@ -150,7 +150,8 @@ def test_old_backups_are_pruned_but_not_those_of_another_database(make, time):
     kept = {path.name for path in directory(service).iterdir()}
     assert kept >= set(foreign)
     times = sorted(name[10:26] for name in kept - set(foreign))
-    # Hours: 13, 12, 23 of the day before. Days: that day and the day before. Weeks: this one and the one until Sunday, 5 July.
+    # Kept by hour: 13:00, 12:00, and 23:30 of 9 July. By day: the newest of 10 and 9 July. By week: the newest of this week and of the
+    # week that ends on Sunday, 5 July.
     assert times == ["20260705T233000Z", "20260709T233000Z", "20260710T120000Z", "20260710T130000Z"]
 
 

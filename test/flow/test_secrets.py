@@ -47,7 +47,7 @@ def test_key_file_that_root_creates_belongs_to_the_owner_of_the_database(viewtal
     assert "owner unknown (12345)" in viewtally.run("secrets", "init", tmp_path / "etc/secrets.key").out
     status = (tmp_path / "etc/secrets.key").stat()
     assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (12345, 23456, 0o600)
-    os.remove(viewtally.database)                       # before the first start: the owner of its directory
+    os.remove(viewtally.database)                       # before the first start, the file gets the owner of its directory
     os.chown(viewtally.directory, 12346, 23456)
     viewtally.run("secrets", "init", tmp_path / "etc/other.key")
     assert (tmp_path / "etc/other.key").stat().st_uid == 12346
@@ -151,7 +151,7 @@ def test_keys_can_be_rotated_while_the_server_runs(viewtally):
     secrets.connect(viewtally, author, account="open-later")
     ids = {row[0][:4].hex() for row in secrets.rows(viewtally, "SELECT access_sealed FROM platform_credentials")}
     assert ids == {new}
-    # The old key file decrypts none of it, and the check reports that.
+    # The old key file decrypts none of the tokens, and the check reports that.
     path.write_bytes(old_key_file)
     assert "is not in the key file" in viewtally.run("secrets", "check", status=2).err
 

@@ -57,7 +57,7 @@ def manager(request, short_path):
 def start_with_sockets(instance, sockets, names=None, extra=None):
     """Starts the server with passed sockets. Returns the process; instance.addresses is not set."""
     instance.ensure_database()
-    # Above the numbers that START assigns, and free: pytest has files open, too.
+    # The numbers must be above those that START assigns, and free, because pytest has files open, too.
     high = [fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD, 50) for sock in sockets]
     environment = instance.environment({"LISTEN_FDS": str(len(sockets)), **({"LISTEN_FDNAMES": names} if names else {}), **(extra or {})})
     process = subprocess.Popen([sys.executable, "-c", START, ",".join(map(str, high)), instance.binary, "serve", "--config", str(instance.config_path)],
@@ -94,7 +94,7 @@ def test_start_reload_and_stop_are_notified(make_viewtally, manager):
     instance.start(env={"NOTIFY_SOCKET": manager.address})
     # With test seams, a start that takes more than 20 ms prolongs its timeout.
     assert all(lines[0].startswith("EXTEND_TIMEOUT_USEC=") for lines in manager.receive_until("READY=1"))
-    assert Client(instance.address).get("/account").status == 401      # it serves before it is ready
+    assert Client(instance.address).get("/account").status == 401      # the server serves before it reports READY
     instance.signal(signal.SIGHUP)
     reloading = manager.receive()
     assert reloading[0] == "RELOADING=1"
@@ -115,7 +115,7 @@ def test_event_loop_notifies_the_watchdog(make_viewtally, short_path):
     instance.start(env={"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "200000"})
     for _ in range(3):
         manager.receive_until("WATCHDOG=1")
-    instance.signal(signal.SIGSTOP)                 # a loop that hangs
+    instance.signal(signal.SIGSTOP)                 # like a loop that hangs
     manager.socket.setblocking(False)
     while True:
         try:
@@ -229,7 +229,7 @@ def test_reload_names_changed_keys_that_need_a_restart(make_viewtally):
     instance = make_viewtally({"server": {"drain_ms": "1000"}, "redis": {"key_prefix": "a:"}})
     instance.start()
     instance.configure({"limits": {"requests_per_minute": "7"}, "server": {"max_connections": "99"}, "redis": {"key_prefix": "b:"}})
-    for _ in range(2):                      # they are still pending at the second reload
+    for _ in range(2):                      # the second reload names them again
         assert instance.run("reload", instance.pid).out.splitlines() == [
             f"process {instance.pid} has reloaded its configuration",
             "a restart is needed for: [server] max_connections, [redis] key_prefix"]

@@ -129,7 +129,7 @@ def world(tmp_path_factory):
 
 
 def split_response(data):
-    """Returns head, decoded body, and whether the body is complete."""
+    """Returns head, decoded body, and whether the body is complete (None if it is not chunked)."""
     head, _, rest = data.partition(b"\r\n\r\n")
     if b"Transfer-Encoding: chunked" not in head:
         return head.decode(), rest, None
@@ -202,7 +202,7 @@ def test_long_response_has_every_book(world):
 
 @pytest.mark.parametrize("path, author, params", [("/stats", "big", RANGE), ("/stats", "big", {**RANGE, "format": "csv"}),
                                                   ("/stats", "big", {**RANGE, "group_by": "book"}), ("/books", "shelf", {})])
-def test_head_has_the_entity_tag(world, path, author, params):
+def test_head_response_has_the_entity_tag(world, path, author, params):
     whole = world.get(path, author, **params)
     etag = whole.headers["ETag"]
     assert re.fullmatch(r'"[^"]+"', etag)
@@ -300,7 +300,7 @@ def test_dashboard_does_not_block_other_requests(world):
         most = max(most, requests_served_before(world, cookie))
         if most >= 4:
             break
-    assert most >= 4            # without time slices it is 1: the request that was queued together with that for the dashboard
+    assert most >= 4            # without time slices it is 1: the request that was queued together with the one for the dashboard
     body = read_dashboard(world, cookie)
     world.instance.import_lines([lines.author("big", plan_active=True)])
     month = {str(TO - datetime.timedelta(days=back)) for back in range(30)}
@@ -331,7 +331,7 @@ def assert_cut_off(before, body, ended):
 
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_title_change_during_a_response_cuts_it_off(world, form):
-    """The changed video is the last one and not sent yet: the response is cut off, and all its bytes are of the old revision."""
+    """The changed video is the last one and not sent yet: the response is cut off, and all its bytes show the old revision."""
     _, _, title, _, _ = world.plan.rows[-1]
     target = f"{STATS}&format={form}"
     change = lines.video(title, "big", title="Changed")
@@ -360,7 +360,7 @@ def test_new_reading_during_a_response_cuts_it_off(world):
     world.plan.views[video] = total + 5
 
 
-def test_change_of_another_author_has_no_effect(world):
+def test_change_of_another_author_does_not_cut_off_a_response(world):
     before, body, ended = import_during_response(world, STATS, "big", [lines.reading("little", "2026-07-10T11:30:00Z", 70)])
     assert ended is True and body == before.body
 

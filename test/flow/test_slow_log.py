@@ -70,7 +70,7 @@ def test_threshold_of_zero_logs_no_request(served):
 def hold_write_lock(server, ms):
     """Holds the lock of write transactions until a writer of the server has waited for `ms`."""
     with server.write_transaction():
-        server.client(server.key).get("/account")       # its use of the key is written
+        server.client(server.key).get("/account")       # causes a write of the last use of the key
         wait.until(lambda: scrape(server).get("viewtally_store_write_queue_length") >= 1, "a write to wait")
         start = time.monotonic()
         wait.until(lambda: time.monotonic() - start > ms / 1000, "the time")

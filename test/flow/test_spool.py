@@ -46,7 +46,7 @@ def views_of(service, key, name):
 
 
 def first_run(service):
-    """Waits for the end of the run at the start: only the watch causes further ones."""
+    """Waits for the end of the run at the start. Afterwards, only the watch of the directory causes runs."""
     wait.until(lambda: "refresh: succeeded in" in service.log, "the first run")
 
 
@@ -166,7 +166,7 @@ def test_files_with_unusual_names_are_applied(service, spool, ada):
 
 
 def test_file_is_not_applied_while_it_is_written(service, spool, ada):
-    """A program writes into the spool instead of renaming: nothing is lost."""
+    """A program writes the file in the spool instead of renaming a complete file into it. No line is lost."""
     message = "slow.ndjson is still being written and is left for later"
     with service, open(spool.path / "slow.ndjson", "w") as file:
         wait.until(lambda: message in service.log, "the message about the empty file")
@@ -178,14 +178,14 @@ def test_file_is_not_applied_while_it_is_written(service, spool, ada):
         file.flush()
         wait.until(lambda: service.log.count(message) > messages + 1, "the message about the complete file")
         assert not spool.done
-        file.close()            # causes no event
+        file.close()            # the watch of the directory reports no close
         wait.until(lambda: views_of(service, ada, "a") == 500, "the finished file")
         wait.until(lambda: spool.done == ["slow.ndjson"], "the finished file to be moved away")
         assert not spool.bad
 
 
 def read_position(pid, path):
-    """How many bytes of the file a process has read; None: it does not have the file open."""
+    """Returns how many bytes of the file a process has read, or None if it does not have the file open."""
     for name in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
             if os.readlink(f"/proc/{pid}/fd/{name}") == str(path):
@@ -198,7 +198,7 @@ def test_file_that_changes_during_reading_is_applied_later(service, spool, ada):
     path = spool.path / "changing.ndjson"
     spool.drop(path.name, [reading("a", at(minute), minute + 1) for minute in range(1440)] * 60)
     size = path.stat().st_size
-    with pinned_to_our_processor([]):       # so that the command, which inherits this, cannot read the whole file between two looks
+    with pinned_to_our_processor([]):       # the command inherits this, so it cannot read the whole file between two looks
         process = service.command("refresh")
         wait.until(lambda: (read_position(process.pid, path) or 0) > 0, "the file to be read", pause_most=0)
         process.send_signal(signal.SIGSTOP)
@@ -225,7 +225,7 @@ def test_report_is_written_later_if_it_cannot_be_written(service, spool, ada):
     obstacle.rmdir()
     refresh(service)
     assert spool.bad == ["f.ndjson", "f.ndjson.errors"] and not spool.waiting
-    assert [line for line, _ in spool.errors("f.ndjson")] == [2]         # and no reading that would be stale the second time
+    assert [line for line, _ in spool.errors("f.ndjson")] == [2]         # no reading: nothing was applied twice
     with service:
         assert views_of(service, ada, "a") == 20
 
@@ -290,7 +290,7 @@ def test_kill_9_at_any_time_does_not_affect_the_result(service, spool, ada, cloc
     straight.import_lines(lines, status=1)
     spool.drop("big.ndjson", lines)
     killed = 0
-    for attempt in range(40):                   # the first is killed before it starts, the last one completes
+    for attempt in range(40):                   # the first process is killed before it starts, the last one completes
         process = service.command("refresh")
         try:
             process.communicate(timeout=0.005 * 1.3 ** attempt)
@@ -299,8 +299,8 @@ def test_kill_9_at_any_time_does_not_affect_the_result(service, spool, ada, cloc
             process.kill()
             process.communicate()
             killed += 1
-            clock.advance(31_000)               # until its lease expires
-    assert killed >= 3 and process.returncode in (0, 1)     # 0: the previous one was killed after finishing
+            clock.advance(31_000)               # the lease of the killed process expires
+    assert killed >= 3 and process.returncode in (0, 1)     # 0: the process before was killed after it had finished
     refresh(service)
     assert spool.bad == ["big.ndjson", "big.ndjson.errors"] and not spool.waiting and not spool.done
     wrong = [number for number, line in enumerate(lines, 1)
@@ -310,7 +310,7 @@ def test_kill_9_at_any_time_does_not_affect_the_result(service, spool, ada, cloc
 
 
 def test_applied_files_are_deleted_after_thirty_days(service, spool, ada, clock):
-    spool.drop("old.ndjson", [reading("a", at(1), 1)], modified=1)      # the time of the producer does not count
+    spool.drop("old.ndjson", [reading("a", at(1), 1)], modified=1)      # the modification time does not count
     refresh(service)
     (spool.path / "done" / "notes.txt").write_text("not a spool file")
     (spool.path / "done" / "link.ndjson").symlink_to("notes.txt")
@@ -332,7 +332,7 @@ def test_wrong_clock_deletes_no_applied_files(service, spool, ada, clock):
     refresh(service)
     clock.set_wall(int((spool.path / "done" / "one.ndjson").stat().st_ctime * 1000))
     with service:
-        first_run(service)      # a server stores the floor
+        first_run(service)      # a server stores the expiry floor
         wait.until(lambda: service.sql("SELECT count(*) FROM meta WHERE key LIKE 'expiry_%'")[0][0], "the floor")
     clock.advance(3652 * DAY)
     refresh(service)

@@ -125,7 +125,7 @@ def test_ranges_that_are_too_long_are_rejected(world):
             assert error["code"] == "range_too_long" and error["message"].endswith(f" at most {name}."), error
 
 
-def test_row_lists_gains_after_an_earlier_posted_at(world):
+def test_row_lists_all_gains_after_posted_at_is_corrected_to_an_earlier_time(world):
     """An import may correct posted_at, so that the 30 days end before the last reading."""
     world.import_lines([{"type": "video", "id": uid("two"), "author_id": uid("Ada"),
                          "posts": [{"platform": "pinterest", "posted_at": "2026-05-01T08:00:00Z"}]}])

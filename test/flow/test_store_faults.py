@@ -18,7 +18,7 @@ COMMANDS = {
     "key create": ("key", "create", "--author", uid("A"), "--name", "k"),
     "migrate": ("migrate",),
 }
-# Commands that can create a database, with the option that does.
+# Commands that can create a database, with the options that they need to do so.
 CREATES = {"serve": ("--create",), "import": ("--create",), "migrate": ()}
 RANGE = {"start_date": "2026-07-01", "end_date": "2026-07-09"}
 ALL = ("/videos", {"limit": "100"})
@@ -149,7 +149,7 @@ class TestAtStart:
         why = "no space left on the disk" if command in CREATES else "does not exist"
         assert_fails(make_viewtally({"store": {"path": disk.path / "viewtally.db"}}), command, why, options=CREATES.get(command, ()))
 
-    def test_disk_too_full_for_the_log_is_reported(self, make_viewtally, make_disk, command):
+    def test_disk_too_full_for_the_wal_is_reported(self, make_viewtally, make_disk, command):
         disk = make_disk("1m")
         instance = make_viewtally({"store": {"path": disk.path / "viewtally.db"}})
         filled(instance, "A")
@@ -170,7 +170,7 @@ def test_database_in_memory_is_rejected(make_viewtally, command):
 
 @contextlib.contextmanager
 def holding_lock(instance, *statements):
-    """Another process holds a lock until the block ends."""
+    """Holds the lock that the statements acquire, as another process would, until the block ends."""
     with contextlib.closing(sqlite3.connect(database_of(instance), isolation_level=None)) as database:
         for statement in statements:
             database.execute(statement)
@@ -284,8 +284,9 @@ def test_other_process_cannot_lock_out_a_server(viewtally):
         assert total_views(viewtally, key) == 1503
 
 
-def test_reads_give_503_while_another_process_recovers_the_log(viewtally):
-    """The only case in which SQLite rejects a reader: 503 without waiting, and service as soon as the recovery ends."""
+def test_reads_give_503_while_another_process_recovers_the_wal(viewtally):
+    """This is the only case in which SQLite rejects a reader. The server responds with 503 without waiting, and with 200 as soon as the
+    recovery ends."""
     key, = filled(viewtally, "A")
     viewtally.start()
     assert total_views(viewtally, key) == 1503
@@ -388,7 +389,7 @@ def test_server_continues_after_the_database_is_deleted(viewtally):
 
 
 @pytest.mark.parametrize("tail", ["-wal", "-shm"])
-def test_server_continues_after_the_log_is_deleted(viewtally, tail):
+def test_server_continues_after_the_wal_or_shm_file_is_deleted(viewtally, tail):
     key, = filled(viewtally, "A")
     viewtally.start()
     assert total_views(viewtally, key) == 1503

@@ -58,7 +58,7 @@ class World:
         return before
 
     def truncate_log(self):
-        """So that all pages are read from the database file."""
+        """Truncates the WAL, so that all pages are read from the database file."""
         database = sqlite3.connect(self.path)
         assert database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
         database.close()
@@ -111,7 +111,7 @@ def fill(place):
 
 
 class Lock:
-    """Another process holds the write lock."""
+    """A lock on the database, as another process would hold it: by default the write lock."""
 
     def __init__(self, path, how="IMMEDIATE"):
         self.database = sqlite3.connect(path, isolation_level=None)
@@ -125,7 +125,7 @@ class Lock:
 
 
 def test_start_does_not_wait_for_another_writer(world):
-    with Lock(world.path):          # waiting for it would time out
+    with Lock(world.path):          # waiting for the lock would time out
         world.serve()
         assert world.statuses() == {200}
         assert "up to date" in world.instance.run("migrate").out
@@ -249,7 +249,7 @@ def test_reads_succeed_while_the_disk_is_full(viewtally, small_disk):
 
 
 def test_server_survives_its_file_size_limit(world):
-    """RLIMIT_FSIZE: the log cannot grow. Reads succeed, times of use are lost, the server keeps running."""
+    """Because of RLIMIT_FSIZE, the WAL cannot grow. Reads succeed, times of use are lost, and the server keeps running."""
     world.serve()
     pid = world.instance.pid
     subprocess.run(["prlimit", f"--pid={pid}", "--fsize=4096:4096"], check=True)

@@ -18,7 +18,7 @@ ADDITIVE_FROM = 8               # from this version, 9 to 11 are additive; 12 is
 
 
 def files(instance):
-    """The names beside the database that start with its name, without its lock files."""
+    """Returns what follows "viewtally.db" in the names of the database and its copies, such as "" and ".schema-8". Locks and logs are left out."""
     return sorted(path.name.removeprefix("viewtally.db") for path in instance.directory.glob("viewtally.db*")
                   if not path.name.endswith(("-lock", "-migrate", "-import", "-wal", "-shm")))
 
@@ -63,7 +63,7 @@ def test_migrate_makes_a_verified_backup_first(viewtally):
 
 
 def test_restoring_the_backup_undoes_the_migration(viewtally):
-    """Restoring it with this release migrates it again, without another backup beside the draft."""
+    """This release migrates the restored backup again, without another backup beside the draft."""
     old_schema.create(viewtally.database, 8)
     viewtally.run("migrate")
     viewtally.run("restore", "viewtally.db.schema-8")

@@ -175,7 +175,7 @@ def test_searches_find_titles_that_are_spelled_differently(client, titles):
     assert 50 < len(found) < len(titles) and all(v["book"]["id"] == uid("Novel") for v in found), "a video without a title has the title of its book"
 
 
-def test_each_video_without_a_title_has_that_of_its_own_book(client):
+def test_video_without_a_title_is_found_by_the_title_of_its_own_book(client):
     cleo = client.instance.client(client.instance.create_key(uid("Cleo")))
     for search in ("book", "7", "k 14", "149"):
         expected = [f"book {n}" for n in range(150) if all(term in f"book {n}" for term in search.split())]

@@ -16,7 +16,7 @@ HOUR = 3600 * 1000
 AUTHORS, VIDEOS = 25, 200
 HOURS = 6
 PAGE = 4096
-# As in builds with test seams: jobs start at 500 pages, checked every 100 ms. A release server starts them at 4,000.
+# Builds with test seams start checkpoint jobs at 500 pages and check this every 100 ms. A release server starts them at 4,000 pages.
 START, ALARM = 500 * PAGE, 4000 * PAGE
 
 
@@ -56,7 +56,7 @@ def run_hours(server, hours, watch):
     return runs.one("SELECT sum(value) FROM refresh_counts WHERE name = 'accepted'")
 
 
-def test_log_stays_short_during_runs(server, tmp_path):
+def test_wal_stays_short_during_runs(server, tmp_path):
     """With checkpoint jobs the log file is smaller than what a few runs write."""
     largest = []
     with server:
@@ -69,7 +69,7 @@ def test_log_stays_short_during_runs(server, tmp_path):
     assert max(largest) < 16e6
 
 
-def test_long_read_is_reported(server):
+def test_long_read_that_makes_the_wal_grow_is_reported(server):
     warning = "and keeps growing: a long read"
     with server:
         run_hours(server, 1, lambda: None)
@@ -101,6 +101,6 @@ def test_idle_server_holds_no_snapshot(make_viewtally):
     database = sqlite3.connect(server.settings["store"]["path"], timeout=60, isolation_level=None)
     database.execute("UPDATE authors SET rev = rev + 1")
     database.execute("PRAGMA busy_timeout = 200")
-    # Retried, because the server writes the time of use and makes its own checkpoints.
+    # The checkpoint is repeated, because the server writes the time of use and makes its own checkpoints.
     wait.until(lambda: database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0, "a log without readers")
     database.close()

@@ -68,7 +68,7 @@ def test_connected_app_receives_events_until_it_is_disconnected(world):
     known = len(world.feed())
     assert connect(world)["webhook_id"] != ident
     world.read(50_000)
-    assert world.receiver.wait_for(2, "/app")[1].event == world.feed()[known]      # not those while it was disconnected
+    assert world.receiver.wait_for(2, "/app")[1].event == world.feed()[known]      # no events from before the connection
 
 
 def test_connecting_again_keeps_the_endpoint(world):

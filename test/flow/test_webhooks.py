@@ -190,7 +190,8 @@ def test_delivery_that_found_no_slot_starts_when_another_ends(make_viewtally, re
         return [int(message.event[4:]) for message in receiver.received() if message.endpoint == ident]
 
     def failed():
-        """The endpoints with a failed attempt: 64 TLS handshakes at the same time can take longer than 5 s. Only the next scan would repeat it."""
+        """Returns the endpoints with a failed attempt, which only the next scan would repeat. An attempt may fail, because 64 TLS handshakes at
+        the same time can take longer than 5 s."""
         return {str(uuid.UUID(bytes=found)) for found, in sql(instance, "SELECT uuid FROM webhook_endpoints WHERE failures > 0")}
 
     def is_done():
@@ -376,7 +377,7 @@ def test_kill_9_loses_no_event_and_keeps_the_order(world):
         if goal:
             world.read(goal)
         else:
-            sql(world.instance, "UPDATE webhook_endpoints SET position = 0")    # the history again
+            sql(world.instance, "UPDATE webhook_endpoints SET position = 0")    # sends the history again
         seen = len(world.receiver.received())
         wait.until(lambda: len(world.receiver.received()) > seen or world.row(ident, "position")[0] >= int(world.feed()[-1][4:]), "progress")
         for _ in range(rng.randrange(4)):       # let a few more deliveries pass
