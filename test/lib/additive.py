@@ -1,6 +1,7 @@
-"""The rules for migrations that are declared additive: a program of the schema before them can use the database after them.
+"""The rules for additive migrations: a program that was written for the older schema can use the migrated database.
 
-docs/internals.md explains the rules. They concern statements; that old programs tolerate new values and rows is for the author to check.
+docs/internals.md explains the rules. The code checks statements only. The author of a migration
+must check that old programs tolerate new values and rows.
 """
 import re
 import sqlite3
@@ -55,11 +56,11 @@ def _finding(statement, created, program, text):
     if match := CREATE_INDEX.match(statement):
         return "an older program may write rows that violate a UNIQUE index" if match[1] and match[3] not in created else None
     if (match := DROP_INDEX.match(statement)) and re.search(rf"CREATE INDEX {match[1]} ON", text):
-        return None     # other columns; statements of older programs that name the index still work
+        return None     # the index gets other columns; statements of older programs that name it still work
     if (match := CREATE_TRIGGER.match(statement)) and f"{match[1]}.{match[2]}" in created:
         return None     # older programs do not read a column that they do not know
     if NOTE.match(statement):
-        return None     # and no keys of meta that they do not know
+        return None     # older programs do not read keys of meta that they do not know
     if match := ADD_COLUMN.match(statement):
         created.add(f"{match[1]}.{match[2].split()[0]}")
         if re.search(r"\bNOT NULL\b", match[2], re.I) and not re.search(r"\bDEFAULT\b", match[2], re.I):

@@ -41,7 +41,7 @@ class Disk:
 
 @contextlib.contextmanager
 def immutable(path):
-    """Makes a file immutable, even for root."""
+    """Makes a file immutable, even for root, until the block ends."""
     if subprocess.run(["chattr", "+i", str(path)], capture_output=True, check=False).returncode != 0:
         pytest.skip("chattr +i is not possible (needs root and support by the file system)")
     try:

@@ -105,7 +105,7 @@ class FakePostgres:
 
     def close(self):
         with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)       # ends the accept() of the thread, which would take one more connection
+            self._listener.shutdown(socket.SHUT_RDWR)       # ends the accept() of the thread; otherwise it would accept one more connection
         self._listener.close()
         self.cut_all()
 

@@ -14,7 +14,7 @@ def is_probe(words):
 
 
 def limit_keys(words):
-    """Returns the Redis keys in a call of the limit script; empty for a probe and for any other command."""
+    """Returns the Redis keys in a call of the limit script; a probe and any other command have none."""
     if words[0] != b"EVALSHA" or is_probe(words) or b":poll:" in words[3]:
         return []
     return words[3:3 + int(words[2])]

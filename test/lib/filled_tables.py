@@ -93,7 +93,7 @@ def fill(database, seed, count=40, more=()):
             filler.fill(name, 100 * count if name in more else count)
         for _, sql in triggers:
             connection.execute(sql)
-        # Row ids above all that are in use, of rows that were deleted.
+        # As if rows with higher row ids had been deleted.
         connection.execute("UPDATE sqlite_sequence SET seq = seq + 1000")
         connection.executemany("INSERT INTO meta VALUES (?, ?)", [("last_erased_author", 5000), ("last_erased_key", 6000), ("expiry_floor", 7),
                                                                   ("ancestor:AB", 1)])

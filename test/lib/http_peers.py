@@ -1,7 +1,7 @@
 """Correct and faulty servers for test/unit/test_http_client.c. Usage: http_peers.py DIRECTORY
 
 Prints a line "NAME PORT" for each server, then "ready", and exits when its standard input ends. The certificates are created in
-DIRECTORY; its ca.crt is the authority of the valid ones.
+DIRECTORY; its ca.crt is the authority that has issued the valid certificates.
 """
 import gzip
 import http.server

@@ -41,7 +41,8 @@ def version_of(path):
 
 
 def create(path, version, videos=1):
-    """Creates a database as an older release left it, with an author and one video. The author seems to have `videos` of them."""
+    """Creates a database as an older release left it, with an author and one video. The stored number of
+    the author's videos is `videos`, from which the cost of migrations is estimated."""
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         for file in FILES[:version]:

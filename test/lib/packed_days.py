@@ -83,6 +83,6 @@ def check(database):
 
 
 def make_stale(database, rng):
-    """Makes the columns of some videos those of a database that the previous release has written."""
+    """Changes the columns of some videos as if the previous release had written these videos."""
     with contextlib.closing(sqlite3.connect(database, timeout=60)) as connection, connection:
         connection.execute("UPDATE videos SET recent = NULL, days = x'' WHERE id % 3 = ?", [rng.randrange(3)])

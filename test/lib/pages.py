@@ -63,7 +63,7 @@ class Page:
         self.text = re.sub(r"\s+", " ", " ".join(parsed.texts)) if parsed else ""
 
     def form(self, action):
-        """Returns the only form whose action is this page."""
+        """Returns the only form with this action."""
         found = [form for form in self.forms if form.action == self.base + action]
         assert len(found) == 1, (action, [form.action for form in self.forms])
         return found[0]

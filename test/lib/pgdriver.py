@@ -10,7 +10,7 @@ from . import wait
 from .postgres import SCHEMA
 
 SECONDS = 60
-# What the statements of the driver need.
+# The tables that the statements of the driver need.
 TABLES = SCHEMA + """
 CREATE TABLE notes (id bigint PRIMARY KEY);
 CREATE TABLE deferred_notes (id bigint UNIQUE DEFERRABLE INITIALLY DEFERRED);
@@ -20,13 +20,13 @@ CREATE TABLE heads (author_id bigint PRIMARY KEY, rev bigint NOT NULL DEFAULT 1,
 
 
 def path():
-    """The driver beside the program with test seams."""
+    """Returns the path of the driver, which is beside the program with test seams."""
     return pathlib.Path(os.environ["VIEWTALLY_SEAMS_BIN"]).parent / "pg_driver"
 
 
 class Statement(typing.NamedTuple):
     name: str
-    count: int      # of the parameters on PostgreSQL
+    count: int      # number of parameters on PostgreSQL
     postgres: str
     sqlite: str
 
@@ -72,7 +72,7 @@ class Driver:
         return "".join(self.log)
 
     def send(self, *lines):
-        """All lines run in one loop iteration."""
+        """Sends commands, which all run in one loop iteration."""
         self.process.stdin.write("".join(line + "\n" for line in lines))
         self.process.stdin.flush()
 
@@ -106,7 +106,7 @@ class Driver:
         return {**dict(word.split("=", 1) for word in head.split()[1:]), "reason": reason}
 
     def until_failure(self, name):
-        """Waits for the failure of the last attempt. During an attempt it is that of the attempt so far."""
+        """Waits until the link reports this failure: that of the current attempt so far, or else that of the last attempt."""
         wait.until(lambda: self.status()["failure"] == name, f"the failure {name}, not {self.logged}")
 
     def tick(self):

@@ -43,7 +43,7 @@ class StoreDriver:
         self.process.stdin.flush()
 
     def answer(self, seconds=SECONDS):
-        """Returns [error, text] of the oldest command without an answer."""
+        """Returns the next answer as [error, text]. The answers come in the order of the commands."""
         try:
             return self._answers.get(timeout=seconds).split("\t", 1)
         except queue.Empty:

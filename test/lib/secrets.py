@@ -5,7 +5,7 @@ GRANT = {"access_token": "act.SECRET-access", "refresh_token": "rft.SECRET-refre
 
 
 def with_keys(viewtally):
-    """Creates a key file for the installation and returns the installation."""
+    """Creates a key file for the installation and configures it. Returns its path."""
     path = viewtally.directory / "secrets.key"
     viewtally.run("secrets", "init", str(path))
     viewtally.configure({"secrets": {"key_file": str(path)}})
@@ -13,7 +13,7 @@ def with_keys(viewtally):
 
 
 def connect(viewtally, author, platform="tiktok", account="open-1", grant=None, status=0, options=()):
-    """Connects an account. Returns its number, or the error message if the command is expected to fail."""
+    """Connects an account. Returns its number, or the finished command if it is expected to fail or prints JSON."""
     done = viewtally.run("platform", "connect", "--author", author, "--platform", platform, "--account", account, *options,
                          stdin=json.dumps(GRANT if grant is None else grant), status=status)
     return int(done.out) if status == 0 and "--json" not in options else done

@@ -36,7 +36,7 @@ def free_port():
 
 
 class Service:
-    """A child process that listens on self.port; tries another port if it is in use."""
+    """A child process that listens on self.port. It tries another port if this one is in use."""
 
     program = ""
     environment = None              # the environment of the caller
@@ -169,7 +169,7 @@ class Redis(Service):
 
 
 def with_clock(service, clock):
-    """Makes a service that is not started use the wall clock of `clock` (a FakeClock with a wall clock). Returns the service."""
+    """Makes a service that has not been started yet use the wall clock of `clock` (a FakeClock with a wall clock). Returns the service."""
     service.environment = {**os.environ, "LD_PRELOAD": preload("wallclock", service.directory), "WALLCLOCK": clock.path}
     return service
 

@@ -151,9 +151,9 @@ class Viewtally:
         return self.directory / self.settings["store"]["path"]
 
     def sql(self, statement, *values):
-        """Runs a statement that both engines understand, with `?` for each value, and returns its rows. Commits.
+        """Runs a statement that SQLite and PostgreSQL understand, with `?` for each value, and returns its rows. Commits.
 
-        A value of a column `uuid` is passed as uuid.UUID, because the type differs between the engines, and returned as bytes.
+        A value of a column `uuid` is passed as uuid.UUID, because SQLite and PostgreSQL have different types for it, and returned as bytes.
         """
         if self.is_on_server:
             return sql_on_server(self.settings["store"]["url"], statement, values)
@@ -175,7 +175,7 @@ class Viewtally:
             database.execute("COMMIT")
 
     def tables(self):
-        """Returns the names of the tables that both engines have."""
+        """Returns the names of the tables of the schema, without those of SQLite itself."""
         if self.is_on_server:
             names = self.sql("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
         else:

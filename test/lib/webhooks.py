@@ -70,7 +70,7 @@ class World:
         return ident
 
     def read(self, views, name="Ada"):
-        """A reading, which makes an event for each milestone up to `views`."""
+        """Imports a reading, which creates an event for each new milestone up to `views`."""
         at = f"2026-07-09T01:{next(self.minutes):02d}:00Z"
         self.instance.import_lines([reading(name, at, views)])
 

@@ -24,12 +24,12 @@ MARK = "LeAkMaRk"             # part of every token, code and client secret of t
 NO_COMMANDS = False
 FEW = 4                     # more accounts than this are inserted directly into the database
 POSTED = "2026-07-09T08:00:00Z"
-# Available counts by platform (platforms page, section 0.1).
+# The counts that are available at each platform.
 MEASURABLE = {"tiktok": COUNTS[:4], "instagram": COUNTS, "youtube": COUNTS[:3], "facebook": COUNTS[:4], "pinterest": ("views", "likes", "comments", "saves")}
 
 
 def some(cases, few):
-    """Under AddressSanitizer, which is several times slower, returns only the first of several similar cases."""
+    """Under AddressSanitizer, which is several times slower, returns only the first `few` of several similar cases."""
     return list(cases)[:few] if sanitized() else list(cases)
 
 

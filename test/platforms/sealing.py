@@ -33,7 +33,7 @@ class Sealer:
 
 
 def insert_accounts(database_path, key_file, accounts, now_ms):
-    """`accounts`: [(author's UUID, api, account id, tokens in the format of `platform connect`), …]"""
+    """Inserts `accounts`: [(author's UUID, api, account id, tokens in the format of `platform connect`), …]"""
     sealer = Sealer(key_file)
     database = sqlite3.connect(database_path, isolation_level=None)
     database.execute("BEGIN IMMEDIATE")

@@ -11,7 +11,7 @@ HOUR = 3_600_000
 FIELD = {"tiktok": "view_count", "instagram": "views", "youtube": "viewCount", "facebook": "views", "pinterest": "VIDEO_MRC_VIEW"}
 ROUTE = {"tiktok": "tiktok.query", "instagram": "instagram.insights", "youtube": "youtube.batch", "pinterest": "pinterest.pin"}
 
-# §10, 17: malformed responses.
+# Malformed responses.
 BROKEN = [{"kind": "truncated"}, {"kind": "cut_json"}, {"kind": "garbage"}, {"kind": "nesting"}, {"kind": "utf8"}, {"kind": "empty"}, {"kind": "html"},
           {"kind": "not_http"}, {"kind": "oversized"}, {"kind": "gzip_bomb"}, {"kind": "redirect", "location": "https://elsewhere.example/"},
           {"kind": "raw", "status": 200, "body": "null"}, {"kind": "raw", "status": 200, "body": "[]"}, {"kind": "raw", "status": 200, "body": '"ok"'},
@@ -25,7 +25,7 @@ def disable_retries(world):
 
 
 @pytest.mark.parametrize("platform", ROUTE)
-def test_scenario_17_malformed_responses_store_nothing(world, clock, standins, platform):
+def test_malformed_responses_store_nothing(world, clock, standins, platform):
     """One author per kind of malformed response. Valid responses in between keep the circuit closed."""
     disable_retries(world)
     names = world.add(authors=2 * len(BROKEN), platforms=(platform,), login="instagram")
@@ -48,7 +48,7 @@ def test_scenario_17_malformed_responses_store_nothing(world, clock, standins, p
     world.expect_truth((platform,), at=clock.wall_ms)
 
 
-def test_scenario_17_unrequested_ids_and_duplicate_keys_are_ignored(world, clock, standins):
+def test_unrequested_ids_and_duplicate_keys_are_ignored(world, clock, standins):
     disable_retries(world)
     names = world.add(authors=6, platforms=("tiktok",))
     ids = [world.ids("tiktok", name)[0] for name in names]
@@ -68,7 +68,7 @@ NUMBERS = ["-1", "1e3", '"12 "', "18446744073709551616", "9007199254740992", "nu
 
 
 @pytest.mark.parametrize("platform", ["tiktok", "instagram", "youtube", "pinterest"])
-def test_scenario_18_invalid_counts_are_not_stored(world, clock, standins, platform):
+def test_invalid_counts_are_not_stored(world, clock, standins, platform):
     """Whether the count is unknown or the response is rejected, nothing is stored."""
     disable_retries(world)
     names = world.add(authors=2 * len(NUMBERS), platforms=(platform,), login="instagram")
@@ -83,7 +83,7 @@ def test_scenario_18_invalid_counts_are_not_stored(world, clock, standins, platf
 
 
 @pytest.mark.parametrize("raw, value", [("20.0", 20), ("9007199254740991", 9007199254740991), ("0", 0)])
-def test_scenario_18_valid_counts_are_stored(world, clock, standins, raw, value):
+def test_valid_counts_are_stored(world, clock, standins, raw, value):
     world.configure(pinterest={"bulk": "off"})
     world.add(platforms=("pinterest",))
     standins.fault("pinterest", "edit", route="pinterest.pin", count="VIDEO_MRC_VIEW", raw=raw)
@@ -91,7 +91,7 @@ def test_scenario_18_valid_counts_are_stored(world, clock, standins, raw, value)
     assert world.post("pinterest", world.ids("pinterest")[0])["views"] == value
 
 
-def test_scenario_11_error_in_a_200_response_is_an_error(world, clock, standins):
+def test_error_in_a_200_response_is_an_error(world, clock, standins):
     world.configure(platforms={"retry_percent": 0})
     world.add(authors=2, platforms=("tiktok",))
     account = world.accounts["author-1", "tiktok"]

@@ -1,7 +1,4 @@
-"""Counts are read from all stand-ins, unknown counts are not 0, and a failing platform does not affect the others.
-
-The numbers in test names are those of the table of stand-in scenarios.
-"""
+"""Counts are read from all stand-ins, unknown counts are not 0, and a failing platform does not affect the others."""
 
 import pytest
 
@@ -21,7 +18,7 @@ def read_times(world, name):
     return {stored[platform][id]["at"] for platform in PLATFORMS for id in world.ids(platform, name)}
 
 
-def test_scenario_1_all_five_platforms_are_read(world, clock, standins):
+def test_all_five_platforms_are_read(world, clock, standins):
     names = world.add(authors=2, videos=3, login=lambda number: "instagram" if number % 2 else "facebook")
     world.refresh()
     world.expect_truth(at=clock.wall_ms)
@@ -42,7 +39,7 @@ def test_scenario_1_all_five_platforms_are_read(world, clock, standins):
 
 
 @pytest.mark.parametrize("failing", some(PLATFORMS, 2))
-def test_scenario_2_failing_platform_does_not_affect_others(world, clock, standins, failing):
+def test_failing_platform_does_not_affect_others(world, clock, standins, failing):
     world.configure(platforms={"retry_percent": 0})
     names = world.add(videos=2)
     world.refresh()
@@ -67,7 +64,7 @@ def test_scenario_2_failing_platform_does_not_affect_others(world, clock, standi
 
 
 @pytest.mark.parametrize("kind", some(["silent", "trickle", "reset"], 1))
-def test_scenario_3_unresponsive_platform_does_not_affect_others(world, clock, standins, kind):
+def test_unresponsive_platform_does_not_affect_others(world, clock, standins, kind):
     world.configure(platforms={"timeout_ms": 5000, "retry_percent": 0})
     world.add(videos=2)
     standins.fault("pinterest", kind)
@@ -76,7 +73,7 @@ def test_scenario_3_unresponsive_platform_does_not_affect_others(world, clock, s
     assert all(post["at"] is None and post["views"] is None for post in world.counts()["pinterest"].values())
 
 
-def test_scenario_2_failed_call_is_retried(world, clock, standins):
+def test_failed_call_is_retried(world, clock, standins):
     world.add(platforms=("tiktok", "youtube"))
     standins.fault("tiktok", "error", name="internal_error", times=1)
     standins.fault("youtube", "reset", times=1)
@@ -85,7 +82,7 @@ def test_scenario_2_failed_call_is_retried(world, clock, standins):
     assert standins.count("tiktok", "tiktok.query") == standins.count("youtube", "youtube.batch") == 2
 
 
-def test_scenario_4_missing_post_is_not_counted_as_zero(world, clock, standins):
+def test_missing_post_is_not_counted_as_zero(world, clock, standins):
     [name] = world.add(videos=3, platforms=("tiktok", "youtube"))
     world.refresh()
     deleted = world.ids("tiktok")[0], world.ids("youtube")[0]
@@ -120,7 +117,7 @@ def test_scenario_4_missing_post_is_not_counted_as_zero(world, clock, standins):
     assert world.post("tiktok", deleted[0])["at"] == clock.wall_ms, "the post must be requested hourly again"
 
 
-def test_scenario_4_all_posts_missing_is_recorded_for_the_account(world, clock, standins):
+def test_all_posts_missing_is_recorded_for_the_account(world, clock, standins):
     [name] = world.add(videos=20, platforms=("tiktok",))
     world.refresh()
     before = world.counts()["tiktok"]
@@ -139,7 +136,7 @@ def test_scenario_4_all_posts_missing_is_recorded_for_the_account(world, clock, 
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
-def test_scenario_4_all_posts_missing_is_detected_with_one_post_per_call(world, clock, standins):
+def test_all_posts_missing_is_detected_with_one_post_per_call(world, clock, standins):
     world.add(videos=3, platforms=("instagram",), login="instagram")
     error = "SELECT last_error FROM platform_credentials"
     world.refresh()
@@ -165,7 +162,7 @@ def test_counts_do_not_depend_on_batch_size_or_response_order(world, clock, stan
     assert standins.count("youtube", "youtube.batch") == -(-27 // per_call), "ids of all authors share calls"
 
 
-def test_scenario_5_hidden_counts_are_unknown_not_zero(world, clock, standins):
+def test_hidden_counts_are_unknown_not_zero(world, clock, standins):
     world.add(videos=2)
     hidden = {"tiktok": ["comments"], "youtube": ["likes", "comments"], "instagram": ["saves"], "facebook": ["likes"], "pinterest": ["saves"]}
     for platform, names in hidden.items():
@@ -189,7 +186,7 @@ def test_scenario_5_hidden_counts_are_unknown_not_zero(world, clock, standins):
             assert now["views"] > first[platform]["views"] and now["at"] == clock.wall_ms
 
 
-def test_scenario_5_reading_without_views_keeps_the_time_of_the_last_views(world, clock, standins):
+def test_reading_without_views_keeps_the_time_of_the_last_views(world, clock, standins):
     world.add(platforms=("tiktok",))
     [id] = world.ids("tiktok")
     world.refresh()
@@ -202,7 +199,7 @@ def test_scenario_5_reading_without_views_keeps_the_time_of_the_last_views(world
     assert (now["views"], now["at"]) == (first["views"], first["at"]) and now["likes"] == 777
 
 
-def test_scenario_19_falling_counts_are_stored(world, clock, standins):
+def test_falling_counts_are_stored(world, clock, standins):
     world.add()
     world.refresh()
     for platform in PLATFORMS:
@@ -214,7 +211,7 @@ def test_scenario_19_falling_counts_are_stored(world, clock, standins):
         assert (now["views"], now["likes"], now["comments"], now["at"]) == (1000, 50, 5, clock.wall_ms), "views never fall, other counts may"
 
 
-def test_scenario_20_post_that_is_30_days_old_when_its_call_is_due_is_not_read(world, clock, standins):
+def test_post_that_is_30_days_old_when_its_call_is_due_is_not_read(world, clock, standins):
     world.add(platforms=("tiktok",), posted_at=POSTED_LONG_AGO, names=["old"])
     world.add(platforms=("youtube",), names=["new"])
     clock.set_wall(to_ms(POSTED_LONG_AGO) + 30 * 24 * HOUR + 1)
@@ -223,7 +220,7 @@ def test_scenario_20_post_that_is_30_days_old_when_its_call_is_due_is_not_read(w
     assert standins.count("tiktok", "tiktok.query") == 0
 
 
-def test_scenario_20_response_after_30_days_is_dropped(world, clock, standins):
+def test_response_after_30_days_is_dropped(world, clock, standins):
     world.add(platforms=("tiktok",), posted_at=POSTED_LONG_AGO)
     clock.set_wall(to_ms(POSTED_LONG_AGO) + 30 * 24 * HOUR - 10)
     world.connect("author-1", "tiktok")
@@ -235,7 +232,7 @@ def test_scenario_20_response_after_30_days_is_dropped(world, clock, standins):
     assert world.post("tiktok", world.ids("tiktok")[0])["at"] is None
 
 
-def test_scenario_21_publish_id_is_resolved(world, clock, standins):
+def test_publish_id_is_resolved(world, clock, standins):
     world.add(platforms=("tiktok",), videos=2)
     ids = world.ids("tiktok")
     publish = "v_pub_url~v2-1.7077642457847990000"

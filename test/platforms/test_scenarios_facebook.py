@@ -18,7 +18,7 @@ def grant_all_except(standins, account, *missing):
 
 
 def test_insights_are_used_without_permission_for_user_content(world, clock, standins):
-    """F1: the fields of the object are rejected; views, likes, comments and shares of a Reel come from its insights."""
+    """Facebook rejects the fields of the object. Views, likes, comments and shares of a Reel come from its insights."""
     name, account, ids = page(world)
     grant_all_except(standins, account, "pages_read_user_content")
     world.refresh()
@@ -48,7 +48,7 @@ def test_object_counts_are_used_without_permission_for_insights(world, clock, st
 
 @pytest.mark.parametrize("error_name", ["10.gone", "100.gone", "100.33"])
 def test_deleted_post_is_missing_and_its_page_stays_connected(world, clock, standins, error_name):
-    """F3: in every form of the error, in a batch with existing posts."""
+    """This applies to every form of the error, in a batch with existing posts."""
     name, account, ids = page(world)
     standins.command("meta", "set", deleted_as=error_name)
     standins.command("facebook", "post", id=ids[1], state="deleted")
@@ -63,7 +63,7 @@ def test_deleted_post_is_missing_and_its_page_stays_connected(world, clock, stan
 @pytest.mark.parametrize("videos", [1, 3])
 @pytest.mark.parametrize("error_name", ["10.gone", "100.gone"])
 def test_page_itself_is_requested_if_all_posts_are_deleted(world, clock, standins, error_name, videos):
-    """F3: if the batch returns no post, the page itself is requested; it exists, so the posts are missing."""
+    """If the batch returns no post, the run requests the page itself. The page exists, so the posts are missing."""
     name, account, ids = page(world, videos)
     standins.command("meta", "set", deleted_as=error_name)
     for id in ids:
@@ -87,7 +87,7 @@ def test_full_batch_leaves_room_for_the_page(world, clock, standins):
 
 
 def test_lost_grant_is_distinguished_from_deleted_posts(world, clock, standins):
-    """F3: if the page returns the same error as every post, the grant is lost and no post counts as missing."""
+    """If the page returns the same error as every post, the grant is lost and no post counts as missing."""
     name, account, ids = page(world)
     grant_all_except(standins, account, "pages_read_engagement")
     world.refresh(status=None)
@@ -107,7 +107,7 @@ def test_timed_out_page_request_changes_no_state(world, clock, standins):
 
 
 def test_views_of_a_reel_include_replays(world, clock, standins):
-    """F5: a Reel whose views were first read without replays keeps that definition, so that its curve does not jump."""
+    """A Reel whose views were first read without replays keeps that definition, so that its curve does not jump."""
     name, account, ids = page(world, 2)
     standins.command("meta", "set", replays=20, dead_metrics=["fb_reels_total_plays"])
     standins.command("facebook", "post", id=ids[1], state="deleted")
@@ -123,7 +123,7 @@ def test_views_of_a_reel_include_replays(world, clock, standins):
 
 
 def test_reel_with_composite_id_is_read_by_video_id(world, clock, standins):
-    """F11: the insights of the composite id are always 0."""
+    """The insights of the composite id are always 0."""
     name, account, [id] = page(world, 1)
     composite = f"{account}_77"
     standins.command("facebook", "post", id=id, post_id=composite)
@@ -140,7 +140,7 @@ def test_reel_with_composite_id_is_read_by_video_id(world, clock, standins):
 
 @pytest.mark.parametrize("videos, fails_for_single_post", [(8, False), (1, True)])
 def test_too_large_batch_is_halved(world, clock, standins, videos, fails_for_single_post):
-    """F12: a single post whose response is too large is not read, but does not count as missing."""
+    """A single post whose response is too large is not read, but does not count as missing."""
     world.configure(platforms={"retry_percent": 0})
     name, account, ids = page(world, videos)
     standins.fault("facebook", "error", name="1.reduce", route="facebook.batch", **({} if fails_for_single_post else {"times": 1}))
@@ -152,7 +152,7 @@ def test_too_large_batch_is_halved(world, clock, standins, videos, fails_for_sin
 
 
 def test_wait_time_is_read_from_batch_operations(world, clock, standins):
-    """F4: Meta sends the minutes in the headers of each operation, not in those of the response."""
+    """Meta sends the minutes in the headers of each operation, not in those of the response."""
     name, account, ids = page(world, 30)
     standins.command("meta", "set", regain_minutes=7)
     world.refresh(status=None)

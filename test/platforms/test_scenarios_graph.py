@@ -9,7 +9,7 @@ HOUR = 3_600_000
 BOTH = ("instagram", "facebook")
 
 
-def test_scenario_12_failed_operations_do_not_affect_the_batch(world, clock, standins):
+def test_failed_operations_do_not_affect_the_batch(world, clock, standins):
     world.configure(platforms={"retry_percent": 0})
     world.add(videos=6, platforms=BOTH)
     for platform in BOTH:
@@ -27,7 +27,7 @@ def test_scenario_12_failed_operations_do_not_affect_the_batch(world, clock, sta
     world.expect_truth(BOTH, at=clock.wall_ms)
 
 
-def test_scenario_12_timed_out_operation_is_retried(world, clock, standins):
+def test_timed_out_operation_is_retried(world, clock, standins):
     world.add(videos=3, platforms=("instagram",))
     standins.fault("instagram", "null", route="instagram.op", id=world.ids("instagram")[1], times=1)
     world.refresh()
@@ -37,7 +37,7 @@ def test_scenario_12_timed_out_operation_is_retried(world, clock, standins):
 
 
 @pytest.mark.parametrize("error, calls, state", [("190.460", 1, 1), ("2", 1, 0)])
-def test_scenario_12_failed_batch_is_handled_by_its_error(world, clock, standins, error, calls, state):
+def test_failed_batch_is_handled_according_to_its_error(world, clock, standins, error, calls, state):
     world.configure(platforms={"retry_percent": 0})
     names = world.add(authors=3, videos=60, platforms=("instagram",))
     account = world.accounts[names[0], "instagram"]
@@ -54,7 +54,7 @@ BAD_BATCHES = {"too few": "[]", "not a list": '{"data":[]}', "not JSON": "<html>
                "a body that is not JSON": '[{"code":200,"body":"{"}]', "too many": json.dumps([{"code": 200, "body": '{"data":[]}'}] * 9)}
 
 
-def test_scenario_12_malformed_batch_response_is_retried(world, clock, standins):
+def test_malformed_batch_response_is_retried(world, clock, standins):
     world.configure(platforms={"retry_percent": 0})
     names = world.add(authors=len(BAD_BATCHES), platforms=("facebook",))
     for name, body in zip(names, BAD_BATCHES.values()):
@@ -69,7 +69,7 @@ def test_scenario_12_malformed_batch_response_is_retried(world, clock, standins)
 
 
 @pytest.mark.parametrize("login", ["instagram", "facebook"])
-def test_scenario_13_removed_metric_is_omitted(world, clock, standins, login):
+def test_removed_metric_is_omitted(world, clock, standins, login):
     world.add(videos=2, platforms=("instagram",), login=login)
     standins.command("meta", "set", dead_metrics=["saved"])
     world.refresh()
@@ -91,7 +91,7 @@ def test_scenario_13_removed_metric_is_omitted(world, clock, standins, login):
     world.expect_truth(("instagram",), at=clock.wall_ms)
 
 
-def test_scenario_13_removed_metric_of_facebook_is_omitted(world, clock, standins):
+def test_removed_metric_of_facebook_is_omitted(world, clock, standins):
     world.add(videos=2, platforms=("facebook",))
     standins.command("meta", "set", dead_metrics=["post_video_social_actions"])
     world.refresh()
@@ -104,7 +104,7 @@ def test_scenario_13_removed_metric_of_facebook_is_omitted(world, clock, standin
     assert standins.count("facebook", "facebook.*") == 1
 
 
-def test_scenario_14_missing_data_is_not_zero(world, clock, standins):
+def test_missing_data_is_not_zero(world, clock, standins):
     world.add(videos=3, platforms=BOTH)
     for platform in BOTH:
         standins.command(platform, "post", id=world.ids(platform)[0], state="processing")
@@ -122,7 +122,7 @@ def test_scenario_14_missing_data_is_not_zero(world, clock, standins):
 
 
 @pytest.mark.parametrize("form, shares", [("upper", 4), ("lower", 4), ("number", None)])
-def test_scenario_15_shares_are_read_in_every_form(world, clock, standins, form, shares):
+def test_shares_are_read_in_every_form(world, clock, standins, form, shares):
     world.add(platforms=("facebook",))
     standins.command("meta", "set", social_actions=form)
     world.refresh()
@@ -130,7 +130,7 @@ def test_scenario_15_shares_are_read_in_every_form(world, clock, standins, form,
     assert (found["shares"], found["comments"], found["views"], found["at"]) == (shares, 10, 1000, clock.wall_ms)
 
 
-def test_scenario_15_post_keeps_its_definition_of_a_view(world, clock, standins):
+def test_post_keeps_its_definition_of_a_view(world, clock, standins):
     """A post keeps the metric of its first views, because other metrics define a view differently."""
     world.add(platforms=("facebook",), kind="video")
     [id] = world.ids("facebook")
@@ -156,7 +156,7 @@ def test_posts_older_than_the_business_account_never_have_counts(world, clock, s
     assert all(world.ids("instagram")[0] not in record["ids"] for record in standins.log("instagram")), "the post must not be requested again"
 
 
-def test_scenario_16_pins_are_read_in_bulk(world, clock, standins):
+def test_pins_are_read_in_bulk(world, clock, standins):
     standins.command("pinterest", "set", bulk_granted=True, fractions=True)
     world.add(videos=120, platforms=("pinterest",))
     world.refresh()
@@ -172,7 +172,7 @@ def test_scenario_16_pins_are_read_in_bulk(world, clock, standins):
     assert standins.calls("pinterest") == {"pinterest.bulk": 1, "pinterest.pin": 120}
 
 
-def test_scenario_16_failed_bulk_call_is_retried_pin_by_pin(world, clock, standins):
+def test_failed_bulk_call_is_retried_pin_by_pin(world, clock, standins):
     """While one bulk call waits for its retry, another one is rejected for lack of permission. No pin counts as missing."""
     world.configure(pinterest={"in_flight": 2})
     names = world.add(authors=2, videos=5, platforms=("pinterest",))
@@ -182,7 +182,7 @@ def test_scenario_16_failed_bulk_call_is_retried_pin_by_pin(world, clock, standi
     assert world.rows("SELECT sum(misses) FROM platform_posts") in ([(0,)], [(None,)])
 
 
-def test_scenario_16_observed_pinterest_responses_are_parsed(world, clock, standins):
+def test_observed_pinterest_responses_are_parsed(world, clock, standins):
     world.add(videos=3, platforms=("pinterest",))
     first = world.ids("pinterest")[0]
     standins.command("pinterest", "set", rate_text="unlimited; yes", mixing=False, data_status="PROCESSING")

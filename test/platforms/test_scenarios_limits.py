@@ -14,7 +14,7 @@ from platformworld import PLATFORMS, some
 HOUR = 3_600_000
 
 
-def test_scenario_9_limit_longer_than_the_run_ends_the_calls(world, clock, standins):
+def test_limit_longer_than_the_run_ends_the_calls(world, clock, standins):
     """TikTok's window of a minute exceeds the deadline of the run, so there are no more calls until the next run."""
     clock.set_monotonic(10_000_000)                 # does not advance, so a run that waits would never end
     world.configure(platforms={"deadline_s": 12, "retry_percent": 100})
@@ -29,7 +29,7 @@ def test_scenario_9_limit_longer_than_the_run_ends_the_calls(world, clock, stand
     world.expect_truth(at=clock.wall_ms, platforms=("tiktok", "youtube"))
 
 
-def test_scenario_9_retry_after_is_respected(world, clock, standins):
+def test_retry_after_is_respected(world, clock, standins):
     world.add(platforms=("tiktok",))
     standins.fault("tiktok", "error", name="rate_limit_exceeded", headers={"Retry-After": "1"}, times=1)
     world.refresh()
@@ -38,7 +38,7 @@ def test_scenario_9_retry_after_is_respected(world, clock, standins):
     assert second - first >= 0.999      # the run counts whole milliseconds
 
 
-def test_scenario_9_wait_time_of_pinterest_is_respected(world, clock, standins):
+def test_wait_time_of_pinterest_is_respected(world, clock, standins):
     world.configure(pinterest={"bulk": "off"})
     world.add(authors=2, platforms=("pinterest",))
     account = world.accounts["author-1", "pinterest"]
@@ -50,7 +50,7 @@ def test_scenario_9_wait_time_of_pinterest_is_respected(world, clock, standins):
 
 
 @pytest.mark.parametrize("code, is_app_limit", some([("4", True), ("80001", False), ("17", False), ("32", False), ("613", False)], 2))
-def test_scenario_9_throttling_by_meta_pauses_app_or_account(world, clock, standins, code, is_app_limit):
+def test_throttling_by_meta_pauses_app_or_account(world, clock, standins, code, is_app_limit):
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0}, facebook={"in_flight": 1})
     names = world.add(authors=4, platforms=("facebook",))
     standins.fault("facebook", "error", name=code, times=1)
@@ -63,7 +63,7 @@ def test_scenario_9_throttling_by_meta_pauses_app_or_account(world, clock, stand
     assert all(world.credential(name, "facebook")["state"] == 0 for name in names)
 
 
-def test_scenario_9_wait_time_of_meta_outlives_the_run(world, clock, standins):
+def test_wait_time_of_meta_outlives_the_run(world, clock, standins):
     """Error 80002 with estimated_time_to_regain_access pauses the account, also across runs."""
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0})
     names = world.add(authors=2, platforms=("instagram",))
@@ -85,7 +85,7 @@ QUOTA_DAYS = [("2026-07-10T12:00:00Z", "2026-07-11T07:00:00Z"),         # summer
 
 
 @pytest.mark.parametrize("noon, midnight", some(QUOTA_DAYS, 1), ids=[row[0][:13] for row in some(QUOTA_DAYS, 1)])
-def test_scenario_10_quota_of_youtube_resets_at_midnight_in_los_angeles(world, clock, standins, noon, midnight):
+def test_quota_of_youtube_resets_at_midnight_in_los_angeles(world, clock, standins, noon, midnight):
     clock.set_wall(noon)
     world.configure(platforms={"deadline_s": 30})            # too short to wait for the end of a pause of a minute
     world.add(platforms=("youtube", "pinterest"), posted_at=noon)
@@ -135,7 +135,7 @@ def test_other_method_is_used_when_one_quota_is_spent(world, clock, standins, fo
 
 
 @pytest.mark.skipif(sanitized(), reason="23 runs, several times slower")
-def test_scenario_10_units_are_counted_across_runs(world, clock, standins):
+def test_quota_units_are_counted_across_runs(world, clock, standins):
     """Twelve units a day, five videos, one per call: the units last for the day, and unread posts keep their counts."""
     world.configure(youtube={"units_per_day": 12, "ids_per_call": 1, "reserve_percent": 0})
     world.add(platforms=("youtube",), videos=5)
@@ -147,7 +147,7 @@ def test_scenario_10_units_are_counted_across_runs(world, clock, standins):
     assert all(post["views"] for post in world.counts()["youtube"].values()), "each post must be read at least once"
 
 
-def test_scenario_10_circuit_opens_if_a_platform_is_down(world, clock, standins):
+def test_circuit_opens_if_a_platform_is_down(world, clock, standins):
     """All calls fail with status 500, so the circuit opens after twenty."""
     world.configure(platforms={"retry_percent": 0}, facebook={"in_flight": 1})
     world.add(authors=40, platforms=("facebook",))
@@ -156,7 +156,7 @@ def test_scenario_10_circuit_opens_if_a_platform_is_down(world, clock, standins)
     assert 20 <= standins.count("facebook", "facebook.batch") <= 24
 
 
-def test_scenario_10_token_is_not_refreshed_while_the_circuit_is_open(world, clock, standins):
+def test_token_is_not_refreshed_while_the_circuit_is_open(world, clock, standins):
     """A call is in flight when twenty others fail. Its token is rejected, but its refresh and repetition must wait for the circuit."""
     world.configure(platforms={"retry_percent": 0}, tiktok={"in_flight": 21})
     names = world.add(authors=21, platforms=("tiktok",))
@@ -169,7 +169,7 @@ def test_scenario_10_token_is_not_refreshed_while_the_circuit_is_open(world, clo
     assert standins.calls("tiktok") == {"tiktok.query": 21}
 
 
-def test_scenario_23_the_next_run_does_not_overlap(world, clock, standins):
+def test_run_does_not_start_while_another_process_runs(world, clock, standins):
     world.add(platforms=("tiktok",))
     standins.fault("tiktok", "slow", route="tiktok.query", latency_ms=1500, times=1)
     process = world.instance.background("refresh")
@@ -183,7 +183,7 @@ def test_scenario_23_the_next_run_does_not_overlap(world, clock, standins):
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
-def test_scenario_23_run_stops_with_calls_in_flight(world, clock, standins):
+def test_run_stops_with_calls_in_flight(world, clock, standins):
     world.configure(facebook={"in_flight": 40}, server={"drain_ms": 5000}, platforms={"timeout_ms": 300_000})
     world.add(authors=40, platforms=("facebook",))
     standins.fault("facebook", "silent")
@@ -195,7 +195,7 @@ def test_scenario_23_run_stops_with_calls_in_flight(world, clock, standins):
     assert world.rows("SELECT count(*) FROM refresh_runs WHERE outcome IS NULL") == [(0,)]
 
 
-def test_scenario_3_the_deadline_ends_a_run(world, clock, standins):
+def test_deadline_ends_a_run_with_an_unresponsive_platform(world, clock, standins):
     """An unresponsive platform and a timeout longer than the run: the run ends at the deadline, and the other platforms are read."""
     clock.set_monotonic(10_000_000)
     world.configure(platforms={"timeout_ms": 300_000, "deadline_s": 3000})
@@ -212,7 +212,7 @@ def test_scenario_3_the_deadline_ends_a_run(world, clock, standins):
     assert all(post["at"] is None for post in world.counts()["pinterest"].values())
 
 
-def test_scenario_9_account_close_to_its_limit_is_paused(world, clock, standins):
+def test_account_close_to_its_limit_is_paused(world, clock, standins):
     """An account is paused if Meta reports a usage of 97 percent; another account continues."""
     world.configure(platforms={"deadline_s": 12, "retry_percent": 0})
     names = world.add(authors=2, videos=60, platforms=("instagram",))
@@ -222,7 +222,7 @@ def test_scenario_9_account_close_to_its_limit_is_paused(world, clock, standins)
     assert [calls.count(world.accounts[name, "instagram"]) for name in names] == [1, 2]
 
 
-def test_scenario_23_server_refreshes_on_schedule(world, clock, standins):
+def test_server_refreshes_on_schedule(world, clock, standins):
     world.add(authors=2, videos=2)
     with world.instance as server:
         wait.until(lambda: all(post["at"] for posts in world.counts().values() for post in posts.values()), "all posts to be read")

@@ -1,4 +1,4 @@
-"""Meta scenarios without a number: several kinds of posts on a page, batches with Instagram Login, refreshing Instagram tokens."""
+"""More scenarios of Meta: several kinds of posts on a page, batches with Instagram Login, refreshing Instagram tokens."""
 from lib.lines import uid
 
 HOUR = 3_600_000
@@ -34,7 +34,7 @@ def test_each_kind_of_facebook_page_post_uses_its_own_request_form(world, clock,
 
 
 def test_page_posts_are_read_by_media_views(world, clock, standins):
-    """{page}_{post} ids: views by post_media_view, where a missing value means zero."""
+    """For ids of the form {page}_{post}, the views are post_media_view. If the value is missing, they are zero."""
     [name] = world.add(platforms=("facebook",))
     [id] = world.ids("facebook")
     page_post = f"{world.accounts[name, 'facebook']}_77"

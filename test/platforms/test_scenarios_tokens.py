@@ -18,7 +18,7 @@ def use_author_tokens(world):
 
 
 @pytest.mark.parametrize("platform", READ)
-def test_scenario_6_expired_token_is_refreshed_and_the_call_repeated(world, clock, standins, platform):
+def test_expired_token_is_refreshed_and_the_call_repeated(world, clock, standins, platform):
     use_author_tokens(world)
     world.configure(pinterest={"bulk": "off"})
     [name] = world.add(platforms=(platform,))
@@ -29,7 +29,7 @@ def test_scenario_6_expired_token_is_refreshed_and_the_call_repeated(world, cloc
     assert world.credential(name, platform)["state"] == CONNECTED
 
 
-def test_scenario_6_expiring_token_is_refreshed_before_use(world, clock, standins):
+def test_expiring_token_is_refreshed_before_use(world, clock, standins):
     [name] = world.add(platforms=("tiktok",))
     clock.advance(7_200_000 - 60_000)
     world.refresh()
@@ -38,7 +38,7 @@ def test_scenario_6_expiring_token_is_refreshed_before_use(world, clock, standin
     assert row["access_expires_at"] == clock.wall_ms + 7_200_000 and row["refresh_expires_at"] == clock.wall_ms + 15_552_000_000
 
 
-def test_scenario_7_many_calls_share_one_refresh(world, clock, standins):
+def test_many_calls_share_one_refresh(world, clock, standins):
     [name] = world.add(platforms=("tiktok",), videos=61)
     before = standins.command("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]]
     standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
@@ -48,7 +48,7 @@ def test_scenario_7_many_calls_share_one_refresh(world, clock, standins):
     assert standins.command("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]] != before
 
 
-def test_scenario_7_new_tokens_are_committed_before_use(world, clock, standins):
+def test_new_tokens_are_committed_before_use(world, clock, standins):
     """The process is killed during the first call with the new token. The next run uses that token without a refresh."""
     [name] = world.add(platforms=("tiktok",))
     account = world.accounts[name, "tiktok"]
@@ -68,7 +68,7 @@ def test_scenario_7_new_tokens_are_committed_before_use(world, clock, standins):
     assert world.credential(name, "tiktok")["state"] == CONNECTED
 
 
-def test_scenario_7_lost_refresh_response_requires_reconnecting(world, clock, standins):
+def test_lost_refresh_response_requires_reconnecting(world, clock, standins):
     """The platform rotates the token but its response is lost. After one retry the author must reconnect and sees the reason."""
     world.configure(platforms={"timeout_ms": 4000})
     [name, other] = world.add(authors=2, platforms=("tiktok",))
@@ -84,14 +84,14 @@ def test_scenario_7_lost_refresh_response_requires_reconnecting(world, clock, st
     assert row["state"] == RECONNECT_REQUIRED and "lost" in row["last_error"], row
     assert standins.command("tiktok", "calls")["tiktok.token.refresh_token"] >= 3
     assert world.credential(other, "tiktok")["state"] == CONNECTED
-    # Reconnecting repairs it.
+    # Reconnecting repairs the account.
     world.connect(name, "tiktok")
     clock.advance(HOUR)
     world.refresh(status=None)
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
-def test_scenario_7_lost_refresh_request_is_repeated(world, clock, standins):
+def test_lost_refresh_request_is_repeated(world, clock, standins):
     """The request is lost, not the response, so the old refresh token still works."""
     world.configure(platforms={"timeout_ms": 4000})
     [name] = world.add(platforms=("tiktok",))
@@ -110,7 +110,7 @@ REJECTIONS = [("tiktok", "invalid_grant", RECONNECT_REQUIRED), ("tiktok", "inval
 
 
 @pytest.mark.parametrize("platform, error, state", some(REJECTIONS, 3), ids=[f"{row[0]}-{row[1]}" for row in some(REJECTIONS, 3)])
-def test_scenario_8_rejected_refresh_is_attributed_to_account_or_app(world, clock, standins, platform, error, state):
+def test_rejected_refresh_is_attributed_to_account_or_app(world, clock, standins, platform, error, state):
     use_author_tokens(world)
     world.configure(platforms={"retry_percent": 0})
     names = world.add(authors=3, platforms=(platform,))
@@ -138,7 +138,7 @@ def test_scenario_8_rejected_refresh_is_attributed_to_account_or_app(world, cloc
         assert world.post(platform, world.ids(platform, names[0])[0])["at"] == clock.wall_ms
 
 
-def test_scenario_8_expired_meta_token_requires_reconnecting(world, clock, standins):
+def test_expired_meta_token_requires_reconnecting(world, clock, standins):
     names = world.add(authors=3, platforms=("facebook", "instagram"))
     for platform in ("facebook", "instagram"):
         standins.command(platform, "token", account=world.accounts[names[0], platform], what="revoke")
@@ -150,7 +150,7 @@ def test_scenario_8_expired_meta_token_requires_reconnecting(world, clock, stand
         assert world.post(platform, world.ids(platform, names[1])[0])["at"] == clock.wall_ms
 
 
-def test_scenario_8_instagram_token_is_refreshed_after_a_day(world, clock, standins):
+def test_instagram_token_is_refreshed_after_a_day(world, clock, standins):
     [name] = world.add(platforms=("instagram",), login="instagram")
     world.refresh()
     assert standins.count("instagram", "instagram.token.*") == 0
@@ -162,7 +162,7 @@ def test_scenario_8_instagram_token_is_refreshed_after_a_day(world, clock, stand
     assert world.credential(name, "instagram")["access_expires_at"] > first
 
 
-def test_scenario_8_refresh_token_stays_if_the_response_has_none(world, clock, standins):
+def test_refresh_token_stays_if_the_response_has_none(world, clock, standins):
     """If the response has no refresh token, the old one stays valid."""
     use_author_tokens(world)
     [name] = world.add(platforms=("youtube",))
@@ -176,7 +176,7 @@ def test_scenario_8_refresh_token_stays_if_the_response_has_none(world, clock, s
     assert standins.count("youtube", "youtube.token.refresh_token") == 3
 
 
-def test_scenario_22_app_is_suspected_if_most_accounts_are_rejected(world, clock, standins):
+def test_app_is_suspected_if_most_accounts_are_rejected(world, clock, standins):
     names = world.add(authors=8, platforms=("facebook",))
     standins.fault("facebook", "error", name="190.467")
     finished = world.refresh(status=None)
@@ -190,7 +190,7 @@ def test_scenario_22_app_is_suspected_if_most_accounts_are_rejected(world, clock
             assert world.post("facebook", world.ids("facebook", name)[0])["at"] == clock.wall_ms
 
 
-def test_scenario_22_rejected_account_counts_once(world, clock, standins):
+def test_account_rejected_in_a_call_and_in_the_upkeep_counts_once(world, clock, standins):
     """A call and the upkeep of idle tokens both need a refresh of the same accounts. Two of five rejected accounts are no majority."""
     names = world.add(authors=5, platforms=("tiktok",))
     clock.advance(8 * 24 * HOUR)                    # the tokens are so old that the upkeep refreshes them, too
@@ -200,7 +200,7 @@ def test_scenario_22_rejected_account_counts_once(world, clock, standins):
     assert [world.credential(name, "tiktok")["state"] for name in names] == 2 * [RECONNECT_REQUIRED] + 3 * [CONNECTED]
 
 
-def test_scenario_22_accounts_that_only_the_upkeep_uses_count(world, clock, standins):
+def test_accounts_that_only_the_upkeep_refreshes_count_for_the_majority(world, clock, standins):
     """No account has a post to read. Three of eight refresh tokens are rejected, which is no majority."""
     names = world.add(authors=8, platforms=("tiktok",))
     for name in names[:3]:
@@ -223,7 +223,7 @@ def test_missing_scope_is_recorded_for_the_account(world, clock, standins):
         assert world.credential(names[1], platform)["state"] == CONNECTED
 
 
-def test_scenario_24_swapped_sealed_tokens_do_not_decrypt(world, clock, standins):
+def test_swapped_sealed_tokens_do_not_decrypt(world, clock, standins):
     names = world.add(authors=3, platforms=("tiktok",))
     database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
     rows = database.execute("SELECT id, access_sealed, refresh_sealed FROM platform_credentials ORDER BY id DESC LIMIT 2").fetchall()
@@ -237,7 +237,7 @@ def test_scenario_24_swapped_sealed_tokens_do_not_decrypt(world, clock, standins
     assert {record["account"] for record in standins.log("tiktok")} == {world.accounts[names[0], "tiktok"]}, "no token may be used for another author"
 
 
-def test_scenario_24_missing_seal_key_is_reported(world, standins):
+def test_missing_seal_key_is_reported(world, standins):
     world.add(platforms=("tiktok",))
     key_file = world.instance.directory / "secrets.key"
     key_file.rename(key_file.with_suffix(".away"))
@@ -250,7 +250,7 @@ def test_scenario_24_missing_seal_key_is_reported(world, standins):
     key_file.with_suffix(".away").unlink()
 
 
-def test_scenario_25_no_token_is_logged_or_printed(world, clock, standins):
+def test_no_token_is_logged_or_printed(world, clock, standins):
     """After runs with many errors, commands, debug logs and the database contain no token."""
     world.configure(log={"level": "debug"}, platforms={"retry_percent": 20, "timeout_ms": 1000})
     names = world.add(authors=2, login=lambda number: "instagram" if number % 2 else "facebook")

@@ -73,7 +73,7 @@ PIN = "/v5/pins/{}/analytics?start_date=2026-07-08&end_date=2026-07-10&metric_ty
 
 
 def test_tiktok_responds_as_documented(scene):
-    """§1.1 [V 2026-08-24]"""
+    """[V 2026-08-24]"""
     ids = scene.ids["tiktok"]
     status, _, body = scene.request("tiktok", QUERY, "POST", {"filters": {"video_ids": ids[:2]}})
     assert status == 200 and body == {
@@ -88,7 +88,7 @@ def test_tiktok_responds_as_documented(scene):
 
 
 def test_tiktok_tokens_rotate(scene):
-    """§1.5 [V 2026-11-02]: two hours, and the previous refresh token is invalid."""
+    """[V 2026-11-02]: access tokens are valid for two hours, and a refresh invalidates the previous refresh token."""
     first = scene.standins.command("tiktok", "connect", account=ACCOUNT["tiktok"])
     app = {"client_key": "client-of-tiktok", "client_secret": f"{MARK}-tiktok-client-secret", "grant_type": "refresh_token"}
     status, body = scene.post_form("tiktok", "/v2/oauth/token/", **app, refresh_token=first["refresh_token"])
@@ -106,7 +106,7 @@ def test_tiktok_tokens_rotate(scene):
 
 
 def test_youtube_responds_as_documented(scene):
-    """§2.1 [V 2026-06-03], §2.2 [V]"""
+    """videos:batchGetStats [V 2026-06-03], videos.list [V]"""
     ids = scene.ids["youtube"]
     status, _, body = scene.request("youtube", BATCH_GET + f"{ids[0]},dQw4w9WgXcQ")
     assert status == 200 and shape(body) == {
@@ -123,7 +123,7 @@ def test_youtube_responds_as_documented(scene):
 
 
 def test_youtube_quota_resets_at_midnight_in_los_angeles(scene):
-    """§2.5 [V]; also on the two days on which the clocks change."""
+    """[V]; also on the two days on which the clocks change."""
     for before, after in [("2026-07-11T06:59:59Z", "2026-07-11T07:00:00Z"), ("2026-03-08T07:59:59Z", "2026-03-08T08:00:00Z"),
                           ("2026-03-09T06:59:59Z", "2026-03-09T07:00:00Z"), ("2026-11-02T07:59:59Z", "2026-11-02T08:00:00Z")]:
         scene.clock.set_wall(before)
@@ -140,7 +140,7 @@ def test_youtube_quota_resets_at_midnight_in_los_angeles(scene):
 
 
 def test_instagram_responds_as_documented(scene):
-    """§4.1 [V 2026-06-18], §3 [V] headers and batch"""
+    """Insights [V 2026-06-18], headers and batch [V]"""
     id = scene.ids["instagram"][0]
     status, head, body = scene.request("facebook", f"/v26.0/{id}/insights?metric=views,likes,comments,shares,saved", of="instagram")
     assert status == 200 and [entry["name"] for entry in body["data"]] == ["views", "likes", "comments", "shares", "saved"]
@@ -158,7 +158,7 @@ def test_instagram_responds_as_documented(scene):
 
 
 def test_batch_responds_as_documented(scene):
-    """§3 [V]: entries are in the order of the operations; `body` is a string with JSON; a timed-out operation gives null."""
+    """[V]: entries are in the order of the operations; `body` is a string with JSON; a timed-out operation gives null."""
     ids = scene.ids["instagram"]
     scene.standins.fault("meta", "null", route="instagram.op", id=ids[1], times=1)
     operations = [{"method": "GET", "relative_url": f"v26.0/{id}/insights?metric=views,likes"} for id in (*ids[:2], "17900000000000999")]
@@ -178,7 +178,7 @@ def test_batch_responds_as_documented(scene):
 
 
 def test_facebook_responds_as_documented(scene):
-    """§5.1 [V], §5.2 [P]"""
+    """Insights [V], counts without insights [P]"""
     id = scene.ids["facebook"][0]
     reel = f"/v26.0/{id}/video_insights?metric="
     status, _, body = scene.request("facebook", reel + "blue_reels_play_count,post_video_likes_by_reaction_type,post_video_social_actions")
@@ -196,7 +196,7 @@ def test_facebook_responds_as_documented(scene):
 
 
 def test_pinterest_responds_as_documented(scene):
-    """§6.1, §6.2, §6.5 [V: OpenAPI 5.23.0; P 2026-07-29]"""
+    """[V: OpenAPI 5.23.0; P 2026-07-29]"""
     ids = scene.ids["pinterest"]
     status, head, body = scene.request("pinterest", PIN.format(ids[0]))
     assert status == 200 and body == {"all": {"daily_metrics": [{"data_status": "READY", "date": "2026-07-09", "metrics": {"VIDEO_MRC_VIEW": 10433, "SAVE": 4}}],
@@ -216,7 +216,7 @@ def test_pinterest_responds_as_documented(scene):
 
 
 def test_standins_enforce_limits(scene):
-    """§1.1, §6.5 [V]"""
+    """[V]"""
     scene.standins.command("pinterest", "limit", most=2)
     assert [scene.request("pinterest", PIN.format(scene.ids["pinterest"][0]))[0] for _ in range(3)][-1] == 429
     scene.standins.command("pinterest", "limit", most=60)

@@ -1,5 +1,5 @@
-"""Meta: the Graph API as Instagram (both logins) and Facebook use it (platforms page §3, §4, §5). Reference v26.0 of 2026-07-29, insights of
-2026-06-18, rate limits, batch requests, access tokens; read November 2026."""
+"""Meta: the Graph API as Instagram (both logins) and Facebook use it. Sources: the reference v26.0 of 2026-07-29, insights of 2026-06-18, and
+the pages about rate limits, batch requests and access tokens; read November 2026."""
 import json
 
 from .state import DAY, Rejected, Standin
@@ -10,7 +10,8 @@ BATCH_MAX = 50                                                         # [V]
 SIXTY_DAYS = 5_183_944                                                  # [V] the number in the samples
 REFRESH_AGE_MS = DAY                                                    # [V] only tokens of at least 24 hours are refreshed
 
-# code[.subcode] -> (status, type, text). Classify by code: that most errors have status 400 is [K]. Texts: §3, §4.6.
+# code[.subcode] -> (status, type, text). A program must classify errors by code, because that most of them
+# have status 400 is only [K].
 ERRORS = {
     "1": (500, "OAuthException", "An unknown error occurred"), "2": (500, "OAuthException", "Service temporarily unavailable"),
     "4": (400, "OAuthException", "(#4) Application request limit reached"), "17": (400, "OAuthException", "(#17) User request limit reached"),
@@ -46,7 +47,7 @@ ERRORS = {
     "100.field": (400, "OAuthException", "(#100) Tried accessing nonexisting field ({field})"),         # [P]
     "100": (400, "OAuthException", "(#100) Invalid parameter"),
     "101": (400, "OAuthException", "Error validating application. Cannot get application info due to a system error."),   # [K]: wrong client id or secret
-    "1.reduce": (500, "OAuthException", "Please reduce the amount of data you're asking for, then retry your request"),   # [practice]
+    "1.reduce": (500, "OAuthException", "Please reduce the amount of data you're asking for, then retry your request"),   # [P]
     "1.101": (400, "OAuthException", "Error validating client secret."),                                                  # [K]
     "transient": (400, "OAuthException", "An unexpected error has occurred. Please retry your request later."),
 }
@@ -101,7 +102,7 @@ class Meta(Standin):
         # An app has a separate client id for Instagram Login [V].
         self.instagram_client_id, self.instagram_client_secret = "client-of-instagram", self.client_secret.replace("meta", "instagram")
         self.dead_metrics = set()               # removed metrics
-        self.social_actions = "upper"           # the format of post_video_social_actions is disputed (§5.1 [P])
+        self.social_actions = "upper"           # the format of post_video_social_actions is disputed [P]
         self.instagram_batch = False            # whether graph.instagram.com accepts batches is undocumented
         self.app_percent = 1
         self.regain_minutes = 0
@@ -286,7 +287,7 @@ class Meta(Standin):
             if served.get(id) is None:
                 served.pop(id, None)
                 self.record_failure([id], "operation")
-        return Response(200, entries, [], served)                 # [practice] the entries have the usage headers, not the response
+        return Response(200, entries, [], served)                 # [P] the entries have the usage headers, the response itself has none
 
     def operate(self, host, name, operation, token, id, index, served):
         fault = self.next_operation_fault(f"{name}.op", token.account.id, id, index)

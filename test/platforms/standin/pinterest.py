@@ -1,4 +1,4 @@
-"""Pinterest v5 (platforms page §6). OpenAPI 5.23.0 of 2025-12-11; rate page and headers of 2026."""
+"""Pinterest v5. Sources: OpenAPI 5.23.0 of 2025-12-11; rate page and headers of 2026."""
 import base64
 import datetime
 

@@ -1,4 +1,4 @@
-"""TikTok: the Display API (platforms page §1). Documentation of 2026-08-24 (video object), 2026-08-04 (rate limits), 2026-11-05 (tokens)."""
+"""TikTok: the Display API. Sources: the documentation of 2026-08-24 (video object), 2026-08-04 (rate limits), 2026-11-05 (tokens)."""
 import json
 
 from .state import Bucket, Rejected, Standin
@@ -18,7 +18,7 @@ ERRORS = {
     "invalid_params": (400, "One or more fields in request is invalid."),
     "rate_limit_exceeded": (429, "The API rate limit was exceeded. Please try again later."),
     "internal_error": (500, "Something went wrong. Please try again later."),
-    # The status is undocumented; an error may have status 200 (§1.1: always check the code).
+    # The status is undocumented; an error may have status 200, so a program must always check the code.
     "reached_active_user_cap": (403, "The app has reached its cap of users."),
     "error_with_200": (200, "Something went wrong. Please try again later."),
 }
@@ -84,7 +84,7 @@ class TikTok(Standin):
         return Response(200, {"data": {"user": {name: values.get(name, "") for name in fields}}, "error": {"code": "ok", "message": "", "log_id": LOG_ID}})
 
     def shows_consent(self, query):
-        return query.get("disable_auto_auth") == "1"            # [practice] without this parameter TikTok authorizes the previous account without showing its page
+        return query.get("disable_auto_auth") == "1"            # [P] without this parameter TikTok authorizes the previous account without showing its page
 
     def signed_in(self, request):
         text = self.bearer(request)
