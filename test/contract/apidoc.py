@@ -1,6 +1,6 @@
 """src/api/openapi.json for tests: references expanded, objects closed, operations found by method and path.
 
-The published schemas leave objects and some enumerations open, as fields and values may be added within /v1. Here they are closed:
+The published schemas leave objects and some enumerations open, because fields and values may be added within /v1. Here they are closed:
 a field or value that the server sends and the document does not contain is a failure.
 """
 import copy
@@ -57,7 +57,7 @@ FORMATS.checkers = {
 
 
 def parse_json(body):
-    """Strict: UTF-8, no repeated names, only integers (the API sends no other numbers)."""
+    """Parses JSON strictly: UTF-8, no repeated names, only integers (the API sends no other numbers)."""
     def pairs(items):
         names = [name for name, _ in items]
         if len(names) != len(set(names)):
@@ -108,8 +108,8 @@ class Schema:
 # -- variants of values ------------------------------------------------------------------------------------
 
 def variants(node, location):
-    """All variants of values of this schema: each field, each member of an enum, true and false, null and not null. Yields
-    (location, variant)."""
+    """Yields (location, variant) for each variant that a value of this schema can have: each field, each member of an enum, true and false,
+    null and not null."""
     for choice in node.get("anyOf", []):
         yield from variants(choice, location)
     for choice in node.get("oneOf", []):
@@ -129,7 +129,7 @@ def variants(node, location):
 
 
 def variants_of(node, value, location):
-    """The variants of this value, which must be valid."""
+    """Yields the variants that this value has. The value must be valid."""
     for choice in node.get("anyOf", []):
         if jsonschema.Draft202012Validator(choice).is_valid(value):
             yield from variants_of(choice, value, location)

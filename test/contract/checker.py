@@ -57,7 +57,8 @@ class Checker:
     # -- pairs of request and response ----------------------------------------------------------------------------------------------------
 
     def check(self, method, target, response, sent=(), malformed=False):
-        """`sent`: the header fields of the request as a dict; `malformed`: rejected as HTTP, before an endpoint is reached."""
+        """`sent`: the header fields of the request as a dict; `malformed`: the server rejects the request as malformed HTTP, before an
+        endpoint is reached."""
         try:
             self._check(method, target, response, {name.lower(): value for name, value in dict(sent).items()}, malformed)
         except DriftError as error:
@@ -75,7 +76,7 @@ class Checker:
             raise DriftError("the method is not in the document")
         operation = operation or operations[0]
         if operation.template == "/stats" and (response.headers.get("Content-Type") or "").startswith("text/csv"):
-            # By `format` or Accept; clients that need the type call /stats.csv.
+            # CSV because of `format` or Accept. The document describes CSV only for /stats.csv, which clients call if they need its type.
             operation = self.document.operation(f"{operation.method} /stats.csv")
         documented = self._documented(operation, response.status)
         self._check_headers(operation, documented, response, malformed)
@@ -87,7 +88,7 @@ class Checker:
             self._check_names_parameter(operation, body)
 
     def _check_unknown(self, response):
-        """A path that is not in the document: 404 in the common format."""
+        """The response of a path that is not in the document must be a 404 in the common format."""
         if response.status != 404:
             raise DriftError("the path is not in the document")
         operation = self.document.operations[0]
@@ -141,7 +142,7 @@ class Checker:
             raise DriftError(f"not all headers are exposed to pages: {sorted(exposed)}")
 
     def _check_limit_headers(self, operation, names, response, malformed):
-        """All of them or none, and all if the request was counted."""
+        """A response must have all headers of the rate limit or none, and all if the request was counted."""
         given = LIMIT & set(names)
         if given and given != LIMIT:
             raise DriftError(f"only some of the rate limit's headers: {sorted(given)}")

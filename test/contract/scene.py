@@ -72,5 +72,5 @@ def all_lines():
 
 
 def late_reading():
-    """Creates an event for a test that waits for one."""
+    """Returns a reading that creates an event, for a test that waits for an event."""
     return [reading(UNREAD, "pinterest", "2026-07-10T11:59:00Z", 1500)]

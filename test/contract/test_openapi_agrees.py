@@ -12,7 +12,7 @@ from lib.viewtally import ROOT
 MAIN = [tour.tour_successes, tour.tour_account, tour.tour_videos, tour.tour_stats, tour.tour_events, tour.tour_keys, tour.tour_oauth,
         tour.tour_unknown_paths_and_methods, tour.tour_protocol, tour.tour_parameters]
 
-# In the document because the contract has it, although no request causes it in a working server.
+# Statuses that the document contains, although no request to a working server causes them.
 NEVER_STATUSES = {"500"}
 
 

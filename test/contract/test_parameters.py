@@ -79,7 +79,7 @@ def assert_rejected(installation, operation, query, name):
 
 
 def wrong_values(schema, name):
-    """All values except those that are valid for this parameter."""
+    """Yields all values above that are not valid for this parameter."""
     for raw in WRONG_TYPE + HUGE + BY_NAME[name]:
         text = urllib.parse.unquote_plus(raw)
         if name == "cursor" or schema.errors(schema.read_text(text)):
@@ -116,7 +116,7 @@ def test_repeated_parameters_give_400(installation, operation_name, name):
 
 @pytest.mark.parametrize("operation_name, name", PARAMETERS)
 def test_allowed_values_are_accepted(installation, operation_name, name):
-    """The counterpart: the requests above are rejected because of the value."""
+    """The counterpart of the tests above: it shows that their requests are rejected because of the value."""
     operation = DOCUMENT.operation(operation_name)
     good = GOOD.get(name) or installation.get("/videos", {"limit": 1}).json()["next_cursor"]
     encoded = "".join(f"%{byte:02X}" for byte in good.encode())
@@ -170,7 +170,7 @@ def test_stats_range_has_at_most_90_days(installation):
 
 
 def test_hostile_headers_change_nothing(installation):
-    """Header parameters take anything; what is of no use is passed over."""
+    """The server accepts any value of a header parameter, and ignores a value that it cannot use."""
     plain = installation.get("/videos", {"limit": 1})
     for value in ("", " ", "x", '"', "W/", "," * 2000, '"' + "a" * 4000 + '"', "\xff\xfe", "*x"):
         response = installation.get("/videos", {"limit": 1}, headers={"If-None-Match": value})

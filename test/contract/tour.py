@@ -1,4 +1,4 @@
-"""Drives running servers over every endpoint, parameter, header and error code, each pair through the checker."""
+"""Sends requests for every endpoint, parameter, header and error code to running servers, and checks each pair of request and response."""
 import contextlib
 import http.client
 import io
@@ -68,7 +68,7 @@ class Installation:
         return self.send("POST", f"/oauth/{endpoint}", headers={**oauth.FORM, **(headers or {})}, body=urllib.parse.urlencode(fields))
 
     def raw(self, head, target="/v1/account", method="GET", body=b""):
-        """A request that is rejected as HTTP; `head` is everything after the request line."""
+        """Sends a request that is rejected as malformed HTTP; `head` is everything after the request line."""
         data = f"{method} {target} HTTP/1.1\r\n".encode() + head + b"\r\n\r\n" + body
         return self.exchange_raw(data, method, target)
 
@@ -135,7 +135,8 @@ def tour_account(installation):
 
 
 def follow_links(installation, path, params):
-    """Following Link: rel=next gives the same records as following next_cursor, each page fresh, from the cache, and as 304."""
+    """Checks that following Link: rel=next gives the same records as following next_cursor. Requests each page fresh, from the cache, and
+    with a 304 as the response."""
     cursor_name = "cursor" if path == "/videos" else "before" if "order" in params else "after"
     target, cursor, pages = f"/v1{path}?{urllib.parse.urlencode(params)}", None, 0
     while target:

@@ -170,7 +170,7 @@ class Bench:
         self.requests = {target: self.build.write_lines(str(i), lambda author, t=target: t) for i, target in enumerate((ACCOUNT, PAGE))}
 
     def add_run(self):
-        """A complete run has just ended, so that none is due when a server starts."""
+        """Inserts a complete run that has just ended, so that no run is due when a server starts."""
         self.build.make_installation("data", {}).sql(
             "INSERT INTO refresh_runs (cause, holder, started_at, finished_at, outcome) VALUES (1, 'bench', ?, ?, 0)", *[int(time.time() * 1000)] * 2)
 

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Duration of a refresh and the latency of requests during it. `make bench-refresh`; needs wrk.
+"""Measures the duration of a refresh and the latency of requests during it. `make bench-refresh`; needs wrk.
 
-A database of 5,000 authors with 40 videos on 5 platforms each: 1,000,000 live posts. Then a reading of every post: as one file
-dropped into the spool, and made up by the simulated source. While nothing is refreshed (before each run) and while the run is at work, wrk
-asks /videos?limit=50 and /events with the keys of all authors, at a moderate rate: a few connections with pauses. The times are
-compared within one bench; the machine has to run wrk, the server's loop and the run side by side.
+The database has 5,000 authors with 40 videos on 5 platforms each: 1,000,000 live posts. One run reads all posts from a file that is
+dropped into the spool, another run from the simulated source. Before each run and during it, wrk requests /videos?limit=50 and /events with
+the keys of all authors, at a moderate rate: on a few connections, with pauses. Compare times only within one bench, because the machine runs
+wrk, the server's loop and the run at the same time.
 
---posts 50000 is a quick try, --data DIR keeps the database for another one.
+--posts 50000 gives a quick result, --data DIR keeps the database for the next bench.
 """
 import argparse
 import contextlib
@@ -124,7 +124,7 @@ class Bench:
         self.now = datetime.datetime.now(datetime.timezone.utc)
 
     def prepare(self):
-        """The database; created once per --data directory."""
+        """Creates the database, once per --data directory."""
         place = pathlib.Path(self.options.data or self.directory) / f"posts-{self.options.posts}"
         base = Viewtally(place, {"events": {"history_start": "2020-01-01"}})
         self.database = base.settings["store"]["path"]
@@ -140,7 +140,7 @@ class Bench:
             (place / "complete").touch()
 
     def serve(self, source):
-        """A server on a copy of the database, and a file with one key per author."""
+        """Starts a server on a copy of the database, and writes a file with one key per author. Returns both."""
         directory = self.directory / source
         directory.mkdir()
         shutil.copy(self.database, directory / "viewtally.db")
@@ -182,7 +182,7 @@ class Bench:
         threading.Event().wait(seconds)
 
     def drop(self):
-        """Prepares the file; the work drops it into the spool and waits until it is processed."""
+        """Returns a function that drops a file of readings, which is prepared here, into the spool and waits until it is processed."""
         when = datetime.datetime.now(datetime.timezone.utc)
         text = "".join(readings(self.authors, data.iso(when), 2)).encode()
 
@@ -193,7 +193,7 @@ class Bench:
         return work
 
     def command(self, server):
-        """The server's own scheduled run: the time of the last run is moved into the past."""
+        """Returns a function that makes the server start a scheduled run, by moving the time of the last run into the past, and waits for it."""
         def work(_):
             with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], timeout=10)) as database:
                 database.execute("UPDATE refresh_runs SET started_at = started_at - 7200000")

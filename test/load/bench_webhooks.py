@@ -27,7 +27,7 @@ from lib.services import Nginx                              # noqa: E402
 from lib.viewtally import Viewtally                         # noqa: E402
 from lib.webhooks import connect_authors, sql               # noqa: E402
 
-EVENTS, SLOW, PER_SECOND_MIN = 3, 70, 500                   # SLOW is more than the places of one origin
+EVENTS, SLOW, PER_SECOND_MIN = 3, 70, 500                   # SLOW exceeds the deliveries in flight to one origin
 CONFIGURATION = """
 worker_processes 1; pid @DIR@/pid; error_log stderr; events { worker_connections 1000; }
 http { log_format ids '$http_webhook_id'; access_log @DIR@/ids.log ids; keepalive_requests 1000000;
@@ -58,7 +58,7 @@ def is_done(instance, idents):
 
 
 def check(site, idents):
-    """Every event once, and those of each endpoint in order."""
+    """Checks that every event was delivered once, and the events of each endpoint in order."""
     found = collections.defaultdict(list)
     for line in site.ids.read_text(encoding="ascii").split():
         endpoint, event = line.split(".")

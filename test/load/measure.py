@@ -10,7 +10,8 @@ SCRIPT = pathlib.Path(__file__).with_name("requests.lua")
 
 
 def pin(pid, cpu):
-    """Binds all threads of a process, and those that they start, to one processor. None: the machine has only one."""
+    """Binds all threads of a process, and those that they start, to one processor. Does nothing if `cpu` is None,
+    because the machine has only one."""
     if cpu is not None:
         for task in os.listdir(f"/proc/{pid}/task"):
             os.sched_setaffinity(int(task), {cpu})

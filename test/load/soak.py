@@ -42,7 +42,7 @@ from soak_world import SoakWorld, now_ms            # noqa: E402
 SAMPLE_SECONDS = 5
 REFRESH_SECONDS, REDIS_SECONDS, BACKUP_SECONDS, SIGHUP_SECONDS = 120, 150, 170, 45
 REDIS_AWAY_SECONDS = 3
-WARM_UP_FACTOR = 5      # during warm-up (the first third) every action is this much more frequent, so that each process has done all of them
+WARM_UP_FACTOR = 5      # during the warm-up (the first third), every action is so many times as frequent, so that each process executes all of them
 MEMORY_FLAT = 1.05
 LIMIT = 6000            # requests per minute and key: the readers stay below it, the greedy client exceeds it
 WARM_KEYS = 12_000      # enough to touch nearly every page of the key cache, which has a fixed size
@@ -219,7 +219,7 @@ class Soak:
         found = []
         for author_id, key in self.key_of.items():
             with Client(self.address, key) as client:
-                # The clock of the first import sets it; the model has no access to that clock.
+                # The server sets created_at from its clock at the first import, which the model cannot read.
                 self.world.model.authors[author_id].created_at = None
                 comparison = Comparison(client, Answers(self.world.model, author_id, now_ms()), random.Random(author_id))
                 comparison.account = lambda: None
@@ -252,7 +252,7 @@ class Soak:
         return found
 
     def check_files(self):
-        """The open files at the end are those after warm-up."""
+        """The files that are open at the end must be those that were open after the warm-up."""
         found = []
         for server in self.servers:
             files, _ = files_and_sockets(server.pid)

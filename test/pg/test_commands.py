@@ -125,7 +125,7 @@ def test_refresh_is_recorded(commands):
 
 
 @pytest.mark.parametrize("words", [["backup", "prune", "--before-files"], ["serve", "--create"]], ids=" ".join)
-def test_commands_that_need_a_file_name_the_reason(commands, tmp_path, words):
+def test_commands_that_need_a_database_file_are_rejected_with_the_reason(commands, tmp_path, words):
     text = commands.run(*words, status=2)
     assert "[store] url" in text and "database file" in text and text.count("\n") == 1
     assert not list(tmp_path.iterdir())
@@ -153,7 +153,7 @@ def test_no_message_shows_a_password_in_the_url(tmp_path, value):
 
 
 @pytest.mark.parametrize("value, lacks", [("postgresql://127.0.0.1/d", "names no user"), ("postgresql://u@127.0.0.1", "names no database")])
-def test_url_names_user_and_database(tmp_path, value, lacks):
+def test_url_without_user_or_database_is_rejected(tmp_path, value, lacks):
     text = Commands(tmp_path, value).run("check-config", status=2)
     assert lacks in text and "postgresql://user@host" in text
 
@@ -216,13 +216,13 @@ def test_rotation_fails_while_another_process_seals_with_the_old_key(cluster, co
     assert not {old, new} & set(secrets.key_ids(path)) and "all can be decrypted" in commands.run("secrets", "check")
 
 
-def test_temporary_directory_is_named(commands, tmp_path):
+def test_error_names_the_directory_for_temporary_files(commands, tmp_path):
     commands.env["VIEWTALLY_STORE_PATH"] = str(tmp_path / "none" / "x.db")
     text = commands.run("import", "-", stdin=world(1), status=3)
     assert f"cannot write temporary files in {tmp_path}/none, the directory of [store] path" in text
 
 
-def test_serve_on_an_unusable_database_reports_only_that(tmp_path, url):
+def test_serve_on_an_empty_database_reports_nothing_but_the_missing_schema(tmp_path, url):
     text = Commands(tmp_path, url).run("serve", status=3)
     assert "run `viewtally migrate`" in text and "interrupted import" not in text
 
@@ -241,7 +241,7 @@ def test_backup_is_a_database_file_that_any_machine_can_serve(commands, tmp_path
     commands.run("move", "--verify", "--from", url, "--to", "copy.db")
 
 
-def test_backup_to_standard_output(commands, tmp_path):
+def test_backup_is_written_to_standard_output(commands, tmp_path):
     done = subprocess.run([os.environ["VIEWTALLY_SEAMS_BIN"], "backup", "-"], cwd=tmp_path, env=commands.env, capture_output=True, check=True)
     assert done.stdout.startswith(b"SQLite format 3\0") and not list(tmp_path.iterdir())
 
@@ -251,7 +251,7 @@ def test_failed_backup_leaves_no_file(tmp_path, url):
     assert not list(tmp_path.iterdir())
 
 
-def test_scheduled_backups_of_a_server(tmp_path, url):
+def test_server_on_postgresql_makes_scheduled_backups(tmp_path, url):
     (tmp_path / "backups").mkdir()
     commands = Commands(tmp_path, url, BACKUP_DIRECTORY=tmp_path / "backups")
     commands.run("migrate")
@@ -262,7 +262,7 @@ def test_scheduled_backups_of_a_server(tmp_path, url):
     assert commands.json("status")["backup"]["last_file"] == name
 
 
-def test_password_comes_from_a_file(cluster, tmp_path):
+def test_password_is_read_from_a_file(cluster, tmp_path):
     name = cluster.database("template0")
     file = tmp_path / "password"
     url = cluster.tcp_url(name, "secured")

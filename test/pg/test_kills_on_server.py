@@ -17,7 +17,7 @@ ENDED_SESSIONS = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity 
 
 @pytest.fixture
 def private():
-    """A PostgreSQL of this test, because the test crashes it."""
+    """A PostgreSQL for this test alone, because the test crashes it."""
     if not postgres.programs():
         pytest.skip("postgresql is not installed")
     with postgres.Postgres(schema="") as made:
@@ -32,7 +32,7 @@ class World(test_kills.World):
         super().__init__(directory, seed, url)
 
     def one(self, sql):
-        """Waits while the server recovers."""
+        """Returns the result of a query. Waits while the server recovers."""
         def value():
             try:
                 return self.cluster.sql(sql, self.name)
@@ -45,7 +45,7 @@ class World(test_kills.World):
         return self.one("SELECT pg_snapshot_xmax(pg_current_snapshot())")
 
     def crash(self):
-        """The server ends all sessions and recovers."""
+        """Kills a session, so that the server ends all sessions and recovers. Returns during or after the recovery."""
         started = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'checkpointer' AND pid = "
         checkpointer = self.one("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
         os.kill(self.one("SELECT pid FROM pg_stat_activity WHERE application_name = 'viewtally' LIMIT 1"), signal.SIGKILL)
@@ -70,6 +70,6 @@ class World(test_kills.World):
         test_kills.check_file(self.reader.directory / "copy.db")
 
 
-def test_kills_lose_and_repeat_nothing_on_a_server(private, tmp_path):
+def test_kills_on_postgresql_lose_no_reading_and_repeat_no_event(private, tmp_path):
     print(f"VIEWTALLY_SEED={test_kills.SEED}")
     test_kills.check_kills(World(tmp_path, test_kills.SEED, private), KILLS)

@@ -241,7 +241,7 @@ def test_write_in_flight_has_an_unknown_outcome_after_a_loss(server, executed):
     assert server.executed().count("note") == 1
 
 
-def test_held_query_expires(server, clock):
+def test_held_query_fails_after_hold_ms(server, clock):
     server.close()
     with Driver(server.url, hold_ms=25_000, clock=clock) as driver:
         driver.until_logged("unavailable")
@@ -254,7 +254,7 @@ def test_held_query_expires(server, clock):
         assert driver.outcome(1) == "busy"
 
 
-def test_queue_is_bounded(server):
+def test_query_beyond_the_limit_of_the_queue_fails(server):
     server.close()
     with Driver(server.url) as driver:
         driver.until_logged("unavailable")
@@ -310,7 +310,7 @@ def test_wrong_message_drops_the_link(server, name):
     with Driver(server.url) as driver:
         driver.until_state("up")
         driver.send("q 1 one 3", "q 2 echo 2")
-        if name == "huge_length":       # it waits for 100 MB, until the query is late
+        if name == "huge_length":       # the link waits for 100 MB, until the query is late
             driver.send("s")
             assert driver.line().startswith("status state=up")
             server.cut_all()
@@ -339,7 +339,7 @@ def test_endless_result_drops_the_link(server):
     assert 56 << 20 < sent[0] < 80 << 20
 
 
-def test_death_at_every_message():
+def test_query_succeeds_although_the_connection_dies_at_any_message():
     """The first connection dies after n messages, for every n. The query is answered on the next one."""
     for start in range(0, 60, 12):
         servers = [fakepg.FakePostgres() for _ in range(12)]
@@ -468,7 +468,7 @@ def test_pooler_in_transaction_mode_is_refused(server):
         assert "up" not in driver.states
 
 
-def test_pooler_is_detected_later(server, clock):
+def test_pooler_is_detected_when_a_barrier_runs_on_another_backend(server, clock):
     """While a pooler has only one idle backend, every batch gets this one, so the check at the start finds nothing."""
     with Driver(server.url, clock=clock) as driver:
         driver.until_state("up")

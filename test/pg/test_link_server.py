@@ -12,7 +12,7 @@ from lib.postgres import Postgres
 PASSWORD = "open sesame"
 
 
-def test_queries_and_writes(cluster, database):
+def test_queries_return_values_and_writes_take_effect(cluster, database):
     with Driver(cluster.url(database)) as driver:
         driver.send("q 1 echo -5", "q 2 series 1000", "q 3 note 7", "q 4 count 7", "q 5 note 7", "q 6 heads 64")
         assert driver.value(1) == -5 and driver.value(2) == 500_500
@@ -60,7 +60,7 @@ def test_killed_backend_loses_no_read(cluster, database):
         assert "terminating connection due to administrator command" in driver.until_logged("unavailable")
 
 
-def test_wrong_password(cluster, database):
+def test_wrong_password_is_reported(cluster, database):
     with Driver(cluster.tcp_url(database, "secured"), password="wrong guess") as driver:
         line = driver.until_logged("unavailable")
         assert 'password authentication failed for user "secured"); check the user, the database and the password file' in line
@@ -68,18 +68,18 @@ def test_wrong_password(cluster, database):
         assert "wrong guess" not in driver.logged
 
 
-def test_missing_password(cluster, database):
+def test_missing_password_is_reported(cluster, database):
     with Driver(cluster.tcp_url(database, "secured")) as driver:
         assert f"127.0.0.1:{cluster.port} requires a password, but none is configured" in driver.until_logged("unavailable")
 
 
-def test_password_by_scram(cluster, database):
+def test_scram_authentication_succeeds(cluster, database):
     with Driver(cluster.tcp_url(database, "secured", require_auth="scram-sha-256"), password=PASSWORD) as driver:
         driver.send("q 1 echo 1")
         assert driver.value(1) == 1
 
 
-def test_password_from_passfile(cluster, database, tmp_path):
+def test_password_is_read_from_a_passfile(cluster, database, tmp_path):
     """The password file names the host, although the connection is made to its address."""
     passfile = tmp_path / "pgpass"
     passfile.write_text(f"localhost:{cluster.port}:*:secured:{PASSWORD}\n")
@@ -89,18 +89,18 @@ def test_password_from_passfile(cluster, database, tmp_path):
         assert driver.value(1) == 1
 
 
-def test_unknown_database(cluster):
+def test_unknown_database_is_reported(cluster):
     with Driver(cluster.url("nothing")) as driver:
         assert 'database "nothing" does not exist); check the user, the database' in driver.until_logged("unavailable")
 
 
-def test_database_of_another_application(cluster):
+def test_database_of_another_application_is_reported(cluster):
     cluster.sql("CREATE DATABASE other", database="postgres")
     with Driver(cluster.url("other")) as driver:
         assert 'relation "barriers" does not exist); run `viewtally migrate`' in driver.until_logged("unavailable")
 
 
-def test_role_without_rights(cluster, database):
+def test_role_without_rights_is_reported(cluster, database):
     with Driver(cluster.tcp_url(database, "weak"), password="weak") as driver:
         assert "permission denied for table barriers); run `viewtally migrate`" in driver.until_logged("unavailable")
 

@@ -39,7 +39,7 @@ def failure(vt, source, target, *options, status=3):
     return move(vt, source, target, *options, status=status).err
 
 
-def test_there_and_back_is_equal(filled, empty, tmp_path):
+def test_move_to_postgresql_and_back_gives_an_equal_database(filled, empty, tmp_path):
     url, sql = empty
     back = tmp_path / "back.db"
     moved = move(filled, filled.database, url)
@@ -60,7 +60,7 @@ def test_printed_path_is_absolute(filled, tmp_path):
     assert f"path = {vt.directory}/copy.db" in move(vt, filled.database, "copy.db").out
 
 
-def test_warns_if_a_server_uses_the_source(tmp_path):
+def test_move_warns_if_a_server_uses_the_source(tmp_path):
     vt = Viewtally(tmp_path / "live")
     vt.ensure_database()
     warning = f"uses {vt.database}: stop it before the move ends"
@@ -105,7 +105,7 @@ def test_gains_that_only_the_table_daily_has_are_moved(filled, empty, tmp_path):
     move(filled, filled.database, empty[0], "--verify")
 
 
-def test_refuses_a_target_that_is_not_empty(filled, empty, tmp_path):
+def test_move_refuses_a_target_that_is_not_empty(filled, empty, tmp_path):
     url, sql = empty
     other = Viewtally(tmp_path / "other")
     other.add_author()
@@ -118,14 +118,14 @@ def test_refuses_a_target_that_is_not_empty(filled, empty, tmp_path):
     assert "the databases differ: only" in failure(filled, filled.database, url, "--verify", status=1)
 
 
-def test_refuses_the_database_itself(filled, empty):
+def test_move_refuses_the_database_itself_as_its_target(filled, empty):
     assert "in use" in failure(filled, filled.database, filled.database)
     assert "are the same database" in failure(filled, filled.database, filled.database, "--verify", status=1)
     move(filled, filled.database, empty[0])
     assert "are the same database" in failure(filled, empty[0], empty[0])
 
 
-def test_continues_after_kills(filled, empty, tmp_path):
+def test_move_continues_after_kills(filled, empty, tmp_path):
     """Each run is killed at a random commit, also in the middle of a table, and the next one continues."""
     url, sql = empty
     big = Viewtally(tmp_path / "big", seams=True)
@@ -150,7 +150,7 @@ def test_continues_after_kills(filled, empty, tmp_path):
     assert filled_tables.dump(back) == filled_tables.dump(big.database)
 
 
-def test_a_change_between_two_runs_is_found(filled, tmp_path):
+def test_change_of_the_source_between_two_runs_is_found(filled, tmp_path):
     vt = Viewtally(tmp_path / "a", seams=True)
     vt.ensure_database()
     filled_tables.fill(vt.database, seed=5)

@@ -98,7 +98,8 @@ def test_restore_refuses_while_a_server_runs(commands, tmp_path, sql, url):
 
 
 def test_restore_refuses_during_an_import(commands, sql, url):
-    """An import remembers row ids of videos. Because of its other application_name, the check for other processes does not find it, so its lock must."""
+    """An import remembers row ids of videos. Because its application_name differs, the check for other processes
+    does not find it. So its lock must prevent the restore."""
     add_views(commands, 99_000)
     with StoreDriver(f"{url}&application_name=other") as importer:
         importer.ok("open write 0")
@@ -205,7 +206,8 @@ def test_old_data_is_kept_if_the_commit_fails(commands, sql):
 
 
 def test_account_that_the_replaced_data_never_had_comes_back(commands, sql):
-    """Ids of rows after those of the older backup are issued again, as in a file: the rules of carry.h compare ids."""
+    """After the restore of the older backup, ids of later rows are issued again, as in a database file, because the rules of carry.h compare
+    ids."""
     def connect(name):
         sql(f"INSERT INTO platform_credentials (author_id, api, account_id, access_sealed, obtained_at, version) SELECT id, 0, '{name}', 'x', 1, 1 FROM authors")
 
@@ -219,7 +221,7 @@ def test_account_that_the_replaced_data_never_had_comes_back(commands, sql):
     assert sql("SELECT account_id FROM platform_credentials ORDER BY id") == [["old"], ["new"]]
 
 
-def test_server_with_another_name_is_recognized(commands, tmp_path, sql, url):
+def test_restore_refuses_while_a_server_with_another_application_name_runs(commands, tmp_path, sql, url):
     with Viewtally(tmp_path / "server", {"store": {"url": f"{url}&application_name=other"}}) as server:
         with server.admin() as client:
             wait.until(lambda: client.get("/readyz").status == 200, "the server to be ready")

@@ -183,7 +183,7 @@ def locked(cluster, table):
 
 
 @pytest.mark.parametrize("table", ["api_keys", "videos"])
-def test_clients_that_leave_during_a_read(cluster, pair, table):
+def test_responses_stay_correct_after_clients_disconnect_during_a_read(cluster, pair, table):
     _, side = pair.sides
     waiting = f"SELECT 1 FROM pg_locks WHERE NOT granted AND relation = '{table}'::regclass"
     with locked(cluster, table):
@@ -195,7 +195,7 @@ def test_clients_that_leave_during_a_read(cluster, pair, table):
     assert comparable(on_pg) == comparable(on_sqlite)
 
 
-def test_requests_of_many_clients_at_once(pair):
+def test_many_simultaneous_clients_get_their_own_responses(pair):
     _, side = pair.sides
     expected = {name: comparable(pair.get("/books", name)[1]) for name in ("Ada", "Bob", "Cleo")}
     failures = []

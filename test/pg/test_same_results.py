@@ -14,7 +14,7 @@ from lib.pgdriver import statement_texts
 from lib.postgres import SUPERUSER
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-ROWS, RUNS = 40, 15         # rows of a table at most, runs of a statement
+ROWS, RUNS = 40, 15         # the most rows of a table, and the runs of each statement
 NULL = "∅"
 UUIDS = [bytes([i]) * 16 for i in range(8)]
 HASHES = [bytes([65 + i]) * 32 for i in range(6)]
@@ -28,7 +28,7 @@ SKIPPED = {"STORE_ID": "random", "NEW_STORE_ID": "random", "MOVE_STORE_ID": "ano
            "MOVE_RESERVE_IDS": "the same"}
 # Tables whose ids PostgreSQL takes from a sequence.
 IDENTITY = ("apps", "api_keys", "authors", "books", "platform_credentials", "refresh_runs", "spool_files", "webhook_endpoints")
-# On PostgreSQL they have more columns, of the book (src/store/book_lookup.h).
+# Statements that return more columns on PostgreSQL, those of the book (src/store/book_lookup.h).
 WITH_BOOK = {"STATS_SCAN", "STATS_SCAN_BOOK", "EVENTS_ASCENDING", "EVENTS_DESCENDING"}
 
 
@@ -90,7 +90,7 @@ def normalized(text):
 
 
 class Pair:
-    """A SQLite database in memory, and a script for psql that builds its twin."""
+    """A SQLite database in memory, and a PostgreSQL database that a script for psql fills with the same rows."""
 
     def __init__(self, cluster, database):
         self.cluster, self.database = cluster, database
@@ -127,7 +127,7 @@ class Pair:
         return f"SELECT {', '.join(name for name, *_ in self.columns[table])} FROM {table}"
 
     def run_sqlite(self, statement, values, table):
-        """Returns the rows or, of a statement that writes, the rows of the table; "error" if it violates a constraint."""
+        """Returns the rows of the result or, if the statement writes, the rows of the changed table; "error" if it violates a constraint."""
         count = max([0, *map(int, re.findall(r"\?(\d+)", statement.sqlite))])
         self.sqlite.execute("BEGIN")
         try:
@@ -164,7 +164,7 @@ class Pair:
 
 
 def difference(one, other):
-    """The rows that only one of them has."""
+    """Returns the rows that only one of the two results has."""
     if "error" in (one, other):
         return one[:5], other[:5]
     return [row for row in one if row not in other], [row for row in other if row not in one]
@@ -176,7 +176,7 @@ def written_table(statement):
 
 
 def without_id(columns, rows):
-    """Without the column id, which PostgreSQL takes from a sequence."""
+    """Removes the column id, which PostgreSQL takes from a sequence."""
     at = [name for name, *_ in columns].index("id")
     return [row[:at] + row[at + 1:] for row in rows]
 

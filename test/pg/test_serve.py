@@ -20,7 +20,7 @@ def world(views, hour=1):
 
 @pytest.fixture(scope="module")
 def private():
-    """A PostgreSQL of this file, because the tests stop it."""
+    """A PostgreSQL for this file alone, because the tests stop it."""
     if not postgres.programs():
         pytest.skip("postgresql is not installed")
     with postgres.Postgres(schema="") as made:
@@ -118,7 +118,7 @@ def test_outage_longer_than_hold_ms_ends_with_503(private, served, key):
         private.start()
 
 
-def test_outage_holds_a_quarter_of_the_connections(private, served, key):
+def test_outage_holds_requests_on_at_most_a_quarter_of_the_connections(private, served, key):
     served.stop()
     served.configure({"server": {"max_connections": "16"}})
     served.start()
@@ -144,7 +144,7 @@ def test_outage_holds_a_quarter_of_the_connections(private, served, key):
     assert statuses == [b"503"] * 3 + [b"200"] * 4
 
 
-def test_server_that_does_not_reply_does_not_delay_the_end(private, served):
+def test_postgresql_that_does_not_reply_does_not_delay_the_shutdown(private, served):
     served.stop()
     served.configure({"server": {"drain_ms": "500"}, "store": {"busy_timeout_ms": "60000"}})
     served.start()
@@ -160,7 +160,7 @@ def test_server_that_does_not_reply_does_not_delay_the_end(private, served):
     served.wait_stopped()
 
 
-def test_states_in_the_database_are_those_of_the_previous_scrape(private, database, served):
+def test_metrics_show_the_states_that_were_read_for_the_previous_scrape(private, database, served):
     metrics = []
 
     def scrape():
@@ -221,7 +221,7 @@ def test_slow_read_of_a_key_is_logged(served, private, database, key, slow_log):
     wait.until(lambda: re.search(r"slow query: \d+ ms: SELECT .* WITH ORDINALITY ", served.log), "the log line")
 
 
-def test_load_of_the_server_is_reported(served, private, database):
+def test_metrics_report_the_load_of_postgresql(served, private, database):
     def shown(name, **labels):
         return Metrics(served.admin().get("/metrics").body.decode()).get(f"viewtally_store_server_{name}", **labels)
 
@@ -241,7 +241,7 @@ def test_load_of_the_server_is_reported(served, private, database):
     assert re.search(rf"^server     connections: \d+ of at most {most}; rows: \d+ live, \d+ dead; standbys: 0$", served.run("status").out, re.M)
 
 
-def test_files_of_a_database_are_not_created(served, key):
+def test_server_on_postgresql_creates_no_database_file(served, key):
     assert served.client(key).get("/stats").status == 200
     assert not [path.name for path in served.directory.iterdir() if path.name.startswith("viewtally.db")]
     assert "viewtally_store_wal_bytes" not in served.admin().get("/metrics").body.decode()

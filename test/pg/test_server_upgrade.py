@@ -32,7 +32,7 @@ def refusal(url, command="migrate", password_file="", env=None):
         return [error, text]
 
 
-def test_creates_the_schema_once(cluster, empty):
+def test_migrate_creates_the_schema_once(cluster, empty):
     with StoreDriver(cluster.url(empty)) as driver:
         checked = driver.fields("check")
         assert (checked["version"], checked["pending"], checked["target"]) == ("0", str(NEWEST), str(NEWEST))
@@ -57,7 +57,7 @@ def test_several_processes_migrate_at_the_same_time(cluster, empty):
     assert sorted("version=0" in text for _, text in answers) == [False, False, False, True]
 
 
-def test_waits_for_a_running_write_transaction(cluster, empty):
+def test_migrate_waits_for_a_running_write_transaction(cluster, empty):
     with StoreDriver(cluster.url(empty)) as writer, StoreDriver(cluster.url(empty)) as migrating:
         writer.ok("migrate", "open write 1000", "begin")
         migrating.send("migrate")
@@ -67,7 +67,7 @@ def test_waits_for_a_running_write_transaction(cluster, empty):
         assert migrating.answer()[0] == "ok"
 
 
-def test_gives_the_role_the_settings_of_the_planner(cluster, empty):
+def test_migrate_sets_the_planner_settings_of_the_role(cluster, empty):
     cluster.sql("CREATE ROLE owner_1 LOGIN", "postgres")
     cluster.sql(f"ALTER DATABASE {empty} OWNER TO owner_1", "postgres")
     with StoreDriver(cluster.url(empty, "owner_1")) as driver:
@@ -78,7 +78,7 @@ def test_gives_the_role_the_settings_of_the_planner(cluster, empty):
     assert cluster.sql("SHOW plan_cache_mode", other, "owner_1") == [["auto"]]
 
 
-def test_uses_the_schema_of_the_search_path(cluster, empty):
+def test_migrate_uses_the_schema_of_the_search_path(cluster, empty):
     cluster.sql("CREATE TABLE public.orders (id bigint); CREATE SCHEMA tally", empty)
     with StoreDriver(cluster.url(empty, options="-csearch_path%3Dtally")) as driver:
         driver.ok("migrate", "open write 1000", "begin", "author Ann", "commit")
@@ -89,7 +89,7 @@ def test_uses_the_schema_of_the_search_path(cluster, empty):
 # -- what is refused -----------------------------------------------------------------------------------------------------------
 
 
-def test_database_of_another_application(cluster, empty):
+def test_database_of_another_application_is_refused(cluster, empty):
     cluster.sql("CREATE TABLE orders (id bigint)", empty)
     for command in ("migrate", "check", "open write 0"):
         error, text = refusal(cluster.url(empty), command)
@@ -97,7 +97,7 @@ def test_database_of_another_application(cluster, empty):
     assert cluster.sql(TABLES, empty) == [["1"]]
 
 
-def test_tables_of_the_same_names_but_of_another_application(cluster, empty):
+def test_tables_of_another_application_with_our_names_are_refused(cluster, empty):
     cluster.sql("CREATE TABLE meta (name text); CREATE TABLE store (address text)", empty)
     error, text = refusal(cluster.url(empty))
     assert error == "corrupt" and "contains tables of another application" in text, text
@@ -121,13 +121,13 @@ def test_newer_schema_is_refused_unless_it_is_compatible(cluster, empty):
     assert cluster.sql("SELECT value FROM meta WHERE key = 'schema'", empty) == [["99"]]
 
 
-def test_role_without_the_right_to_create_tables(cluster, empty):
+def test_role_without_the_right_to_create_tables_is_refused(cluster, empty):
     cluster.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC", empty)
     error, text = refusal(cluster.url(empty, "weak"))
     assert error == "read-only" and "GRANT CREATE ON SCHEMA public TO weak" in text, text
 
 
-def test_role_without_rights_on_the_tables(cluster, empty):
+def test_role_without_rights_on_the_tables_is_refused(cluster, empty):
     with StoreDriver(cluster.url(empty)) as driver:
         driver.ok("migrate")
     error, text = refusal(cluster.url(empty, "weak"), "open write 0")
@@ -137,8 +137,8 @@ def test_role_without_rights_on_the_tables(cluster, empty):
         driver.ok("open write 0")
 
 
-def test_role_that_may_only_read(cluster, empty):
-    """It cannot write, but commands that only read work."""
+def test_role_that_may_only_read_is_refused_for_writing(cluster, empty):
+    """Commands that only read work. The message for writing contains the statement that grants the rights."""
     with StoreDriver(cluster.url(empty)) as driver:
         driver.ok("migrate")
     cluster.sql("GRANT USAGE ON SCHEMA public TO weak; GRANT SELECT ON ALL TABLES IN SCHEMA public TO weak", empty)
@@ -227,7 +227,7 @@ def test_pooler_in_transaction_mode_is_refused(how):
         assert "a connection pooler in transaction mode is in between; use session mode" in text, text
 
 
-def test_silent_server_is_given_up():
+def test_silent_server_is_reported_after_the_connect_timeout():
     with fakepg.FakePostgres() as server:
         server.authenticate = lambda *_: threading.Event().wait(60)
         error, text = refusal(server.url + "&connect_timeout=1")

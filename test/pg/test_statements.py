@@ -1,4 +1,4 @@
-"""Every statement on a real PostgreSQL: it prepares, its types are those that the engine encodes and decodes, and its plan reads few rows.
+"""Every statement on a real PostgreSQL: it prepares, its types are those that viewtally encodes and decodes, and its plan reads few rows.
 
 The statements come from build/MODE/pg_statements (test/pg/pg_statements.c).
 """
@@ -35,7 +35,7 @@ SCANNED = {
 RANGES = {
     "VIDEO_INSERT": "the ids of the author's videos", "ANCESTOR": "the rows of meta with a prefix, for `restore`",
 }
-# The same over all authors. A request runs none of them.
+# Statements that read such a range for several authors. No request runs one of them.
 SEVERAL_AUTHORS = {
     "AUTHOR_NEXT", "DAYS_OF_VIDEOS", "CREDENTIALS", "WEBHOOKS", "WEBHOOKS_DUE", "WEBHOOK_SECRETS", "WEBHOOK_REQUESTS", "APP_SECRETS",
     "AUDIT_ALL", "AUDIT_OLD", "SESSIONS_PURGE", "DEVICES_PURGE", "LINKS_PURGE", "CODES_PURGE_IDLE", "CODES_PURGE_SPENT",
@@ -85,14 +85,14 @@ def run_each(cluster, database, statements, make):
 
 # -- types ---------------------------------------------------------------------------------------------------------------------------------------
 
-def test_parameters_have_the_types_that_the_engine_sends(cluster, empty, statements):
+def test_parameter_types_in_postgresql_match_those_that_viewtally_sends(cluster, empty, statements):
     types = run_each(cluster, empty, statements, lambda name, count, text: f"PREPARE {name} AS {text};\n"
                      f"SELECT unnest(parameter_types) FROM pg_prepared_statements WHERE name = '{name.lower()}';")
     assert types.keys() == statements.keys()
     assert {name: found for name, found in types.items() if set(found) - PARAMETER_TYPES or len(found) != statements[name][0]} == {}
 
 
-def test_results_have_the_types_that_the_engine_reads(cluster, empty, statements):
+def test_result_types_in_postgresql_match_those_that_viewtally_reads(cluster, empty, statements):
     columns = run_each(cluster, empty, statements, lambda name, count, text: f"{text} \\gdesc")
     wrong = {}
     for name, lines in columns.items():
@@ -124,14 +124,14 @@ def nodes(plan):
 
 
 def leading_column(cluster, database):
-    """The first column of each index."""
+    """Returns {index: its first column}."""
     return dict(cluster.sql("SELECT c.relname, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
                             "JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE c.relnamespace = 'public'::regnamespace",
                             database))
 
 
 def findings(name, plan, leading):
-    """What a plan must not contain."""
+    """Yields what a plan contains although it is not allowed: sorts, other joins and scans than those by an index, and full scans."""
     for node in nodes(plan):
         kind, condition = node["Node Type"], node.get("Index Cond", "")
         if "Sort" in kind and name not in SORTED and all(below["Node Type"] != "Limit" for below in nodes(node)):
@@ -157,7 +157,7 @@ def test_plans_read_few_rows(cluster, request, statements, kind):
     assert "\n".join(found for name, plan in made.items() for found in findings(name, plan, leading)) == ""
 
 
-def test_exceptions_are_needed(cluster, filled, statements):
+def test_each_listed_exception_is_needed(cluster, filled, statements):
     made = plans(cluster, filled, statements, "enable_seqscan = off")
     kinds = {name: {node["Node Type"] for node in nodes(plan)} for name, plan in made.items()}
     assert {name for name in SORTED if "Sort" not in kinds[name]} == set()
@@ -179,7 +179,7 @@ def test_bad_plans_are_found(cluster, filled, text, found):
 
 # -- effects -------------------------------------------------------------------------------------------------------------------------------------
 
-def test_reading_writes_no_index(cluster, filled, statements):
+def test_saving_a_reading_changes_no_index(cluster, filled, statements):
     updates = {
         "SAVE_COUNTS": "($1, 100, 10, 5, 6, 7, 8, '\\x01', '\\x02', '\\x03')",
         "AUTHOR_TOUCH": "(1, 99)",
@@ -233,8 +233,8 @@ def test_columns_have_four_types_and_texts_compare_bytes(cluster, empty):
     assert {tuple(row) for row in rows if row[2] not in TYPES or (row[2] == "text") != (row[3] == "C")} == set()
 
 
-def test_role_needs_only_the_rights_of_rows(cluster, empty):
-    """The server needs no right to create anything."""
+def test_role_of_the_server_needs_only_rights_on_rows(cluster, empty):
+    """The role needs no right to create anything."""
     cluster.sql("CREATE ROLE serving LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO serving", empty)
     cluster.sql("INSERT INTO authors (uuid, created_at, name) VALUES (gen_random_uuid(), 1, 'a')", empty, user="serving")
     assert cluster.sql("SELECT count(*) FROM authors", empty, user=SUPERUSER) == [["1"]]

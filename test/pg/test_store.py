@@ -15,7 +15,7 @@ LOST = "input/output error"
 
 @pytest.fixture(scope="session")
 def migrated(cluster):
-    """The name of a database with the current schema, from which the tests copy theirs."""
+    """Returns the name of a database with the current schema, which each test copies."""
     cluster.sql("CREATE DATABASE migrated", database="postgres")
     with StoreDriver(cluster.url("migrated")) as driver:
         driver.ok("migrate")
@@ -52,7 +52,7 @@ def names(store):
 
 
 def lock_authors(cluster, database, mode, seconds):
-    """Locks the table in a thread, which it returns, once no other transaction uses it."""
+    """Locks the table `authors` in a thread, as soon as no other transaction uses the table. Returns the thread."""
     text = f"BEGIN; LOCK TABLE authors IN {mode} MODE; SELECT pg_sleep({seconds}); COMMIT"
     thread = threading.Thread(target=cluster.sql, args=(text, database))
     thread.start()
@@ -148,7 +148,7 @@ def test_failed_statement_in_the_buffer_does_not_end_the_connection(cluster, dat
     assert names(store) == ["Ann", "Bob"]
 
 
-def test_many_statements_that_are_sent_later(store):
+def test_many_statements_that_are_sent_later_take_effect(store):
     row = int(store.ok("begin", "author Ann"))
     store.ok(*[f"touch {row}"] * 350, "commit")
     assert store.authors() == {row: ("Ann", 351)}
@@ -371,7 +371,7 @@ def test_killed_backend_between_transactions_is_not_noticed(cluster, database, s
 
 
 class Crashing:
-    """A cluster that a test may crash: it has few files, so that its recovery takes a moment."""
+    """A cluster that a test may crash. It has few files, so that its recovery is short."""
 
     def __init__(self):
         self.cluster = postgres.Postgres(schema="", settings=("checkpoint_timeout = 1h",), tcp=True,
@@ -398,7 +398,7 @@ def writer(crashing):
 
 
 def does_commit_wait(cluster):
-    """Commits a transaction; ends its wait for the standby, if it waits."""
+    """Commits a transaction. Returns True if the commit waited for the standby; in this case, ends the wait."""
     committing = threading.Thread(target=cluster.sql, args=("SELECT pg_logical_emit_message(true, '', '')",))
     committing.start()
     wait.until(lambda: is_waiting_for_standby(cluster) or not committing.is_alive(), "the commit to wait or to end")
@@ -431,7 +431,7 @@ def has_recovered(cluster):
         return False
 
 
-def test_connection_lost_during_a_commit_that_took_effect(crashing, writer, no_standby):
+def test_commit_succeeds_if_it_took_effect_before_the_connection_was_lost(crashing, writer, no_standby):
     writer.ok("begin", "author Ann")
     writer.send("commit")
     wait.until(lambda: is_waiting_for_standby(crashing), "the commit to wait for the standby")
@@ -454,7 +454,7 @@ def test_slow_commit_is_logged(crashing, writer, no_standby):
     assert "slow query: " in writer.until_logged(" ms: COMMIT")
 
 
-def test_connection_lost_during_a_commit_without_effect(crashing, writer):
+def test_commit_fails_if_the_connection_was_lost_before_it_took_effect(crashing, writer):
     writer.ok("begin", "author Ann")
     wait.until(lambda: len(backends(crashing, "template")) == 1, "the backends of earlier tests to end")
     pid, = backends(crashing, "template")
@@ -469,12 +469,12 @@ def test_connection_lost_during_a_commit_without_effect(crashing, writer):
 
 
 def test_crash_of_another_backend_is_noticed_before_the_deadline(crashing, writer):
-    """The server ends all sessions with a warning and a reset, which may arrive together with it."""
+    """The server ends all sessions with a warning and a reset of the connection, which may arrive together."""
     with StoreDriver(f"postgresql://{postgres.SUPERUSER}@127.0.0.1:{crashing.port}/template") as remote:
         wait.until(lambda: len(backends(crashing, "template")) == 1, "the backends of earlier tests to end")
         other, = backends(crashing, "template")
         remote.ok("open write 600000", "begin", "author Ann", "commit")
-        remote.process.send_signal(signal.SIGSTOP)      # so that it later reads the warning and the reset together
+        remote.process.send_signal(signal.SIGSTOP)      # so that the driver later reads the warning and the reset together
         os.kill(other, signal.SIGKILL)
         wait.until(lambda: has_recovered(crashing), "the recovery")
         remote.process.send_signal(signal.SIGCONT)
@@ -504,7 +504,7 @@ def test_crash_fails_the_transaction_however_long_the_next_statement_is(crashing
     assert names(writer) == ["Bob"]
 
 
-def test_transaction_id_that_was_given_out_again_proves_nothing(crashing, writer):
+def test_reused_transaction_id_does_not_prove_a_commit(crashing, writer):
     """A crash makes PostgreSQL forget the ids of transactions that it has not logged, and give them to other transactions."""
     writer.ok("begin", "author Ann")
     wait.until(lambda: len(backends(crashing, "template")) == 1, "the backends of earlier tests to end")
@@ -512,7 +512,7 @@ def test_transaction_id_that_was_given_out_again_proves_nothing(crashing, writer
     os.kill(pid, signal.SIGSTOP)
     writer.send("commit")
     os.kill(pid, signal.SIGKILL)
-    writer.process.send_signal(signal.SIGSTOP)      # so that it asks for the outcome after other transactions were committed
+    writer.process.send_signal(signal.SIGSTOP)      # so that the driver asks for the outcome after other transactions were committed
     try:
         wait.until(lambda: has_recovered(crashing), "the recovery")
         crashing.sql("SELECT pg_current_xact_id();" * 100)

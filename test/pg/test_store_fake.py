@@ -1,4 +1,4 @@
-"""The blocking store and a scripted server: it dies after every message, breaks the protocol, and lies about results."""
+"""The blocking store with a scripted server that ends the connection after any message, breaks the protocol, or sends wrong results."""
 import pytest
 
 from lib import fakepg
@@ -14,7 +14,7 @@ def tag(command):
 
 
 class StoreServer(fakepg.FakePostgres):
-    """Answers as a server with the current schema and no rows. `answers` replaces the answer of a statement."""
+    """Answers like a server with the current schema and no rows. `answers` replaces the answer of a statement."""
 
     def __init__(self):
         self.unnamed = b""
@@ -77,7 +77,7 @@ def test_death_at_every_message_fails_the_command_and_nothing_else():
     assert messages > 40 and failures[0] == 1 and failures[-1] == 0
 
 
-def test_replies_byte_by_byte(server):
+def test_replies_that_arrive_byte_by_byte_are_read(server):
     server.send = fakepg.byte_by_byte
     with StoreDriver(server.url) as driver:
         driver.ok(*COMMANDS)
@@ -106,7 +106,7 @@ def test_wrong_replies_do_no_harm(server, name, answer):
         driver.ok("begin", "author Ann", "commit", "authors")
 
 
-def test_full_disk_and_read_only_server_have_their_errors(server):
+def test_sqlstates_are_mapped_to_errors_of_the_store(server):
     with StoreDriver(server.url) as driver:
         driver.ok("open write 1000")
         for state, error in (("53100", "full"), ("25006", "read-only"), ("40P01", "busy"), ("40001", "busy"), ("XX001", "corrupt")):

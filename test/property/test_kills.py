@@ -60,7 +60,8 @@ class Readings(Feed):
 class TwoServerPoller(Poller):
     """Polls two servers in random order; one of them may be down.
 
-    A database server that crashes twice a second is seldom up when its clients, which pause for up to 5 s, connect again.
+    A poll may take longer than usual: a PostgreSQL that crashes twice a second is seldom up when the servers, which pause for up to 5 s,
+    connect again.
     """
 
     seconds = 4 * wait.DEFAULT_SECONDS
@@ -75,7 +76,7 @@ class TwoServerPoller(Poller):
 
 
 class World:
-    """`url` names a database on a server."""
+    """The servers, the spool and the pollers. `url` names a PostgreSQL database; without it, a database file is used."""
 
     def __init__(self, directory, seed, url=None):
         self.rng = random.Random(f"instants {seed}")

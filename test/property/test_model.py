@@ -76,7 +76,7 @@ def forget_splits(path, rng):
 
 
 def check_sums_without_splits(world, instance, model, now, keys, rng):
-    """Gains that are not split are in the row without a platform, so all sums are as before."""
+    """Gains that are not split are in the row without a platform, so no sum changes."""
     forget_splits(instance.settings["store"]["path"], rng)
     for writer in world.authors:
         with instance.client(keys[writer.id]) as client:

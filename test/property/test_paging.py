@@ -92,7 +92,7 @@ def server(tmp_path_factory):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_videos_added_between_pages_repeat_and_lose_none(server, seed):
+def test_videos_added_between_two_pages_do_not_repeat_or_hide_others(server, seed):
     rng = random.Random(f"paging {seed}")
     library = Library(rng)
     server.import_lines(library.first_lines())
@@ -111,7 +111,7 @@ def test_videos_added_between_pages_repeat_and_lose_none(server, seed):
         assert {video_id for _, video_id in all_videos} == set(library.videos)
 
 
-def test_videos_added_while_reading_pages_repeat_and_lose_none(server):
+def test_videos_imported_while_pages_are_read_do_not_repeat_or_hide_others(server):
     """Pages are read during an import of 3,000 videos."""
     rng = random.Random("paging at once")
     library = Library(rng)

@@ -29,7 +29,7 @@ def time(tmp_path):
 
 
 class Spooled:
-    """An installation with the spool as its source, its authors, and the model of its data."""
+    """An installation whose source is the spool, together with its authors and the model of its data."""
 
     def __init__(self, make_viewtally, clock, directory, config=None):
         self.spool = Spool(directory / "spool")
@@ -81,7 +81,7 @@ def assert_gains_add_up(runs):
 # --- full disk ---
 
 def test_run_on_a_full_disk_fails_and_the_next_completes_it(make_viewtally, make_disk, time, tmp_path):
-    """`viewtally refresh` with increasing room: each failed run applies more and reports the full disk. The file stays in the spool until it is applied completely."""
+    """`viewtally refresh` runs with more and more free space: each failed run applies more and reports the full disk. The file stays in the spool until it is applied completely."""
     disk = make_disk("16m")
     spooled = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
     spooled.server.configure({"refresh": {"source": "none"}})
