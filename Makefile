@@ -72,7 +72,7 @@ LINK_HARDENING := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,-
 SECTIONS := -ffunction-sections -fdata-sections
 
 # asan combines AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer. The libraries are built without the last
-# one, which doubles the compile time of SQLite and would only check code that is not ours.
+# of these, which doubles the compile time of SQLite and would only check code that is not ours.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SANITIZE_VENDOR := -fsanitize=address -fno-omit-frame-pointer
 
@@ -121,12 +121,13 @@ VENDOR_CFLAGS_asan-clang := $(VENDOR_CFLAGS_asan)
 VENDOR_CFLAGS_fuzz := $(VENDOR_CFLAGS_asan) -fsanitize=fuzzer-no-link
 
 ifeq ($(STATIC),1)
-# M holds musl, OpenSSL, zlib and libsodium, and the compiler that uses them.
+# M is the directory of musl, OpenSSL, zlib, libsodium, and the compiler that uses them.
 M := $(abspath $(VENDOR_DIR))/musl-$(shell cat vendor/manifest-static vendor/build-static | sha256sum | cut -c 1-8)
 V := $(V)-$(patsubst musl-%,%,$(notdir $(M)))
 BASE_CC := $(CC)
 override CC := $(M)/bin/musl-cc
-# musl's threads have 128 KiB of stack unless the program's header says otherwise. curl's resolver uses the default.
+# musl gives a thread 128 KiB of stack unless the header of the program names another size. The resolver thread of curl
+# uses this default.
 STATIC_LDFLAGS := -Wl,-z,stack-size=1048576
 endif
 # REPRODUCIBLE=1: neither the binary nor its debugging symbols contain names of directories of this machine.
@@ -235,7 +236,7 @@ $(B)/obj/src/%.o: src/%.c $(B)/gen/flags $(VENDOR_STAMP)
 	@echo "  CC $<"
 	$(COMPILE)
 
-# Its loops must not become calls of memcpy(), which it implements in the static binary.
+# copy_bytes.c implements memcpy() in the static binary, so the compiler must not turn loops of it into calls of memcpy().
 $(B)/obj/src/base/copy_bytes.o: ALL_CFLAGS += $(if $(findstring clang,$(CC)),-fno-builtin,-fno-tree-loop-distribute-patterns)
 
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/flags $(VENDOR_STAMP)

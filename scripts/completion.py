@@ -7,7 +7,7 @@ SUMMARY_MAX = 70
 
 
 def kind_of(placeholder, name=""):
-    """What a value is completed with: file, directory, any (nothing), or words separated by `|`."""
+    """Returns how a value is completed: "file", "directory", "any" (not at all), or the possible words, separated by `|`."""
     words = placeholder.strip("[]").removesuffix("…").strip("[]")
     if name == "platform":
         return "|".join(sorted((*PLATFORMS, "instagram-facebook")))

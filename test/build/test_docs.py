@@ -40,7 +40,7 @@ def test_files_named_in_documents_exist(path):
 
 
 def test_documents_and_sections_named_in_messages_exist():
-    """Such as "set [backup] directory (docs/backups.md, Scheduled backups)"."""
+    """Checks references such as "set [backup] directory (docs/backups.md, Scheduled backups)"."""
     named = 0
     for path in [*(ROOT / "src").rglob("*.[ch]"), *(ROOT / "packaging").rglob("*"), *(ROOT / "contrib").rglob("*")]:
         if not path.is_file():

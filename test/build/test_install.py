@@ -1,4 +1,4 @@
-"""`make install` and `make uninstall`, by scripts/install; and the Debian packaging files that no build is needed for."""
+"""`make install` and `make uninstall`, by scripts/install; and those Debian packaging files that can be checked without a build."""
 import os
 import re
 import subprocess

@@ -96,7 +96,7 @@ def test_image_with_a_wrong_layer_is_rejected(tmp_path):
     assert not (tmp_path / "out.tar").exists()
 
 
-def test_source_tarball_knows_its_commit(tmp_path):
+def test_build_from_a_source_tarball_reports_its_commit(tmp_path):
     (tmp_path / ".commit").write_text("0123456789abcdef0123456789abcdef01234567 1700000000\n", encoding="utf-8")
     versions = tmp_path / "versions"
     versions.write_text("libuv 1.50.0\n", encoding="utf-8")

@@ -43,7 +43,7 @@ class Run:
         self.process.communicate(timeout=READY_SECONDS)
 
     def get(self, number):
-        """The output of the number-th printed curl line, run by a shell."""
+        """Requests the URL of the printed curl line with this index. Returns the JSON response."""
         key = re.search(r"KEY=(\S+)", self.output).group(1)
         url = re.findall(r"^  curl .*?'?(http://[^\s']+)'?$", self.output, re.M)[number]
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"})

@@ -205,7 +205,7 @@ def test_without_npm_its_configuration_file_is_read(without_npm):
     assert "--cacert /etc/own-ca.pem" in checkout.called()
 
 
-def test_environment_overrides_the_file(without_npm):
+def test_registry_in_the_environment_overrides_the_npm_configuration(without_npm):
     checkout = without_npm
     checkout.tool("curl", CURL)
     (checkout.home / ".npmrc").write_text("registry=https://mirror.example/npm/\n")

@@ -66,7 +66,7 @@ class Builder:
             shutil.copytree(cache, tree / "vendor/cache", dirs_exist_ok=True)
 
     def build(self, architecture="amd64"):
-        """`make deb`. Returns the path of the package, seen from outside. lintian runs and must find nothing."""
+        """Runs `make deb`, in which lintian must find nothing. Returns the path of the package on this machine."""
         if architecture != "amd64":
             self.run(f"dpkg --add-architecture {architecture}; apt-get -q update; apt-get -q -y --no-install-recommends install {CROSS}")
         output = self.run(f"make deb DEB_ARCH={architecture}")

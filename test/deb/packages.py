@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Builds the Debian package in bare systems and takes it through its life with real systemd. `make test-deb` runs it.
+"""Builds the Debian package in bare systems, and installs, upgrades and removes it with real systemd. `make test-deb` runs it.
 
 Usage: packages.py [--suite bookworm|trixie]… [--package FILE] [--only WORD] [--arm64]
 
@@ -34,7 +34,7 @@ STATUS = ("/usr/bin/python3 -c 'import sys, urllib.request as r, urllib.error as
 
 
 def with_version(package, version, target, edit=lambda root: None):
-    """The same package with another version. edit(root) may change its files."""
+    """Writes the same package with another version to `target`. edit(root) may change its files."""
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run(["dpkg-deb", "-R", str(package), directory], check=True)
         control = pathlib.Path(directory, "DEBIAN/control")
@@ -85,7 +85,7 @@ def check(is_true, what):
         raise AssertionError(what)
 
 
-# -- the life of the package -------------------------------------------------------------------------------------------
+# -- installing, upgrading, removing -------------------------------------------------------------------------------------------
 
 
 def check_install(system):
@@ -235,7 +235,7 @@ CHECKS = [check_install, check_upgrade_and_downgrade, check_upgrade_of_instances
 
 
 def check_without_systemd(suite, packages):
-    """Installs in a system that is not booted, such as an image in the making."""
+    """Installs the package in a system that is not booted, such as a container image that is being built."""
     script = f"{APT} install --no-install-recommends {packages['old']} && viewtally status && {APT} purge viewtally"
     done = subprocess.run(["systemd-nspawn", "--quiet", f"--directory={build_root(suite)}", "--volatile=overlay", "--private-network",
                            "--register=no", "--keep-unit", f"--bind-ro={ROOT}:/source", "--as-pid2", "--pipe", "sh", "-ec", script],
@@ -247,7 +247,7 @@ def check_without_systemd(suite, packages):
 
 
 def prepare(package, suite):
-    """Puts the versions where the machines see them."""
+    """Writes three versions of the package below /source, where the machines see them. Returns {name: path in the machines}."""
     directory = PACKAGES / suite
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)

@@ -5,7 +5,7 @@ Usage: containers.py ARCHIVE [DIRECTORY]
 
 The storage of podman and the images are in DIRECTORY (a new one below /var/tmp by default) and are deleted at the end. The images
 of Redis and nginx are built from Debian under the names that compose.yaml uses, so no registry is needed. runc and cgroupfs also
-work where this is a container itself.
+work if this machine is itself a container.
 """
 import contextlib
 import http.client

@@ -5,7 +5,8 @@ import pathlib
 
 
 def open_files(pid):
-    """Returns the targets of the process's descriptors: paths, "socket:[INODE]", "/memfd:NAME (deleted)". Skips descriptors that are closed during the call."""
+    """Returns the targets of the process's descriptors: paths, "socket:[INODE]", "/memfd:NAME (deleted)". Skips
+    descriptors that are closed during the call."""
     names = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:

@@ -1,7 +1,7 @@
 """A second implementation of the rules in Python: data, steps, viral thresholds, milestones, events and statistics.
 
-An independent reading of the rules: it shares no code with the service and is compared with what the service answers.
-state.py takes import lines, steps.py applies readings, answers.py says what each endpoint must answer.
+The model implements the rules independently: it shares no code with the service, and tests compare it with the responses of the service.
+state.py imports lines, steps.py applies readings, answers.py computes the expected response of each endpoint.
 """
 from .answers import Answers, Refused
 from .state import Model

@@ -1,7 +1,7 @@
 """The expected response of every endpoint to one author at one time, as Python objects.
 
-A refused request raises Refused(code, parameter). Event ids are the service's own: a test binds them with bind_event_ids()
-after it has seen them; without that an event's id is its position in the author's history.
+A method raises Refused(code, parameter) if the server must reject the request. The service assigns the ids of events: a test reads them
+and passes them to bind_event_ids(). Without this call, the id of an event is its position in the author's history.
 """
 import re
 
@@ -60,7 +60,7 @@ def book_ref(book):
 
 
 class Answers:
-    """In all methods, `params` is {name: text} as in the query string."""
+    """The expected responses for one author at the time `now`. In all methods, `params` is {name: text} as in the query string."""
 
     def __init__(self, model, author_id, now):
         self.author = model.authors[author_id]
@@ -75,7 +75,7 @@ class Answers:
         return sorted(videos, key=lambda video: (video.posted_at, video.id), reverse=True)
 
     def videos(self, params):
-        """All pages of /videos: (every matching video, videos per page)."""
+        """Returns (all matching videos, videos per page) of /videos."""
         start, end = date(params, "start_date"), date(params, "end_date")
         book_id = params.get("book_id")
         refuse_unless(book_id is None or UUID.fullmatch(book_id), "book_id")
@@ -179,7 +179,7 @@ class Answers:
         return [(video, periods(days, start, granularity)) for video, days in rows if any(day["views"] for day in days)]
 
     def account_days(self, start, end, granularity):
-        """Every date from the author's first reading. The total has all baselines from the beginning."""
+        """Lists every date from the author's first reading on. The total includes all baselines from the first date on."""
         videos = [video for video in self.posted() if video.first_reading is not None]
         first = max(start, day_of(min((video.first_reading for video in videos), default=self.now + LIFE)))
         days = [{"date": date_text(day), "views": sum(video.gains.get(day, 0) for video in videos),
@@ -293,7 +293,7 @@ def period_of(granularity, day):
 
 
 def default_start(granularity, end):
-    """7 days, 8 weeks or 12 months, the last of which contains `end`."""
+    """Returns the first date of a range of 7 days, 8 weeks or 12 months, the last of which contains `end`."""
     if granularity == "month":
         year, month = (int(part) for part in date_text(end).split("-")[:2])
         return parse_date(f"{year - 1 + month // 12:04}-{month % 12 + 1:02}-01")
@@ -316,5 +316,5 @@ def periods(days, start, granularity):
 
 
 def cell(value):
-    """Text that a spreadsheet must not run as a formula."""
+    """Returns the text of a CSV cell, in a form that a spreadsheet does not run as a formula."""
     return "'" + value if value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

@@ -28,7 +28,7 @@ class Author:
         self.plan_active = True
         self.books = {}
         self.videos = {}
-        self.events = []        # in order of their ids; "id" is filled in from what the service gave
+        self.events = []        # in order of their ids; "id" is set to the id from the service
 
 
 class Book:
@@ -49,7 +49,7 @@ class Post:
         self.posted_at = None
         self.views = 0
         self.has_views = False      # False: no reading contained views, which are served as 0
-        self.counts = dict.fromkeys(COUNTS[1:])       # None until one is known; served as 0
+        self.counts = dict.fromkeys(COUNTS[1:])       # None while unknown; served as 0
         self.last_reading = None
 
 

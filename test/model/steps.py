@@ -46,7 +46,7 @@ class Change:
         self.gains = {}             # by platform
         self.baselines = {}
         self.has_baseline = False
-        self.changed = False        # False: a mere replay of what the posts were last read with
+        self.changed = False        # False if the readings only repeat the last ones
 
 
 def merge(readings, count):
@@ -81,8 +81,8 @@ def apply_to_post(post, readings, observed_at, change):
 def apply_step(model, author, observed_at, readings):
     """Applies `readings`, accepted (post, reading) pairs, and then decides each video.
 
-    A video whose readings change nothing (the last ones once more, as after a crash) is not touched at all, so that importing
-    a file again gives what importing it once gives.
+    A video does not change at all if its readings only repeat the last ones, as after a crash. So importing a file twice has the
+    same result as importing it once.
     """
     changes, by_post = {}, {}
     for post, reading in readings:
@@ -150,8 +150,8 @@ def keep_if_above(video, line):
 def finalizing_run_batch(model):
     """Finalizes after an import: a baseline at or above the threshold makes a video viral without an event.
 
-    So do views that a baseline has lifted to every line there is to show (part of them gained before): the video would
-    otherwise be not viral with views at its threshold.
+    The views, part of which was gained, make it viral, too, if they have reached both the current and the stored threshold.
+    Otherwise the video would not be viral although its views have reached its threshold.
     """
     for author in model.authors.values():
         pending = [video for video in author.videos.values() if video.baseline_pending]

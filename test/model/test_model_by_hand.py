@@ -74,7 +74,7 @@ def test_views_never_fall_and_other_counts_may():
 
 @pytest.mark.parametrize("count, changes", [("likes", True), ("comments", False)])
 def test_zero_is_a_change_if_the_count_was_unknown(count, changes):
-    """The reading of the same instant decides again, against the views that the other videos have now."""
+    """If a reading of the same instant changes a count, the threshold is computed again, from the present views of the other videos."""
     model = build(video(1), *comparable_lines([100] * 5), reading(1, "2026-07-02T10:00:00Z", 1, comments=0))
     shown = Answers(model, A, NOW).show_video(model.videos[video_id(1)])
     assert (shown["likes"], shown["comments"], shown["viral"]["author_median_views"]) == (0, 0, 100)
@@ -174,7 +174,7 @@ def test_only_the_newest_are_compared_and_ids_break_ties():
 
 
 def viral_case(*readings, before=()):
-    """A video posted on 07-01 with a threshold of 15,000 (median 3,000), and the events of these readings."""
+    """Imports the readings of a video that was posted on 07-01 with a threshold of 15,000 (median 3,000). Returns (model, video)."""
     model = build(*comparable_lines([3000] * 5))
     model.import_lines([video(1), *before], ms("2026-07-01T00:30:00Z"))
     assert (model.videos[video_id(1)].line.threshold, model.videos[video_id(1)].line.compared) == (15000, 5)
@@ -208,7 +208,7 @@ def test_video_without_gain_stays_not_viral_if_its_threshold_falls_below_its_vie
     small = [reading(number, "2026-06-25T01:00:00Z", 10, baseline=True) for number in range(30, 36)]
     model.import_lines(five_small + small + [reading(1, "2026-07-03T10:00:00Z", 14000)], NOW)
     assert viral_comparison(model.rules, model.authors[A], one, one.views_updated_at).threshold == 10000
-    assert not one.viral and one.line.threshold == 15000           # the last line that is above its views
+    assert not one.viral and one.line.threshold == 15000           # the last threshold above its views
     model.import_lines([reading(1, "2026-07-03T11:00:00Z", 14001)], NOW)
     assert one.viral and one.line.threshold == 10000 and one.line.compared == 11
 
@@ -247,7 +247,7 @@ def test_gain_with_a_pending_baseline_above_the_threshold_causes_no_event():
     assert kinds(model) == []
 
 
-def test_events_before_the_history_are_not_written():
+def test_events_before_history_start_are_not_created():
     model = build(video(1, "2026-06-14T00:00:00Z"), reading(1, "2026-06-14T23:59:59.999Z", 1000),
                   reading(1, "2026-06-15T00:00:00Z", 10000))
     assert kinds(model) == [("milestone_reached", 10000, "2026-06-15T00:00:00.000Z"),

@@ -24,7 +24,7 @@ def everything(model, now):
 
 
 def final_model(world, change=lambda lines: [lines]):
-    """Applies `change`, which splits one import into several."""
+    """Runs all imports of the world, each split into several by `change`. Returns (all responses, model)."""
     model = Model(world.rules)
     for now, lines in world.imports():
         for part in change(lines):

@@ -10,8 +10,8 @@ MILESTONES = ([1_000, 10_000, 50_000, 100_000, 250_000, 500_000] +
 SECOND = 1000
 HOUR = 3600 * SECOND
 DAY = 24 * HOUR
-LIFE = 30 * DAY             # views are refreshed for so long after posted_at
-FUTURE = 60 * SECOND        # a reading may be so far ahead of the clock
+LIFE = 30 * DAY             # views are refreshed for this long after posted_at
+FUTURE = 60 * SECOND        # a reading may be this far ahead of the clock
 MIN_COMPARED = 5            # with fewer videos to compare there is no median
 
 TIMESTAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?Z")

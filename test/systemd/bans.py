@@ -50,7 +50,7 @@ class Clients:
 
 
 def check_ban(installed, clients, failures):
-    """The last of 30 failures bans the address that sent them, not the one that it claims to have, and an unban lets it in again."""
+    """The last of 30 failures bans the address that sent the requests, not the one in X-Forwarded-For. An unban admits the address again."""
     assert set(clients.request(ATTACKER, WRONG_KEY, MAX_RETRY - 1)) == {"401"}
     clients.await_failures(failures + MAX_RETRY - 1)
     assert not clients.banned() and clients.request(ATTACKER, installed.key) == ["200"]
@@ -64,7 +64,7 @@ def check_ban(installed, clients, failures):
 
 
 def check_bans(installed):
-    """One process and several: the journal of viewtally@N.service is another one."""
+    """Checks with one process and with several, because viewtally@N.service has another journal."""
     clients = Clients(installed.machine)
     installed.enable("viewtally")
     installed.machine.run(INSTALL)

@@ -50,7 +50,7 @@ class Installed:
         return self.machine.run(f"viewtally {arguments} --config /etc/viewtally/config.ini").stdout
 
     def enable(self, *units):
-        """Runs exactly these services."""
+        """Stops and disables all services of viewtally, then enables and starts these."""
         self.machine.run("systemctl stop viewtally.socket 'viewtally*.service'")
         self.machine.run("systemctl disable viewtally.socket viewtally.service viewtally@1.service viewtally@2.service 2>&1")
         self.machine.run("systemctl enable --now " + " ".join(units))
@@ -98,7 +98,7 @@ class Load:
         self.succeeded["long poll"], self.failed["long poll"] = int(match[1]), int(match[2])
 
     def read_wrk(self, kind, text):
-        """Requests that fail in a connection are not among wrk's requests; those with another status are."""
+        """Reads the numbers of wrk. Its total includes requests with another status, but not requests that failed because of the connection."""
         assert "requests in" in text, text
         total = int(re.search(r"(\d+) requests in", text)[1])
         bad = re.search(r"Non-2xx or 3xx responses: (\d+)", text)

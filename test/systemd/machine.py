@@ -46,7 +46,7 @@ class Failed(Exception):
 
 
 class Machine:
-    """A booted machine. `source` of this project is at /source, read-only."""
+    """A booted machine. The tree of this project is at /source, read-only."""
 
     def __init__(self, suite, log):
         self.suite = suite

@@ -38,7 +38,7 @@ def upgrade(installed, number):
 
 
 def change_number(installed, number):
-    """From one process to two, as docs/systemd.md says, and back."""
+    """Changes from one process to two, as docs/systemd.md describes, or back if `number` is odd."""
     there = "systemctl enable --now viewtally@2 && systemctl disable --now viewtally.service && systemctl enable --now viewtally@1"
     back = "systemctl disable --now viewtally@1 && systemctl enable --now viewtally.service && systemctl disable --now viewtally@2"
     installed.machine.run(f"({there if number % 2 == 0 else back}) 2>&1")

@@ -1,4 +1,4 @@
-"""What the units promise beside restarts: a sandbox, visible failures, a watchdog, restarts without an end, Unix sockets, credentials."""
+"""Checks the units: sandbox, visible failures, watchdog, unlimited restarts, Unix sockets, credentials."""
 import re
 
 from bans import check_bans
@@ -9,7 +9,7 @@ MAX_EXPOSURE = 1.5
 
 
 def fails(machine, command, *words):
-    """The command fails, and its output or the journal contains the words."""
+    """Asserts that the command fails, and that its output or the journal contains the words."""
     try:
         machine.run(command)
     except Failed as failed:

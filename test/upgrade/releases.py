@@ -124,7 +124,8 @@ def test_both_processes_start_at_once(pair, next_release):
 
 
 def test_next_minor_release_needs_the_previous_stopped(pair, next_minor):
-    """A migration that is not additive is refused while the previous release runs, which is not disturbed. Restoring the backup goes back."""
+    """A migration that is not additive is refused while the previous release runs, and does not disturb it.
+    Restoring the backup makes the previous release usable again."""
     first, second = pair
     current = first.binary
     key = first.create_key(uid("Ann"))

@@ -102,7 +102,7 @@ class Prometheus(Service):
                 "--web.listen-address", f"127.0.0.1:{self.port}", "--log.level", "warn"]
 
     def ready(self):
-        """It accepts connections before it answers queries."""
+        """Returns True if Prometheus answers queries. It accepts connections earlier."""
         if not self._accepts():
             return False
         with Client(f"127.0.0.1:{self.port}", base="", timeout=30) as client:
@@ -202,7 +202,7 @@ def world():
 
 
 def concrete(expression):
-    """A query with the variables that Grafana replaces."""
+    """Replaces the variables of a query, as Grafana does."""
     return expression.replace("$__rate_interval", "15s").replace("$job", "viewtally").replace("$instance", ".*")
 
 
