@@ -71,7 +71,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_violation_is_reported(tmp_path, name):
+def test_violation_of_each_rule_is_reported(tmp_path, name):
     path, text, reason = BAD[name]
     status, out = lint(tmp_path, path, text)
     assert status == 1 and path in out and reason in out, out
@@ -83,7 +83,7 @@ def test_correct_file_has_no_findings(tmp_path, name):
     assert status == 0, out
 
 
-def test_format_is_checked(tmp_path):
+def test_wrong_format_is_reported(tmp_path):
     version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True, check=False).stdout
     if "version 14." not in version:
         pytest.skip("the format is that of clang-format 14")

@@ -231,7 +231,7 @@ def test_ipv4_mapped_addresses_are_separate_networks(proxied):
     assert {client.send(client.get("/sign-in"), "/sign-in", {"login": f"name{i}", "password": WRONG}).status for i, client in enumerate(clients)} == {422}
 
 
-def test_network_is_limited_over_many_accounts(timed):
+def test_attempts_from_one_network_are_limited_across_accounts(timed):
     for i in range(30):
         assert attempt(timed, f"name{i}", WRONG).status == 422
     page = attempt(timed, "bob", PASSWORD)

@@ -203,7 +203,7 @@ def test_author_is_shown_by_id_and_sign_in_name(installation):
         assert "no author has this id or sign-in name" in installation.run("author", "show", nobody, status=1).err
 
 
-def test_commands_confirm_what_they_did(installation):
+def test_commands_print_what_they_changed(installation):
     owner = installation.add_author("Ada")
     key = installation.run("key", "create", "--author", owner, "--name", "Zapier", "--json").json()["id"]
     for arguments, expected in (

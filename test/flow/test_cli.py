@@ -54,7 +54,7 @@ def test_help_describes_every_command(viewtally):
 TOPICS = ["configuration", "environment", "exit-status", "files", "output"]
 
 
-def test_help_describes_topics_and_commands(viewtally):
+def test_help_command_describes_topics_and_commands(viewtally):
     overview = plain(viewtally, "help").out
     for topic in TOPICS:
         assert re.search(rf"^  {topic} ", overview, re.M)

@@ -47,7 +47,7 @@ def video_row(instance):
     (200, 500, []),
     (0, 300, []),
 ])
-def test_difference_is_taken_from_the_newest_days_then_from_the_baseline(world, views, baseline, expected):
+def test_correction_subtracts_from_the_newest_days_then_from_the_baseline(world, views, baseline, expected):
     correct(world, views)
     assert days(world) == expected
     assert video_row(world) == (views + 300, baseline)

@@ -132,7 +132,7 @@ def test_dashboard_figures_match_the_api(pages):
     assert [date for date, row in rows.items() if row[2]] == [date for date in rows if date in viral]
 
 
-def test_change_compares_with_the_previous_30_days(pages):
+def test_change_of_views_compares_with_the_previous_30_days(pages):
     """Computes both sums from /stats."""
     sums = []
     for start, end in (("2026-06-11", "2026-07-10"), ("2026-05-12", "2026-06-10")):

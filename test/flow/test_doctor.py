@@ -228,7 +228,7 @@ def test_missing_refresh_and_backup_are_found(instance):
     expect(diagnose(instance), "freshness.refresh", "ok")
 
 
-def test_old_refresh_is_overdue(make_viewtally, clock, tmp_path):
+def test_old_refresh_is_reported_as_overdue(make_viewtally, clock, tmp_path):
     instance = make_viewtally({"refresh": {"source": "spool", "spool_dir": tmp_path}}, clock)
     clock.set_wall("2026-07-10T12:10:00Z")
     instance.add_author()

@@ -444,7 +444,7 @@ def test_import_works_while_the_server_runs(world):
     assert world.client.opened == 1
 
 
-def test_broken_pipe_of_standard_error_does_not_crash(world):
+def test_broken_pipe_of_standard_error_does_not_crash_the_import(world):
     """`viewtally import … 2>&1 | head -1`: the reader of standard error exits early."""
     process = subprocess.Popen([world.instance.binary, "import", "-", "--config", str(world.instance.config_path)], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=world.instance.environment())

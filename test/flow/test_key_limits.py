@@ -66,7 +66,7 @@ def works(viewtally, key):
 
 # ---- forms -----------------------------------------------------------------------------------------------------------
 
-def test_thirty_forms_a_minute_and_then_one_per_freed_slot(world, clock):
+def test_thirty_forms_a_minute_are_accepted_and_then_one_per_freed_slot(world, clock):
     page = world.browser.get("/keys")
     fields = page.form("/keys").fields
     assert world.browser.post("/keys", {**fields, "token": "forged"}).status == 403        # not counted

@@ -155,7 +155,7 @@ def test_rejections_through_nginx_equal_direct_ones(stack):
             assert (got.status, without_ids(got)) == (want.status, without_ids(want)), (method, target[:40])
 
 
-def test_unchanged_response_is_not_sent_again(stack):
+def test_matching_etag_gives_304_through_nginx(stack):
     with stack.proxied() as client:
         first = client.get("/account")
         again = client.get("/account", headers={"If-None-Match": first.headers["ETag"]})
@@ -211,7 +211,7 @@ def test_forwarded_address_is_trusted_only_from_the_proxy(stack):
     assert logged_client(direct, "127.0.0.1", stack, claim) == "203.0.113.9"
 
 
-def test_without_trusted_proxies_the_client_is_the_proxy(make_viewtally, make_nginx):
+def test_without_trusted_proxies_the_proxy_is_logged_as_the_client(make_viewtally, make_nginx):
     server = make_viewtally({"log": {"level": "debug"}})
     server.import_lines([next(world())])
     stack = Stack(server.start(), make_nginx(shipped(server.address)))
@@ -288,7 +288,7 @@ def in_flight(server):
     return scrape(server).get("viewtally_http_requests_in_flight")
 
 
-def test_client_disconnect_reaches_the_server(server, make_nginx):
+def test_client_disconnect_closes_the_connection_to_the_server(server, make_nginx):
     """If nginx kept its connection to the server, each disconnected client would occupy one for up to 55 s."""
     with Relay(server.address) as relay:
         stack = Stack(server, make_nginx(shipped(relay.address)))

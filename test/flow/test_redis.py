@@ -168,7 +168,7 @@ def assert_served(world, count=30):
         assert {client.get("/account").status for _ in range(count)} <= {200, 429}
 
 
-def test_process_limits_while_redis_is_stopped(exact):
+def test_requests_are_served_while_redis_is_stopped(exact):
     before = exact.first.log.count("redis: unavailable")
     exact.redis.stop()
     assert_served(exact)
@@ -178,7 +178,7 @@ def test_process_limits_while_redis_is_stopped(exact):
     assert exact.first.log.count("redis: unavailable") == before + 1
 
 
-def test_process_limits_while_redis_is_paused(world, redis):
+def test_requests_are_served_while_redis_is_paused(world, redis):
     redis.signal(signal.SIGSTOP)
     assert_served(world)
     assert last_state(world.first) == "unavailable"
@@ -202,7 +202,7 @@ def test_process_windows_include_requests_counted_by_redis(exact):
     (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
     (("CONFIG", "SET", "min-replicas-to-write", "3"), ("CONFIG", "SET", "min-replicas-to-write", "0")),
 ], ids=["read-only", "out of memory", "too few replicas"])
-def test_process_limits_while_redis_rejects_writes(world, redis, spoil, mend):
+def test_requests_are_served_while_redis_rejects_writes(world, redis, spoil, mend):
     redis.call(*spoil)
     assert_served(world)
     world.wait_until_unavailable()
@@ -261,7 +261,7 @@ def test_password_database_and_prefix_are_used(make_viewtally, tmp_path, still, 
         assert last_state(instance) == "up" and "s3cret" not in instance.log
 
 
-def test_wrong_password_is_logged_and_the_process_limits(make_viewtally, tmp_path):
+def test_process_enforces_the_limit_if_the_password_of_redis_is_wrong(make_viewtally, tmp_path):
     with guarded(tmp_path, "--requirepass", "right") as service:
         instance = make_viewtally({"limits": {"requests_per_minute": 5}, "redis": {
             "url": f"redis://default:wrong@127.0.0.1:{service.port}/0"}})
@@ -307,7 +307,7 @@ class Impostor:
     b"", b"+OK\r\n", b"$-1\r\n", b"*3\r\n:1\r\n:2\r\n", b"?what\r\n", b"-LOADING Redis is loading\r\n", b"HTTP/1.1 400 Bad\r\n\r\n",
     b"*-1\r\n", b"$99999999999999\r\nx", b"*1\r\n" * 100, b":1\r\n:2\r\n:3\r\n" * 50,
 ], ids=["silence", "ok", "nil", "cut", "garbage", "loading", "http", "nil array", "huge", "nested", "too many"])
-def test_process_limits_if_the_server_is_not_redis(make_viewtally, reply):
+def test_process_enforces_the_limit_if_the_server_is_not_redis(make_viewtally, reply):
     impostor = Impostor(reply)
     try:
         instance = make_viewtally({"limits": {"requests_per_minute": 5}, "redis": {

@@ -252,7 +252,7 @@ def test_server_connects_to_a_redis_that_starts_later(make_viewtally, redis):
     world.wait_until("up")
 
 
-def test_process_limits_if_the_host_name_does_not_exist(make_viewtally):
+def test_process_enforces_the_limit_if_the_host_name_does_not_exist(make_viewtally):
     world = World(make_viewtally, "redis://redis.invalid:6379")
     world.wait_until("unavailable")
     assert world.get(LIMIT + 1) == [200] * LIMIT + [429]

@@ -144,12 +144,12 @@ def test_expired_certificate_is_rejected(make_viewtally, tmp_path, authority):
         World(make_viewtally, redis.url, ca_file=authority.ca).assert_unavailable("certificate has expired")
 
 
-def test_redis_without_tls_is_unavailable(make_viewtally, redis, authority):
+def test_redis_without_tls_is_reported_as_unavailable(make_viewtally, redis, authority):
     url = redis.url.replace("redis://", "rediss://")
     World(make_viewtally, url, ca_file=authority.ca).assert_unavailable("TLS: no reply to the handshake")
 
 
-def test_plain_connection_to_a_tls_port_is_unavailable(make_viewtally, tmp_path, server_files):
+def test_redis_url_without_tls_for_a_tls_port_is_reported_as_unavailable(make_viewtally, tmp_path, server_files):
     with tls_redis(tmp_path, server_files) as redis:
         World(make_viewtally, redis.url.replace("rediss://", "redis://")).assert_unavailable()
 
@@ -184,7 +184,7 @@ def test_tls_1_1_is_rejected(make_viewtally, tmp_path, authority, server_files):
         redis.stop()
 
 
-def test_reconnects_over_tls_after_redis_was_paused_or_killed(make_viewtally, tmp_path, authority, server_files):
+def test_server_reconnects_over_tls_after_redis_was_paused_or_killed(make_viewtally, tmp_path, authority, server_files):
     with tls_redis(tmp_path, server_files) as redis:
         world = World(make_viewtally, redis.url, ca_file=authority.ca)
         world.wait_until_up()

@@ -54,7 +54,7 @@ def make(make_viewtally, time):
 
 
 def stays(condition, what, seconds=0.4):
-    """Asserts that the condition holds for `seconds`; a server with the fake clock looks at the clock every 50 ms."""
+    """Asserts that the condition holds for `seconds`. Test builds check the schedule every 50 ms (background_job.c)."""
     with pytest.raises(wait.TimedOut):
         wait.until(lambda: not condition(), what, seconds)
 

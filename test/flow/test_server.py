@@ -311,7 +311,7 @@ def test_requests_are_cut_off_after_drain_ms(draining, number):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_second_signal_cuts_off_at_once(draining, number):
+def test_second_signal_cuts_requests_off_at_once(draining, number):
     slow, half = draining.slow_reader(), draining.half_sent()
     draining.begin(number)
     draining.instance.signal(number)

@@ -142,7 +142,7 @@ def test_times_of_one_video_never_decrease():
     ([3000, 3001, 1, 9000, 9000, 2], (15000, 3000, 6)),
     ([3001, 3002, 1, 9000, 9000, 2], (15005, 3001, 6)),
 ])
-def test_threshold_is_multiple_of_the_median(views, line):
+def test_threshold_is_a_multiple_of_the_median(views, line):
     model = build(video(1), *comparable_lines(views))
     found = viral_comparison(model.rules, model.authors[A], model.videos[video_id(1)], NOW)
     assert (found.threshold, found.median, found.compared) == line

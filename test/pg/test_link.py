@@ -431,19 +431,19 @@ def test_host_that_does_not_respond_has_its_own_deadline(server, clock):
             connection.close()
 
 
-def test_unreachable_server_names_address_and_cause(server):
+def test_error_for_an_unreachable_server_names_address_and_cause(server):
     server.close()
     with Driver(server.url) as driver:
         line = driver.until_logged("unavailable")
         assert f'"127.0.0.1", port {server.port} failed: Connection refused' in line
 
 
-def test_unknown_host_names_the_host():
+def test_error_for_an_unknown_host_names_the_host():
     with Driver("postgresql://tester@nothing.invalid/test") as driver:
         assert "cannot resolve nothing.invalid" in driver.until_logged("unavailable")
 
 
-def test_missing_schema_names_the_command(server):
+def test_error_for_a_missing_schema_names_the_command(server):
     server.parse = lambda statement: fakepg.error("42P01", 'relation "barriers" does not exist') if b"barriers" in statement else None
     with Driver(server.url) as driver:
         assert driver.until_logged("unavailable").strip().endswith('relation "barriers" does not exist); run `viewtally migrate`, or grant the role its rights')

@@ -140,7 +140,7 @@ def test_tls_verifies_the_certificate(tls, tmp_path):
         assert "no encryption" in driver.until_logged("unavailable")
 
 
-def test_restart_is_a_new_incarnation(tmp_path):
+def test_restart_of_postgresql_starts_a_new_incarnation(tmp_path):
     clock = FakeClock(tmp_path / "clock", monotonic_ms=1_000_000)
     with Postgres() as cluster:
         database = cluster.database()

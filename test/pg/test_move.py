@@ -55,7 +55,7 @@ def test_move_to_postgresql_and_back_gives_an_equal_database(filled, empty, tmp_
     move(filled, filled.database, back, "--verify")
 
 
-def test_printed_path_is_absolute(filled, tmp_path):
+def test_path_printed_by_move_is_absolute(filled, tmp_path):
     vt = Viewtally(tmp_path / "other")
     assert f"path = {vt.directory}/copy.db" in move(vt, filled.database, "copy.db").out
 

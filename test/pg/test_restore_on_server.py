@@ -205,7 +205,7 @@ def test_old_data_is_kept_if_the_commit_fails(commands, sql):
     assert "restored from b.db" in commands.run("restore", "b.db")
 
 
-def test_account_that_the_replaced_data_never_had_comes_back(commands, sql):
+def test_account_that_the_replaced_data_never_had_is_restored(commands, sql):
     """After the restore of the older backup, ids of later rows are issued again, as in a database file, because the rules of carry.h compare
     ids."""
     def connect(name):

@@ -93,21 +93,21 @@ PATHS = ["/account", "/books", "/videos", "/videos?limit=100", f"/videos?book_id
 
 @pytest.mark.parametrize("name", ["Ada", "Bob", "Cleo"])
 @pytest.mark.parametrize("path", PATHS)
-def test_responses_are_equal(pair, path, name):
+def test_responses_are_equal_on_sqlite_and_postgresql(pair, path, name):
     on_sqlite, on_pg = pair.get(path, name)
     assert comparable(on_pg) == comparable(on_sqlite)
     if name == "Ada" and path.startswith(("/events?limit", "/videos?limit", "/stats?start")):
         assert len(on_pg.body) > 2000
 
 
-def test_videos_are_equal(pair):
+def test_videos_are_equal_on_sqlite_and_postgresql(pair):
     for page in pair.get("/videos?limit=5"):
         for one in page.json()["data"]:
             on_sqlite, on_pg = pair.get(f"/videos/{one['id']}")
             assert on_pg.status == 200 and comparable(on_pg) == comparable(on_sqlite)
 
 
-def test_all_pages_are_equal(pair):
+def test_video_lists_are_equal_on_sqlite_and_postgresql(pair):
     seen = [[], []]
     for n, side in enumerate(pair.sides):
         with side.client(pair.keys[side, "Ada"]) as client:

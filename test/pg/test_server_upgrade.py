@@ -103,7 +103,7 @@ def test_tables_of_another_application_with_our_names_are_refused(cluster, empty
     assert error == "corrupt" and "contains tables of another application" in text, text
 
 
-def test_empty_database_names_the_command(cluster, empty):
+def test_error_for_an_empty_database_names_the_command(cluster, empty):
     assert refusal(cluster.url(empty), "open write 0") == ["newer version", f"database {empty} is empty: run `viewtally migrate`"]
 
 
@@ -192,7 +192,7 @@ def test_password_is_read_from_a_file(cluster, empty, tmp_path):
     assert text.endswith("none: No such file or directory"), text
 
 
-def test_unreachable_server_and_unknown_host_are_named(cluster):
+def test_errors_name_the_unreachable_server_the_unknown_host_or_the_missing_database(cluster):
     error, text = refusal("postgresql://me@127.0.0.1:1/db")
     assert error == "input/output error" and "127.0.0.1" in text and "Connection refused" in text, text
     _, text = refusal("postgresql://me@unknown.invalid/db")

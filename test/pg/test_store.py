@@ -197,7 +197,7 @@ def test_snapshot_shows_no_later_commit(cluster, database, store):
         assert names(reader) == ["Ann"]
 
 
-def test_commit_of_another_process_is_a_change(cluster, database, store):
+def test_commit_of_another_process_is_reported_as_a_change(cluster, database, store):
     with StoreDriver(cluster.url(database)) as reader:
         reader.ok("open read 0")
         assert reader.ok("changed") == "1"

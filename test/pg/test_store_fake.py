@@ -52,12 +52,12 @@ def server():
         yield made
 
 
-def test_commands_succeed(server):
+def test_commands_succeed_without_faults(server):
     with StoreDriver(server.url) as driver:
         driver.ok(*COMMANDS)
 
 
-def test_death_at_every_message_fails_the_command_and_nothing_else():
+def test_loss_of_the_connection_at_any_message_fails_at_most_one_command():
     """The store connects again: at most one transaction or one attempt to open fails."""
     failures, messages = [], 0
     while True:

@@ -47,8 +47,7 @@ def test_probe_sends_both_kinds_of_pinterest_metrics(world, standins):
     assert "VIDEO_MRC_VIEW  number" in output and "TOTAL_REACTIONS  number" in output
 
 
-def test_probe_reads_each_kind_of_post(world, standins):
-    """Of Facebook: a Reel by its video's id, and one under the id of its post, which is resolved."""
+def test_probe_reads_a_facebook_reel_by_its_video_id(world, standins):
     [name] = world.add(platforms=("facebook",), videos=2)
     video = world.ids("facebook")[0]
     output = probe(world, name, "facebook").out

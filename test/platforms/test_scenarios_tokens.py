@@ -38,7 +38,7 @@ def test_expiring_token_is_refreshed_before_use(world, clock, standins):
     assert row["access_expires_at"] == clock.wall_ms + 7_200_000 and row["refresh_expires_at"] == clock.wall_ms + 15_552_000_000
 
 
-def test_many_calls_share_one_refresh(world, clock, standins):
+def test_many_calls_share_one_token_refresh(world, clock, standins):
     [name] = world.add(platforms=("tiktok",), videos=61)
     before = standins.command("tiktok", "state")["refresh"][world.accounts[name, "tiktok"]]
     standins.command("tiktok", "token", account=world.accounts[name, "tiktok"], what="expire")
@@ -68,7 +68,7 @@ def test_new_tokens_are_committed_before_use(world, clock, standins):
     assert world.credential(name, "tiktok")["state"] == CONNECTED
 
 
-def test_lost_refresh_response_requires_reconnecting(world, clock, standins):
+def test_lost_response_to_a_token_refresh_requires_reconnecting(world, clock, standins):
     """The platform rotates the token but its response is lost. After one retry the author must reconnect and sees the reason."""
     world.configure(platforms={"timeout_ms": 4000})
     [name, other] = world.add(authors=2, platforms=("tiktok",))
@@ -91,7 +91,7 @@ def test_lost_refresh_response_requires_reconnecting(world, clock, standins):
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
-def test_lost_refresh_request_is_repeated(world, clock, standins):
+def test_lost_token_refresh_request_is_repeated(world, clock, standins):
     """The request is lost, not the response, so the old refresh token still works."""
     world.configure(platforms={"timeout_ms": 4000})
     [name] = world.add(platforms=("tiktok",))
@@ -110,7 +110,7 @@ REJECTIONS = [("tiktok", "invalid_grant", RECONNECT_REQUIRED), ("tiktok", "inval
 
 
 @pytest.mark.parametrize("platform, error, state", some(REJECTIONS, 3), ids=[f"{row[0]}-{row[1]}" for row in some(REJECTIONS, 3)])
-def test_rejected_refresh_is_attributed_to_account_or_app(world, clock, standins, platform, error, state):
+def test_rejected_token_refresh_is_attributed_to_account_or_app(world, clock, standins, platform, error, state):
     use_author_tokens(world)
     world.configure(platforms={"retry_percent": 0})
     names = world.add(authors=3, platforms=(platform,))

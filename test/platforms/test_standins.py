@@ -157,7 +157,7 @@ def test_instagram_responds_as_documented(scene):
     scene.standins.command("meta", "post", id=id, state="public")
 
 
-def test_batch_responds_as_documented(scene):
+def test_graph_batch_responds_as_documented(scene):
     """[V]: entries are in the order of the operations; `body` is a string with JSON; a timed-out operation gives null."""
     ids = scene.ids["instagram"]
     scene.standins.fault("meta", "null", route="instagram.op", id=ids[1], times=1)

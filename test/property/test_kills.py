@@ -228,6 +228,6 @@ def check_kills(world, kills):
     assert sum(count for (_, _, when), count in world.killed.items() if when == "during a run") > kills / 5
 
 
-def test_200_kills_lose_and_repeat_nothing(tmp_path):
+def test_kills_lose_no_reading_and_repeat_no_event(tmp_path):
     print(f"VIEWTALLY_SEED={SEED}")
     check_kills(World(tmp_path, SEED), KILLS)

@@ -182,7 +182,7 @@ def test_run_needs_no_redis(make_viewtally, time, tmp_path):
 
 # --- the clock ---
 
-def test_clock_changes_of_an_hour_lose_and_repeat_nothing(make_viewtally, time, tmp_path):
+def test_clock_changes_of_an_hour_lose_and_repeat_no_run_gain_or_event(make_viewtally, time, tmp_path):
     """The clock changes during and between runs of two servers: each hour is refreshed once, and no gain or event is lost."""
     rng, hours = random.Random(3), 3 if sanitized() else 8
     servers = [make_viewtally({"refresh": {"source": "simulated", "minute": 0}}, time)]

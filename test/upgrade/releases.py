@@ -1,6 +1,6 @@
 """Upgrades with real programs of several releases on one database. `make test-upgrade` runs this.
 
-The program with one more migration stands for the next release, and this one for the previous.
+The program with one more migration stands for the next release, and the current program for the previous one.
 """
 import concurrent.futures
 import pathlib
@@ -80,7 +80,7 @@ def views_of(instance, key):
     return instance.client(key).get("/videos").json()["data"][0]["views"]
 
 
-def test_rolling_upgrade_and_back(pair, next_release):
+def test_rolling_upgrade_fails_no_request_and_can_be_undone(pair, next_release):
     """While one process is replaced, the other one serves every request. Both releases write to the new schema."""
     first, second = pair
     current = first.binary
@@ -113,7 +113,7 @@ def test_rolling_upgrade_and_back(pair, next_release):
     assert old_schema.value(first.database, "PRAGMA integrity_check") == "ok"
 
 
-def test_both_processes_start_at_once(pair, next_release):
+def test_migration_is_applied_once_if_two_processes_start_at_the_same_time(pair, next_release):
     key = pair[0].create_key(uid("Ann"))
     for instance in pair:
         use(instance, next_release)
@@ -151,7 +151,7 @@ def test_next_minor_release_needs_the_previous_stopped(pair, next_minor):
         assert instance.client(key).get("/videos").status == 200
 
 
-def test_upgrade_from_0_1_0_and_back(make_viewtally, release_0_1_0):
+def test_upgrade_from_0_1_0_keeps_the_data_and_can_be_undone(make_viewtally, release_0_1_0):
     """Version 0.1.0 has schema 11 and refuses every newer one, so this upgrade is not rolling."""
     instance = make_viewtally()
     current = instance.binary

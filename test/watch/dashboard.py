@@ -49,7 +49,7 @@ def test_dashboard_has_grafanas_types():
     assert compile_dashboards([DASHBOARD]) == [[]]
 
 
-def test_types_detect_mistakes():
+def test_grafanas_types_detect_mistakes_in_the_dashboard():
     def changed(change):
         dashboard = copy.deepcopy(DASHBOARD)
         panels = {panel["type"]: panel for panel in dashboard["panels"]}

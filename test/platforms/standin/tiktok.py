@@ -84,7 +84,8 @@ class TikTok(Standin):
         return Response(200, {"data": {"user": {name: values.get(name, "") for name in fields}}, "error": {"code": "ok", "message": "", "log_id": LOG_ID}})
 
     def shows_consent(self, query):
-        return query.get("disable_auto_auth") == "1"            # [P] without this parameter TikTok authorizes the previous account without showing its page
+        # [P] without this parameter TikTok authorizes the previous account without showing its page
+        return query.get("disable_auto_auth") == "1"
 
     def signed_in(self, request):
         text = self.bearer(request)
