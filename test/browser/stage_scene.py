@@ -83,7 +83,7 @@ LONG_URL = "https://example.org/" + "verylongpathwithoutanybreak" * 36
 
 
 def insert_webhooks(instance, authors):
-    """Webhooks in every state with their attempts. None of them is due, so that the server sends nothing."""
+    """Inserts webhooks in every state, with their attempts. None of them is due, so that the server sends nothing."""
     now = to_ms(NOW)
     states = [("active", "lively", "https://planner.example/hooks/viewtally", 0, ACTIVE, 0, None),
               ("retrying", "lively", "https://mail.example/in?list=7", 0, ACTIVE, 3, now + 30 * MINUTE),

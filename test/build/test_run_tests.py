@@ -66,7 +66,7 @@ def test_each_directory_runs_with_both_builds_unless_one_is_enough(script, tmp_p
 
 
 def failing(*passing_runs):
-    """A test that passes in these runs, counted from 1."""
+    """The source of a test that passes only in the runs with these numbers, counted from 1."""
     return f"""import pathlib
 
 def test_works():

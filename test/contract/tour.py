@@ -97,7 +97,7 @@ def expect(response, status, code=None):
 # -- successes ----------------------------------------------------------------------------------------------------------
 
 def tour_successes(installation):
-    """Each GET: 200, HEAD with the same headers, 304 for its ETag, a valid request id returned and an invalid one replaced."""
+    """Each GET gives 200, its HEAD the same headers, its ETag a 304. A valid request id is returned, an invalid one replaced."""
     expect(installation.get("/account"), 200)
     wait.until(lambda: installation.get("/account").json()["data"]["key"]["last_used_at"], "the use of the key to be recorded")
     for operation, path in installation.targets():
@@ -225,7 +225,7 @@ def tour_events(installation):
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 def tour_keys(installation):
-    """401 and 403 of each endpoint that needs a key; 200 of the others."""
+    """Requests without a valid key or plan: 401 and 403 of each endpoint that needs a key, 200 of the others."""
     revoked = installation.viewtally.run("key", "create", "--author", scene.FULL, "--name", "gone", "--json").json()
     installation.viewtally.run("key", "revoke", revoked["id"])
     unknown = installation.key[:-1] + ("a" if installation.key[-1] != "a" else "b")
@@ -270,7 +270,7 @@ def tour_oauth(installation):
 
 
 def tour_unknown_paths_and_methods(installation):
-    """404 and 405."""
+    """Unknown paths and videos give 404, other methods 405."""
     for path in ("/nothing", "/videos/", "/accounts", "/oauth/token/x", "/openapi", "/Account", "/%61ccount", "/books/x"):
         expect(installation.get(path), 404, "not_found")
     for unknown in (scene.name_uuid("nobody's"), "not-a-uuid", scene.VIRAL[:-1], "%00", "%", "x" * 3000):
@@ -284,7 +284,7 @@ def tour_unknown_paths_and_methods(installation):
 
 
 def tour_protocol(installation):
-    """Protocol errors, on each path."""
+    """Sends requests with a protocol error to each path."""
     for operation, path in installation.targets():
         target, method = f"/v1{path}", operation.method
         expect(installation.raw(b"A: b", target, method), 400, "invalid_parameter")
@@ -321,7 +321,7 @@ def tour_browser(installation):
 
 
 def tour_limit(installation):
-    """429 of each endpoint. The server admits one request per minute."""
+    """Each endpoint gives 429. The server admits one request per minute."""
     for operation, path in installation.targets(keyed=True):
         key = installation.viewtally.create_key(scene.FULL)
         expect(installation.send(operation.method, path, key=key), 200)
@@ -330,12 +330,12 @@ def tour_limit(installation):
 
 
 def tour_slow_head(installation):
-    """408. The server waits for a head for 200 ms."""
+    """A head that is not complete within 200 ms gives 408."""
     expect(installation.exchange_raw(b"GET /v1/account HTTP/1.1\r\nHost: x\r\n"), 408, "invalid_parameter")
 
 
 def tour_broken_store(installation):
-    """503 of each endpoint that reads data: first the tables of the data are renamed while the server runs, then those of the keys."""
+    """Each endpoint that reads data gives 503: first the tables of the data are renamed while the server runs, then those of the keys."""
     app = oauth.add_app(installation.viewtally)
     for changes in (("videos RENAME TO videos_gone", "books RENAME TO books_gone", "authors RENAME COLUMN created_at TO made_at"),
                     ("api_keys RENAME TO keys_gone", "apps RENAME TO apps_gone")):

@@ -115,7 +115,7 @@ def test_later_readings_of_an_imported_author_give_equal_results(source, target)
 
 
 def test_posted_at_may_be_later_than_the_last_reading(source, target):
-    """A later import may correct posted_at; readings are compared with it on arrival only."""
+    """A later import may correct posted_at. A reading is compared with posted_at only when the reading arrives."""
     source.import_lines([video("Ann one", "Ann", at(5), ("youtube", "tiktok"), book_id=uid("Ann book"))])
     target.run("import", "--create", "-", stdin=export(source))
     assert at(5)[:-1] in export(source) and export(target) == export(source)

@@ -313,7 +313,7 @@ def test_book_is_removed_with_its_videos(world):
 
 @pytest.mark.sqlite_only("counts the points at which a file is changed")
 def test_erase_killed_at_any_step_leaves_all_or_nothing_and_can_be_repeated(full_world):
-    """A kill point follows each table, the transaction, and the truncation of the log."""
+    """A kill point follows the deletion from each table, the commit, and the truncation of the WAL."""
     saved = {path.name: path.read_bytes() for path in full_world.directory.glob("viewtally.db*")}
     before = counts(full_world)
     seen = set()

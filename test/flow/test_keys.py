@@ -248,7 +248,7 @@ def test_last_use_is_written_once_a_minute(world):
     clock = world.instance.clock
     database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
     first = clock.wall_ms
-    # The first response may be made before or after its own use is written.
+    # The server may make the first response before or after it writes the use of the key by this request.
     assert last_used(world) in (None, "2026-07-10T12:00:00.000Z")
     assert wait.until(lambda: last_used(world), "the first use to be written") == "2026-07-10T12:00:00.000Z"
     before = commits(database)

@@ -17,7 +17,7 @@ def granted():
 
 
 class World:
-    """A server that uses database 3 as the documented user, `without` one of its rights."""
+    """A server that uses database 3 as the documented user. `without` names one right that the user does not get."""
 
     def __init__(self, make_viewtally, clock, redis, directory, without=None, **options):
         self.redis = redis

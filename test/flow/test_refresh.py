@@ -152,7 +152,7 @@ def test_suspended_server_writes_nothing_after_it_resumes(make, time, large_worl
             wait.until(lambda: "another process has taken over the lease" in asleep.log, "the suspended server to detect the loss")
             assert runs.data() == written
             assert runs.outcomes == [ABANDONED, SUCCEEDED]
-            time.advance(HOUR)                          # then it works normally again
+            time.advance(HOUR)                          # in the next hour the server refreshes again
             runs.wait_for_runs(3)
 
 

@@ -71,7 +71,7 @@ class Budget:
         self.a_minute = a_minute * 0.9
         self.clock = clock
         self.spent = []             # (time, requests)
-        self.total = 0              # since the start: the line of the file to start with
+        self.total = 0              # requests since the start; the next run begins at this line of the file with the requests
 
     def seconds_until(self, requests):
         """How long to wait until this many requests are possible."""

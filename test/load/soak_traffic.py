@@ -109,7 +109,7 @@ class Reader(Worker):
 
 
 class Greedy(Worker):
-    """A key that exceeds its limit."""
+    """A client that exceeds the limit of its key."""
 
     kind = "greedy"
 
@@ -120,7 +120,7 @@ class Greedy(Worker):
 
 
 class Stranger(Worker):
-    """Wrong keys, wrong paths, wrong parameters."""
+    """Sends wrong keys, wrong paths and wrong parameters."""
 
     kind = "wrong"
 

@@ -150,8 +150,8 @@ def keep_if_above(video, line):
 def finalizing_run_batch(model):
     """Finalizes after an import: a baseline at or above the threshold makes a video viral without an event.
 
-    The views, part of which was gained, make it viral, too, if they have reached both the current and the stored threshold.
-    Otherwise the video would not be viral although its views have reached its threshold.
+    A video whose views were partly gained also becomes viral if all its views have reached both the current and the stored
+    threshold. Otherwise the video would stay not viral although its views have reached its threshold.
     """
     for author in model.authors.values():
         pending = [video for video in author.videos.values() if video.baseline_pending]

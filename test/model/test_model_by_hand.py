@@ -208,7 +208,7 @@ def test_video_without_gain_stays_not_viral_if_its_threshold_falls_below_its_vie
     small = [reading(number, "2026-06-25T01:00:00Z", 10, baseline=True) for number in range(30, 36)]
     model.import_lines(five_small + small + [reading(1, "2026-07-03T10:00:00Z", 14000)], NOW)
     assert viral_comparison(model.rules, model.authors[A], one, one.views_updated_at).threshold == 10000
-    assert not one.viral and one.line.threshold == 15000           # the last threshold above its views
+    assert not one.viral and one.line.threshold == 15000           # still the last threshold that was above its views
     model.import_lines([reading(1, "2026-07-03T11:00:00Z", 14001)], NOW)
     assert one.viral and one.line.threshold == 10000 and one.line.compared == 11
 
