@@ -21,7 +21,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session", autouse=True)
 def store_server():
-    """With VIEWTALLY_TEST_STORE=pg, starts the PostgreSQL server on which each installation gets a database of its own."""
+    """With VIEWTALLY_TEST_STORE=pg, starts the PostgreSQL server on which each installation gets a database of its
+    own."""
     if not runs_on_postgresql():
         yield None
         return

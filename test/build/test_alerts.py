@@ -1,4 +1,5 @@
-"""contrib/prometheus/alerts.yml: promtool checks when each alert fires and when not. Each alert has a runbook, and its metrics exist."""
+"""contrib/prometheus/alerts.yml: promtool checks when each alert fires and when not. Each alert has a runbook, and its
+metrics exist."""
 import json
 import re
 import subprocess

@@ -88,7 +88,8 @@ def test_bash_completes_a_value_after_an_equals_sign(directory):
     assert bash(["platform", "connect", "--platform", "="], directory) == PLATFORMS
 
 
-# Completions of fish do not depend on the position of an operand, so `author set-plan` offers the plan for each operand.
+# Completions of fish do not depend on the position of an operand, so `author set-plan` offers the plan for each
+# operand.
 @pytest.mark.parametrize("words, expected", [case for case in CASES if case[0][-2:] not in (["set-plan", ""], ["--platform", "you"])],
                          ids=lambda value: " ".join(value) or "-")
 def test_fish_completes_commands_options_and_values(words, expected, directory):

@@ -1,4 +1,5 @@
-"""`make install` and `make uninstall`, by scripts/install; and those Debian packaging files that can be checked without a build."""
+"""`make install` and `make uninstall`, by scripts/install; and those Debian packaging files that can be checked without
+a build."""
 import os
 import re
 import subprocess

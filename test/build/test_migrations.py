@@ -12,7 +12,8 @@ SOURCES = {path: path.read_text() for path in sorted((ROOT / "src/store").rglob(
 PREVIOUS_RELEASE = "INSERT OR REPLACE INTO platform_posts; INSERT OR REPLACE INTO platform_limits;"
 PROGRAM = additive.Program(PREVIOUS_RELEASE + re.sub(r'"\s*\\?\n\s*"', "", "".join(SOURCES.values())))
 
-# Migrations up to this number are released together with `author erase`. So the programs that must tolerate them delete no authors, videos or books.
+# Migrations up to this number are released together with `author erase`. So the programs that must tolerate them delete
+# no authors, videos or books.
 LAST_BEFORE_ERASE = 18
 BEFORE_ERASE = additive.Program(re.sub(r'X\(ERASE_.*?"\)|X\(BOOK_DELETE.*?"\)', "", re.sub(r'"\s*\\?\n\s*"', "", "".join(SOURCES.values())), flags=re.S))
 

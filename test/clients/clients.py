@@ -180,8 +180,8 @@ def test_prism_rejects_a_request_that_violates_the_document(proxy, server):
 
 
 def recorded_requests(place):
-    """Every different valid GET request of the contract suite, as (path, headers, status). Leaves out the requests that Prism itself rejects
-    because of an invalid parameter or header, an unknown path, or a missing key."""
+    """Every different valid GET request of the contract suite, as (path, headers, status). Leaves out the requests that
+    Prism itself rejects because of an invalid parameter or header, an unknown path, or a missing key."""
     requests = {}
     send = place.send
 

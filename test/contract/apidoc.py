@@ -1,7 +1,7 @@
 """src/api/openapi.json for tests: references expanded, objects closed, operations found by method and path.
 
-The published schemas leave objects and some enumerations open, because fields and values may be added within /v1. Here they are closed:
-a field or value that the server sends and the document does not contain is a failure.
+The published schemas leave objects and some enumerations open, because fields and values may be added within /v1. Here
+they are closed: a field or value that the server sends and the document does not contain is a failure.
 """
 import copy
 import datetime
@@ -108,8 +108,8 @@ class Schema:
 # -- variants of values ------------------------------------------------------------------------------------
 
 def variants(node, location):
-    """Yields (location, variant) for each variant that a value of this schema can have: each field, each member of an enum, true and false,
-    null and not null."""
+    """Yields (location, variant) for each variant that a value of this schema can have: each field, each member of an
+    enum, true and false, null and not null."""
     for choice in node.get("anyOf", []):
         yield from variants(choice, location)
     for choice in node.get("oneOf", []):

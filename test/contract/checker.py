@@ -57,8 +57,8 @@ class Checker:
     # -- pairs of request and response ----------------------------------------------------------------------------------------------------
 
     def check(self, method, target, response, sent=(), malformed=False):
-        """`sent`: the header fields of the request as a dict; `malformed`: the server rejects the request as malformed HTTP, before an
-        endpoint is reached."""
+        """`sent`: the header fields of the request as a dict; `malformed`: the server rejects the request as malformed
+        HTTP, before an endpoint is reached."""
         try:
             self._check(method, target, response, {name.lower(): value for name, value in dict(sent).items()}, malformed)
         except DriftError as error:
@@ -76,7 +76,8 @@ class Checker:
             raise DriftError("the method is not in the document")
         operation = operation or operations[0]
         if operation.template == "/stats" and (response.headers.get("Content-Type") or "").startswith("text/csv"):
-            # CSV because of `format` or Accept. The document describes CSV only for /stats.csv, which clients call if they need its type.
+            # CSV because of `format` or Accept. The document describes CSV only for /stats.csv, which clients call if
+            # they need its type.
             operation = self.document.operation(f"{operation.method} /stats.csv")
         documented = self._documented(operation, response.status)
         self._check_headers(operation, documented, response, malformed)

@@ -1,4 +1,5 @@
-"""Sends requests for every endpoint, parameter, header and error code to running servers, and checks each pair of request and response."""
+"""Sends requests for every endpoint, parameter, header and error code to running servers, and checks each pair of
+request and response."""
 import contextlib
 import http.client
 import io
@@ -97,7 +98,8 @@ def expect(response, status, code=None):
 # -- successes ----------------------------------------------------------------------------------------------------------
 
 def tour_successes(installation):
-    """Each GET gives 200, its HEAD the same headers, its ETag a 304. A valid request id is returned, an invalid one replaced."""
+    """Each GET gives 200, its HEAD the same headers, its ETag a 304. A valid request id is returned, an invalid one
+    replaced."""
     expect(installation.get("/account"), 200)
     wait.until(lambda: installation.get("/account").json()["data"]["key"]["last_used_at"], "the use of the key to be recorded")
     for operation, path in installation.targets():
@@ -135,8 +137,8 @@ def tour_account(installation):
 
 
 def follow_links(installation, path, params):
-    """Checks that following Link: rel=next gives the same records as following next_cursor. Requests each page fresh, from the cache, and
-    with a 304 as the response."""
+    """Checks that following Link: rel=next gives the same records as following next_cursor. Requests each page fresh,
+    from the cache, and with a 304 as the response."""
     cursor_name = "cursor" if path == "/videos" else "before" if "order" in params else "after"
     target, cursor, pages = f"/v1{path}?{urllib.parse.urlencode(params)}", None, 0
     while target:
@@ -335,7 +337,8 @@ def tour_slow_head(installation):
 
 
 def tour_broken_store(installation):
-    """Each endpoint that reads data gives 503: first the tables of the data are renamed while the server runs, then those of the keys."""
+    """Each endpoint that reads data gives 503: first the tables of the data are renamed while the server runs, then
+    those of the keys."""
     app = oauth.add_app(installation.viewtally)
     for changes in (("videos RENAME TO videos_gone", "books RENAME TO books_gone", "authors RENAME COLUMN created_at TO made_at"),
                     ("api_keys RENAME TO keys_gone", "apps RENAME TO apps_gone")):

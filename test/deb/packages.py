@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""Builds the Debian package in bare systems, and installs, upgrades and removes it with real systemd. `make test-deb` runs it.
+"""Builds the Debian package in bare systems, and installs, upgrades and removes it with real systemd. `make test-deb`
+runs it.
 
 Usage: packages.py [--suite bookworm|trixie]… [--package FILE] [--only WORD] [--arm64]
 
-For each suite: builds the package, then installs, upgrades, downgrades, removes and purges it, each check in a fresh machine.
+For each suite: builds the package, then installs, upgrades, downgrades, removes and purges it, each check in a fresh
+machine.
 --package tests that file instead of building one. --arm64 cross-builds on bookworm and runs the program under qemu.
 """
 import argparse
@@ -85,7 +87,7 @@ def check(is_true, what):
         raise AssertionError(what)
 
 
-# -- installing, upgrading, removing -------------------------------------------------------------------------------------------
+# -- installing, upgrading, removing -----------------------------------------------------------------------------------
 
 
 def check_install(system):
@@ -247,7 +249,8 @@ def check_without_systemd(suite, packages):
 
 
 def prepare(package, suite):
-    """Writes three versions of the package below /source, where the machines see them. Returns {name: path in the machines}."""
+    """Writes three versions of the package below /source, where the machines see them. Returns {name: path in the
+    machines}."""
     directory = PACKAGES / suite
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)

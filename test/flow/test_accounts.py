@@ -23,7 +23,7 @@ def world(viewtally):
     return start_with_author(viewtally)
 
 
-# ---- from the invitation to a revoked key ---------------------------------------------------------------------------------------------------
+# ---- from the invitation to a revoked key ----------------------------------------------------------------------------
 
 def test_author_accepts_an_invitation_and_creates_and_revokes_a_key(viewtally):
     author = viewtally.add_author("Ann Author")
@@ -228,7 +228,8 @@ def test_duplicate_session_cookies_are_ignored(world):
 
 
 def use_until_recorded(world, clock):
-    """Sends requests until the use of the session is recorded. The server skips a use while it is still writing an earlier one."""
+    """Sends requests until the use of the session is recorded. The server skips a use while it is still writing an
+    earlier one."""
     def is_recorded():
         assert is_signed_in(world.browser)
         return rows(world, "SELECT seen_at FROM sessions") == [(clock.wall_ms,)]
@@ -260,7 +261,8 @@ def test_session_expires_after_60_days_of_use(world, clock):
 def test_session_use_is_recorded_once_a_minute(world, clock):
     def seen():
         world.browser.get("/account")
-        world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})       # queued after the write of the use, so the use is stored now
+        # The server queues this write after the write of the use, so the use is stored now.
+        world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})
         return rows(world, "SELECT seen_at FROM sessions")[0][0]
     first = seen()
     clock.set_wall(first + 59_999)

@@ -272,8 +272,8 @@ def peak_memory(server, action):
 
 
 def test_unknown_login_costs_as_much_as_a_wrong_password(world):
-    """The server runs Argon2id over 64 MiB whether or not the account exists. The test measures memory, because time depends on the load
-    of the machine."""
+    """The server runs Argon2id over 64 MiB whether or not the account exists. The test measures memory, because time
+    depends on the load of the machine."""
     nobody = world.add_author("No password yet")
     world.run("author", "set-login", nobody, "nopassword")
     responses = set()

@@ -1,4 +1,5 @@
-"""The admin listener: /metrics counts requests, readings and events; /livez and /readyz report the state of the process."""
+"""The admin listener: /metrics counts requests, readings and events; /livez and /readyz report the state of the
+process."""
 import os
 import pathlib
 import re
@@ -257,8 +258,8 @@ def test_server_is_degraded_without_redis_and_counts_limiter_sources(make_viewta
         decisions = "viewtally_limiter_decisions_total"
 
         def count_decisions():
-            """Sends seven requests with a new key. Returns the metrics before and after them, or False if the process decided about one of them
-            because a call to Redis took more than 50 ms on a busy machine."""
+            """Sends seven requests with a new key. Returns the metrics before and after them, or False if the process
+            decided about one of them because a call to Redis took more than 50 ms on a busy machine."""
             before = scrape(instance)
             wanted = instance.create_key(instance.add_author())
             assert [client.get("/account", key=wanted).status for _ in range(7)] == [200] * 5 + [429] * 2
@@ -336,7 +337,8 @@ def test_server_with_an_unreadable_database_is_not_ready(served):
 
 
 def test_start_time_of_the_process_stays_the_same(served):
-    """The start time must not follow adjustments of the wall clock, because Prometheus would count each change as a restart."""
+    """The start time must not follow adjustments of the wall clock, because Prometheus would count each change as a
+    restart."""
     before = scrape(served).get("process_start_time_seconds")
     for ms in (3600_000, -7200_000, 1):
         served.clock.set_wall(served.clock.wall_ms + ms)

@@ -247,7 +247,8 @@ def moved_to_end(title):
 
 
 def reordered(lines):
-    """Reverses the fields of the state line: valid JSON, but not what an export writes. Returns the number of the last line."""
+    """Reverses the fields of the state line: valid JSON, but not what an export writes. Returns the number of the last
+    line."""
     state = find(lines, "state")
     position = lines.index(state)
     lines[position] = dict(reversed(state.items()))

@@ -393,7 +393,8 @@ def documented(kind):
 
 
 def test_documented_commands_work(world):
-    """Runs each `viewtally` line of docs/backups.md, with its paths replaced. test_litestream.py runs the commands of Litestream."""
+    """Runs each `viewtally` line of docs/backups.md, with its paths replaced. test_litestream.py runs the commands of
+    Litestream."""
     folder, usb, programs = (world.directory / name for name in ("backups", "usb", "bin"))
     for new in (usb, programs):
         new.mkdir()

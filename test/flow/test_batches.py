@@ -67,8 +67,8 @@ class World:
 
 @pytest.fixture
 def make_world(make_viewtally, clock):
-    """make_world(url, limit) returns a World. Its monotonic clock stands still unless `timed` is set, so that no call to Redis is late on a
-    loaded machine."""
+    """make_world(url, limit) returns a World. Its monotonic clock stands still unless `timed` is set, so that no call
+    to Redis is late on a loaded machine."""
     clock.set_monotonic(9_000_000)
     with contextlib.ExitStack() as stack:
         def make(*args, timed=False, **options):
@@ -132,7 +132,8 @@ def test_poll_positions_share_one_call(make_world, fake):
     for _ in range(2):      # the second round sends the positions of the first one
         world.send(world.keys, "/v1/events")
         assert [r.status for r in world.responses()] == [200] * 5
-    # The poll positions follow the limit call in the same write. The fake Redis may read them after the clients have their responses.
+    # The poll positions follow the limit call in the same write. The fake Redis may read them after the clients have
+    # their responses.
     updates = wait.until(lambda: [words for words in fake.commands if words[0] == b"EVALSHA" and b":poll:" in words[3]
                                   and words[2] == b"5"], "the poll positions to be sent")
     assert len(set(updates[0][3:8])) == 5

@@ -393,7 +393,8 @@ def test_secret_that_could_not_be_printed_is_not_valid(viewtally, full, as_json)
 
 
 def test_demo_whose_key_could_not_be_printed_leaves_no_key(viewtally, demo_file):
-    """The pipe has room for the summary of the import, but not for the text after it. Its reader closes the pipe after the summary."""
+    """The pipe has room for the summary of the import, but not for the text after it. Its reader closes the pipe after
+    the summary."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     filled = os.write(writer, b"." * 2500)

@@ -17,7 +17,8 @@ def on(day, hour=1):
 
 @pytest.fixture
 def world(viewtally):
-    """One video: a baseline of 500, then 1,000, 2,000 and 20,000 gained on three days; and 300 on TikTok on the last of these days."""
+    """One video: a baseline of 500, then 1,000, 2,000 and 20,000 gained on three days; and 300 on TikTok on the last of
+    these days."""
     viewtally.import_lines([author("Ann"), video("v", "Ann", START, ("youtube", "tiktok")), reading("v", on(1), 500, baseline=True)])
     viewtally.import_lines([reading("v", on(2), 1500), reading("v", on(3), 3500), reading("v", on(4), 23500), reading("v", on(4), 300, "tiktok")])
     viewtally.key = viewtally.create_key(uid("Ann"))
@@ -69,7 +70,8 @@ def test_api_shows_the_corrected_numbers(world):
         assert data(client, "/events") == events
         row, = data(client, "/stats?start_date=2026-07-01&end_date=2026-07-04")
         assert [(day["views"], day["views_total"]) for day in row["days"]] == [(0, 500), (1000, 1500), (0, 1500), (0, 1500)]
-    # The first use of the key is recorded at some time after the request, so its entry may be newer than that of the correction.
+    # The first use of the key is recorded at some time after the request, so its entry may be newer than that of the
+    # correction.
     entry, = [e for e in world.run("audit", "--author", uid("Ann"), "--json").json() if e["action"] == "reading.corrected"]
     assert entry["subject"] == uid("v")
     assert "kept: milestones 10000; viral mark at 23800 views; 2 events" in entry["details"]

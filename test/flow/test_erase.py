@@ -12,7 +12,8 @@ from lib.lines import author, book, reading, uid, video
 
 DAY = "2026-07-01T00:00:00.000Z"
 
-# What `author erase` does with each table. Add a new table to ERASED or KEPT; if to ERASED, insert rows of it in fill().
+# What `author erase` does with each table. Add a new table to ERASED or KEPT; if to ERASED, insert rows of it in
+# fill().
 ERASED = {"authors", "books", "videos", "daily", "author_daily", "post_keys", "platform_posts", "events", "api_keys", "oauth_codes", "logins", "invitations", "sessions",
           "devices", "platform_credentials", "platform_links", "audit", "webhook_endpoints", "webhook_attempts", "webhook_requests"}
 KEPT = {"meta", "apps", "app_redirects", "refresh_lease", "leases", "refresh_runs", "refresh_counts", "spool_files", "spool_errors", "platform_limits",
@@ -232,7 +233,8 @@ def test_removed_video_disappears_from_every_response(world):
         assert [row["video"]["title"] for row in rows] == ["Ann two"]
     check_sums(world)
     actions = [entry["action"] for entry in world.run("audit", "--author", uid("Ann"), "--json").json()]
-    assert actions.count("video.removed") == 1      # not always the newest entry, because the first use of the key is recorded later
+    # The entry is not always the newest one, because the first use of the key is recorded later.
+    assert actions.count("video.removed") == 1
     assert references_exist(world)
 
 

@@ -39,7 +39,8 @@ class World:
             wait.until(lambda s=server: " redis: up\n" in last_redis_line(s), "Redis to be up")
 
     def wait_until_back(self):
-        """Sends requests until both servers use Redis again. A server notices a lost or restored connection only when it uses the connection."""
+        """Sends requests until both servers use Redis again. A server notices a lost or restored connection only when
+        it uses the connection."""
         wait.until(lambda: [self.send_one(n) for n in (0, 1)] and not any(" unavailable" in last_redis_line(s) for s in self.servers), "Redis to be back")
 
     def flood(self, count, servers=None):

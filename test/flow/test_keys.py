@@ -276,8 +276,8 @@ def test_last_use_is_per_key_and_listed_by_the_command_line(world):
 
 @pytest.mark.sqlite_only("inserts into the database file")
 def test_last_uses_of_many_keys_are_written_in_batches(world):
-    """One job writes a limited number of uses, because a long job would compete with the loop for the processor. On shutdown, the server
-    writes all that is left."""
+    """One job writes a limited number of uses, because a long job would compete with the loop for the processor. On
+    shutdown, the server writes all that is left."""
     world.instance.stop()
     world.instance.configure({"store": {"busy_timeout_ms": 600_000}})
     world.instance.start()

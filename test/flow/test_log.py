@@ -9,7 +9,8 @@ from lib import wait
 from lib.metrics import scrape
 
 PIPE_BYTES = 4096
-ENOUGH_REQUESTS = 6_000         # at level debug each logs about 100 bytes; together more than the pipe and both buffers of 256 KiB hold
+# At level debug each request logs about 100 bytes. Together they exceed what the pipe and both buffers of 256 KiB hold.
+ENOUGH_REQUESTS = 6_000
 
 
 class Pipe:

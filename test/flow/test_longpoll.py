@@ -1,8 +1,8 @@
 """GET /events?wait=…: which requests wait, what ends their wait, and clients and servers that go away.
 
-The deadline is on the fake monotonic clock, so a test decides when it expires. To prove without waiting that a
-request is *still* held, a test waits for the response to another request, which has the same deadline or had to be woken by the same
-commit.
+The deadline is on the fake monotonic clock, so a test decides when it expires. To prove without waiting that a request
+is *still* held, a test waits for the response to another request, which has the same deadline or had to be woken by the
+same commit.
 """
 import http.client
 import select
@@ -158,7 +158,8 @@ def test_import_by_another_process_wakes_the_poll(world):
 
 
 def test_commit_during_the_first_read_is_not_missed(world):
-    """The import runs during the first read of the poll. The event is delivered, whether the read or the commit comes first."""
+    """The import runs during the first read of the poll. The event is delivered, whether the read or the commit comes
+    first."""
     for turn in range(10):
         poll = world.poll("wait=55&after=" + world.head())
         world.views("a", [1_000, 10_000, 50_000, 100_000, 250_000, 500_000, 10**6, 2 * 10**6, 5 * 10**6, 10**7][turn])

@@ -108,7 +108,8 @@ def test_responses_through_nginx_equal_direct_ones(stack):
         for target in TARGETS:
             for method in ("GET", "HEAD"):
                 day = None
-                while day != datetime.datetime.now(datetime.timezone.utc).date():       # again after midnight, as /stats ends today
+                # Repeats the comparison if midnight has passed, because /stats ends today.
+                while day != datetime.datetime.now(datetime.timezone.utc).date():
                     day = datetime.datetime.now(datetime.timezone.utc).date()
                     want = direct.request(method, "/v1" + target, headers)
                     got = proxied.request(method, "/v1" + target, headers)

@@ -112,7 +112,8 @@ def consent_forms(page):
 @pytest.mark.parametrize("redirect", [LOOPBACK, "http://127.0.0.1:1/connected", "http://127.0.0.1:65535/connected", LOOPBACK6,
                                       "http://[::1]/connected", "http://[::1]:51234/connected", NATIVE, REDIRECT])
 def test_registered_redirect_addresses_are_accepted(world, browser, redirect):
-    """The address of a request must equal a registered one, except for the port of a loopback address (RFC 8252, 7.3)."""
+    """The address of a request must equal a registered one, except for the port of a loopback address (RFC 8252,
+    7.3)."""
     response = redirect_params(submit_consent(browser, open_consent_page(browser, params_of(world, redirect)), "allow"), redirect)
     assert exchange(world, response["code"], redirect).status == 200
 
@@ -317,7 +318,8 @@ def test_redirect_with_the_code_is_not_stored_or_logged(world, browser):
 
 
 def test_session_cookie_is_same_site(world, browser):
-    """Because of SameSite=Lax, browsers send the cookie when the author follows an app's link, but not with a form of the app."""
+    """Because of SameSite=Lax, browsers send the cookie when the author follows an app's link, but not with a form of
+    the app."""
     cookie = browser.attributes["viewtally-session"]
     assert cookie["samesite"] == "Lax" and cookie["httponly"]
 

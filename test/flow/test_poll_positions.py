@@ -63,8 +63,8 @@ def position(redis):
 
 
 def wait_for(redis, world=None, **fields):
-    """Waits until the stored position has these fields. With `world`, further requests carry the updates to Redis; without it, the timer
-    sends them."""
+    """Waits until the stored position has these fields. With `world`, further requests carry the updates to Redis;
+    without it, the timer sends them."""
     def send():
         if world:
             with world.instance.client(world.key) as client:

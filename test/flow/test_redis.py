@@ -39,7 +39,8 @@ class World:
             wait.until(lambda s=server: last_state(s) == "up", "Redis to be up")
 
     def wait_until_used_again(self):
-        """Sends requests with another key, because after failed calls a server logs "up" only when a call has succeeded."""
+        """Sends requests with another key, because after failed calls a server logs "up" only when a call has
+        succeeded."""
         for server in (self.first, self.second):
             with server.client(self.other_key) as client:
                 wait.until(lambda s=server, c=client: c.get("/account") and last_state(s) == "up", "Redis to be used again")
@@ -232,7 +233,8 @@ def test_invalid_window_in_redis_is_replaced(exact, garbage):
 
 
 class Guarded(Redis):
-    """A Redis that requires a password. Without the password, ready() can only check that its port accepts connections."""
+    """A Redis that requires a password. Without the password, ready() can only check that its port accepts
+    connections."""
 
     def ready(self):
         return self._accepts()

@@ -98,7 +98,8 @@ def assert_harmless(world, fake, data):
     # An array of integers, but of the wrong length: the process decides, and Redis stays up. Any other reply makes Redis
     # unavailable; it may be up again already, because the probes succeed.
     if data is None or not data.startswith(b"*0"):
-        # Also accepts the last state before the change: on a loaded machine, the call that should have made Redis "up" may have timed out.
+        # Also accepts the last state before the change: on a loaded machine, the call that should have made Redis "up"
+        # may have timed out.
         assert any(words.startswith("unavailable") for words in world.states()[before - 1:])
     fake.reply = lambda words: ADMITTED
     world.wait_until_used_again()

@@ -1,5 +1,5 @@
-"""viewtally restore: it applies no write-ahead log (WAL) of another database, refuses while a server runs, and leaves no empty database
-after a crash."""
+"""viewtally restore: it applies no write-ahead log (WAL) of another database, refuses while a server runs, and leaves
+no empty database after a crash."""
 import contextlib
 import os
 import pathlib
@@ -266,8 +266,8 @@ def restore_killed_at(instance, step):
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["sound", "damaged"])
 def test_restore_killed_at_any_step_leaves_no_empty_or_mixed_database(viewtally, damaged):
-    """After each kill there is the old database, the new one, or none; if there is none, commands print how to continue. Then the restore is
-    repeated."""
+    """After each kill there is the old database, the new one, or none; if there is none, commands print how to
+    continue. Then the restore is repeated."""
     crashed_with_log(viewtally)
     if damaged:
         damage_header(viewtally)

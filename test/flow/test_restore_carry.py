@@ -44,7 +44,8 @@ def connect_account(instance, name, account, version=1, api=0, token=b"sealed"):
 
 @pytest.fixture
 def world(viewtally):
-    """Authors Ann and Bob with keys, an app, sign-in names and platform accounts, and the backup `then.db` of that state."""
+    """Authors Ann and Bob with keys, an app, sign-in names and platform accounts, and the backup `then.db` of that
+    state."""
     viewtally.import_lines([author("Ann"), author("Bob")])
     viewtally.valid, viewtally.leaked, viewtally.bobs = (viewtally.create_key(uid(name)) for name in ("Ann", "Ann", "Bob"))
     viewtally.app, viewtally.bad_app = oauth.add_app(viewtally, confidential=True), oauth.add_app(viewtally, name="Bad")
@@ -262,7 +263,8 @@ def disconnect(world, account):
 
 
 def test_restored_database_descends_from_its_backup(world):
-    """The descent is recorded even if nothing could be carried over. So the second restore knows that the missing account was disconnected."""
+    """The descent is recorded even if nothing could be carried over. So the second restore knows that the missing
+    account was disconnected."""
     world.database.unlink()
     world.run("restore", "then.db")
     disconnect(world, "goes")
@@ -294,7 +296,8 @@ def test_account_unknown_to_the_replaced_database_is_restored(world):
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
 def test_restore_never_lowers_the_expiry_floor(world, then, now, expected):
-    """The two values after the floor describe a clock that is ahead. They come from the replaced database, or are absent."""
+    """The two values after the floor describe a clock that is ahead. They come from the replaced database, or are
+    absent."""
     put_floor(world, then)
     world.run("backup", "clock.db")
     sql(world, "DELETE FROM meta WHERE key LIKE 'expiry%'")

@@ -150,8 +150,8 @@ def test_old_backups_are_pruned_but_not_those_of_another_database(make, time):
     kept = {path.name for path in directory(service).iterdir()}
     assert kept >= set(foreign)
     times = sorted(name[10:26] for name in kept - set(foreign))
-    # Kept by hour: 13:00, 12:00, and 23:30 of 9 July. By day: the newest of 10 and 9 July. By week: the newest of this week and of the
-    # week that ends on Sunday, 5 July.
+    # Kept by hour: 13:00, 12:00, and 23:30 of 9 July. By day: the newest of 10 and 9 July. By week: the newest of this
+    # week and of the week that ends on Sunday, 5 July.
     assert times == ["20260705T233000Z", "20260709T233000Z", "20260710T120000Z", "20260710T130000Z"]
 
 

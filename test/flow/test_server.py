@@ -191,7 +191,8 @@ def test_invalid_request_ids_are_replaced(ask, lines):
 
 
 class Draining:
-    """A server on a Unix socket, whose buffers have a fixed size, so that a response to a client that stops reading is blocked."""
+    """A server on a Unix socket, whose buffers have a fixed size, so that a response to a client that stops reading is
+    blocked."""
 
     def __init__(self, make_viewtally, clock, directory):
         clock.set_monotonic(START_MS)
@@ -287,7 +288,8 @@ def test_requests_in_flight_complete_before_exit(draining, number):
 
 
 def test_idle_connections_serve_one_more_request_after_sigterm(draining):
-    """nginx may send a POST on an idle connection while the server closes the connection, and must not send the POST again."""
+    """nginx may send a POST on an idle connection while the server closes the connection, and must not send the POST
+    again."""
     idle = [draining.instance.client(draining.key) for _ in range(3)]
     for client in idle:
         assert client.get("/account").headers.get("Connection") is None
@@ -325,7 +327,8 @@ def test_second_signal_cuts_requests_off_at_once(draining, number):
 
 
 def test_clients_above_max_connections_replace_idle_ones(owned, clock):
-    """A waiting client gets the slot of a connection that has been idle for a second, although idle_timeout_ms is longer."""
+    """A waiting client gets the slot of a connection that has been idle for a second, although idle_timeout_ms is
+    longer."""
     instance = owned({"server": {"max_connections": 3}, "admin": {"listen": "127.0.0.1:0"}}).start()
     request = f"GET /v1/account HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {instance.key}\r\n\r\n".encode()
 

@@ -300,7 +300,8 @@ def test_dashboard_does_not_block_other_requests(world):
         most = max(most, requests_served_before(world, cookie))
         if most >= 4:
             break
-    assert most >= 4            # without time slices it is 1: the request that was queued together with the one for the dashboard
+    # Without time slices it is 1: the request that was queued together with the one for the dashboard.
+    assert most >= 4
     body = read_dashboard(world, cookie)
     world.instance.import_lines([lines.author("big", plan_active=True)])
     month = {str(TO - datetime.timedelta(days=back)) for back in range(30)}
@@ -331,7 +332,8 @@ def assert_cut_off(before, body, ended):
 
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_title_change_during_a_response_cuts_it_off(world, form):
-    """The changed video is the last one and not sent yet: the response is cut off, and all its bytes show the old revision."""
+    """The changed video is the last one and not sent yet: the response is cut off, and all its bytes show the old
+    revision."""
     _, _, title, _, _ = world.plan.rows[-1]
     target = f"{STATS}&format={form}"
     change = lines.video(title, "big", title="Changed")

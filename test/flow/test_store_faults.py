@@ -285,8 +285,8 @@ def test_other_process_cannot_lock_out_a_server(viewtally):
 
 
 def test_reads_give_503_while_another_process_recovers_the_wal(viewtally):
-    """This is the only case in which SQLite rejects a reader. The server responds with 503 without waiting, and with 200 as soon as the
-    recovery ends."""
+    """This is the only case in which SQLite rejects a reader. The server responds with 503 without waiting, and with
+    200 as soon as the recovery ends."""
     key, = filled(viewtally, "A")
     viewtally.start()
     assert total_views(viewtally, key) == 1503

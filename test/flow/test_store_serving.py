@@ -249,7 +249,8 @@ def test_reads_succeed_while_the_disk_is_full(viewtally, small_disk):
 
 
 def test_server_survives_its_file_size_limit(world):
-    """Because of RLIMIT_FSIZE, the WAL cannot grow. Reads succeed, times of use are lost, and the server keeps running."""
+    """Because of RLIMIT_FSIZE, the WAL cannot grow. Reads succeed, times of use are lost, and the server keeps
+    running."""
     world.serve()
     pid = world.instance.pid
     subprocess.run(["prlimit", f"--pid={pid}", "--fsize=4096:4096"], check=True)

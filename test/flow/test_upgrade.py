@@ -18,7 +18,8 @@ ADDITIVE_FROM = 8               # from this version, 9 to 11 are additive; 12 is
 
 
 def files(instance):
-    """Returns what follows "viewtally.db" in the names of the database and its copies, such as "" and ".schema-8". Locks and logs are left out."""
+    """Returns what follows "viewtally.db" in the names of the database and its copies, such as "" and ".schema-8".
+    Locks and logs are left out."""
     return sorted(path.name.removeprefix("viewtally.db") for path in instance.directory.glob("viewtally.db*")
                   if not path.name.endswith(("-lock", "-migrate", "-import", "-wal", "-shm")))
 

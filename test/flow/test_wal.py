@@ -16,7 +16,8 @@ HOUR = 3600 * 1000
 AUTHORS, VIDEOS = 25, 200
 HOURS = 6
 PAGE = 4096
-# Builds with test seams start checkpoint jobs at 500 pages and check this every 100 ms. A release server starts them at 4,000 pages.
+# Builds with test seams start checkpoint jobs at 500 pages and check this every 100 ms. A release server starts them at
+# 4,000 pages.
 START, ALARM = 500 * PAGE, 4000 * PAGE
 
 

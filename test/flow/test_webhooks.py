@@ -190,8 +190,8 @@ def test_delivery_that_found_no_slot_starts_when_another_ends(make_viewtally, re
         return [int(message.event[4:]) for message in receiver.received() if message.endpoint == ident]
 
     def failed():
-        """Returns the endpoints with a failed attempt, which only the next scan would repeat. An attempt may fail, because 64 TLS handshakes at
-        the same time can take longer than 5 s."""
+        """Returns the endpoints with a failed attempt, which only the next scan would repeat. An attempt may fail,
+        because 64 TLS handshakes at the same time can take longer than 5 s."""
         return {str(uuid.UUID(bytes=found)) for found, in sql(instance, "SELECT uuid FROM webhook_endpoints WHERE failures > 0")}
 
     def is_done():

@@ -20,8 +20,8 @@ class Acceptor(threading.Thread):
                 self._on_connection(self._listener.accept()[0])
 
     def close(self):
-        """Stops accepting. Closing the socket alone would not wake the thread that blocks in accept(2). The thread could then call accept(2)
-        again on the next listener, if its socket has got the same descriptor."""
+        """Stops accepting. Closing the socket alone would not wake the thread that blocks in accept(2). The thread
+        could then call accept(2) again on the next listener, if its socket has got the same descriptor."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self.join()
         self._listener.close()

@@ -14,8 +14,8 @@ class Authority:
         self._openssl("req", "-x509", "-new", "-key", self._key, "-subj", f"/CN={name}", "-days", "10", "-out", self.ca)
 
     def issue(self, name, alternatives, days=10):
-        """Returns the paths (certificate, key) for `alternatives` such as "DNS:localhost,IP:127.0.0.1". If `days` is negative, the certificate
-        has already expired."""
+        """Returns the paths (certificate, key) for `alternatives` such as "DNS:localhost,IP:127.0.0.1". If `days` is
+        negative, the certificate has already expired."""
         before = ["faketime", "-f", f"{days - 1}d"] if days < 0 else []     # issued in the past, valid for one day
         key = self._new_key(name)
         request, extensions = self.directory / f"{name}.csr", self.directory / f"{name}.ext"

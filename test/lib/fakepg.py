@@ -105,7 +105,8 @@ class FakePostgres:
 
     def close(self):
         with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)       # ends the accept() of the thread; otherwise it would accept one more connection
+            # Ends the accept() of the thread, which would otherwise accept one more connection.
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.cut_all()
 

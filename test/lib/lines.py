@@ -1,4 +1,5 @@
-"""Builds lines of the import format for tests. Objects have a short name; the id of an object is a UUID that is computed from its name."""
+"""Builds lines of the import format for tests. Objects have a short name; the id of an object is a UUID that is
+computed from its name."""
 import uuid
 
 NAMESPACE = uuid.UUID("6d2a3c1e-3a53-4f0e-9f0b-6c1c4f9f6f00")

@@ -31,7 +31,8 @@ def programs():
 
 
 def account():
-    """Returns the name of the user that runs the server, because PostgreSQL refuses to run as root; None if the caller is not root."""
+    """Returns the name of the user that runs the server, because PostgreSQL refuses to run as root; None if the caller
+    is not root."""
     if os.getuid() != 0:
         return None
     for name in UNPRIVILEGED:
@@ -103,7 +104,8 @@ class Postgres:
         return subprocess.run([programs() / "pg_isready", "-q", "-h", self.directory, "-p", str(self.port)], check=False).returncode == 0
 
     def stop(self, sig=FAST):
-        """Stops the server. SIGQUIT is an immediate shutdown: at the next start the server recovers, as after a crash."""
+        """Stops the server. SIGQUIT is an immediate shutdown: at the next start the server recovers, as after a
+        crash."""
         process, self._process = self._process, None
         if process:
             process.send_signal(sig)

@@ -116,8 +116,8 @@ class Receiver:
         return self.received(path)
 
     def wait_until_idle(self):
-        """Waits until no connection is open. Call it after the server was killed, so that all messages that it has sent are in `messages`
-        before those of the next server."""
+        """Waits until no connection is open. Call it after the server was killed, so that all messages that it has sent
+        are in `messages` before those of the next server."""
         wait.until(lambda: self.connections == 0, "the connections of the receiver to end")
 
     def close(self):

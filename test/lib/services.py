@@ -169,7 +169,8 @@ class Redis(Service):
 
 
 def with_clock(service, clock):
-    """Makes a service that has not been started yet use the wall clock of `clock` (a FakeClock with a wall clock). Returns the service."""
+    """Makes a service that has not been started yet use the wall clock of `clock` (a FakeClock with a wall clock).
+    Returns the service."""
     service.environment = {**os.environ, "LD_PRELOAD": preload("wallclock", service.directory), "WALLCLOCK": clock.path}
     return service
 

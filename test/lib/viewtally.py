@@ -151,9 +151,11 @@ class Viewtally:
         return self.directory / self.settings["store"]["path"]
 
     def sql(self, statement, *values):
-        """Runs a statement that SQLite and PostgreSQL understand, with `?` for each value, and returns its rows. Commits.
+        """Runs a statement that SQLite and PostgreSQL understand, with `?` for each value, and returns its rows.
+        Commits.
 
-        A value of a column `uuid` is passed as uuid.UUID, because SQLite and PostgreSQL have different types for it, and returned as bytes.
+        A value of a column `uuid` is passed as uuid.UUID, because SQLite and PostgreSQL have different types for it,
+        and returned as bytes.
         """
         if self.is_on_server:
             return sql_on_server(self.settings["store"]["url"], statement, values)

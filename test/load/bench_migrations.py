@@ -3,7 +3,8 @@
 
     test/load/bench_migrations.py [--videos 1000000] [--from 8] [--directory /var/tmp]
 
-Fills a database of schema version FROM, runs `viewtally migrate` on it, and prints the output of this command and the growth of the file.
+Fills a database of schema version FROM, runs `viewtally migrate` on it, and prints the output of this command and the
+growth of the file.
 """
 import argparse
 import contextlib

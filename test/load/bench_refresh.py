@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Measures the duration of a refresh and the latency of requests during it. `make bench-refresh`; needs wrk.
 
-The database has 5,000 authors with 40 videos on 5 platforms each: 1,000,000 live posts. One run reads all posts from a file that is
-dropped into the spool, another run from the simulated source. Before each run and during it, wrk requests /videos?limit=50 and /events with
-the keys of all authors, at a moderate rate: on a few connections, with pauses. Compare times only within one bench, because the machine runs
-wrk, the server's loop and the run at the same time.
+The database has 5,000 authors with 40 videos on 5 platforms each: 1,000,000 live posts. One run reads all posts from a
+file that is dropped into the spool, another run from the simulated source. Before each run and during it, wrk requests
+/videos?limit=50 and /events with the keys of all authors, at a moderate rate: on a few connections, with pauses.
+Compare times only within one bench, because the machine runs wrk, the server's loop and the run at the same time.
 
 --posts 50000 gives a quick result, --data DIR keeps the database for the next bench.
 """
@@ -182,7 +182,8 @@ class Bench:
         threading.Event().wait(seconds)
 
     def drop(self):
-        """Returns a function that drops a file of readings, which is prepared here, into the spool and waits until it is processed."""
+        """Returns a function that drops a file of readings, which is prepared here, into the spool and waits until it
+        is processed."""
         when = datetime.datetime.now(datetime.timezone.utc)
         text = "".join(readings(self.authors, data.iso(when), 2)).encode()
 
@@ -193,7 +194,8 @@ class Bench:
         return work
 
     def command(self, server):
-        """Returns a function that makes the server start a scheduled run, by moving the time of the last run into the past, and waits for it."""
+        """Returns a function that makes the server start a scheduled run, by moving the time of the last run into the
+        past, and waits for it."""
         def work(_):
             with contextlib.closing(sqlite3.connect(server.settings["store"]["path"], timeout=10)) as database:
                 database.execute("UPDATE refresh_runs SET started_at = started_at - 7200000")

@@ -71,7 +71,8 @@ class Budget:
         self.a_minute = a_minute * 0.9
         self.clock = clock
         self.spent = []             # (time, requests)
-        self.total = 0              # requests since the start; the next run begins at this line of the file with the requests
+        # The requests since the start. The next run begins at this line of the file with the requests.
+        self.total = 0
 
     def seconds_until(self, requests):
         """How long to wait until this many requests are possible."""

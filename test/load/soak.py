@@ -42,7 +42,9 @@ from soak_world import SoakWorld, now_ms            # noqa: E402
 SAMPLE_SECONDS = 5
 REFRESH_SECONDS, REDIS_SECONDS, BACKUP_SECONDS, SIGHUP_SECONDS = 120, 150, 170, 45
 REDIS_AWAY_SECONDS = 3
-WARM_UP_FACTOR = 5      # during the warm-up (the first third), every action is so many times as frequent, so that each process executes all of them
+# During the warm-up (the first third), every action is so many times as frequent, so that each process executes all of
+# them.
+WARM_UP_FACTOR = 5
 MEMORY_FLAT = 1.05
 LIMIT = 6000            # requests per minute and key: the readers stay below it, the greedy client exceeds it
 WARM_KEYS = 12_000      # enough to touch nearly every page of the key cache, which has a fixed size

@@ -1,7 +1,8 @@
 """The expected response of every endpoint to one author at one time, as Python objects.
 
-A method raises Refused(code, parameter) if the server must reject the request. The service assigns the ids of events: a test reads them
-and passes them to bind_event_ids(). Without this call, the id of an event is its position in the author's history.
+A method raises Refused(code, parameter) if the server must reject the request. The service assigns the ids of events: a
+test reads them and passes them to bind_event_ids(). Without this call, the id of an event is its position in the
+author's history.
 """
 import re
 
@@ -60,7 +61,8 @@ def book_ref(book):
 
 
 class Answers:
-    """The expected responses for one author at the time `now`. In all methods, `params` is {name: text} as in the query string."""
+    """The expected responses for one author at the time `now`. In all methods, `params` is {name: text} as in the query
+    string."""
 
     def __init__(self, model, author_id, now):
         self.author = model.authors[author_id]
@@ -179,7 +181,8 @@ class Answers:
         return [(video, periods(days, start, granularity)) for video, days in rows if any(day["views"] for day in days)]
 
     def account_days(self, start, end, granularity):
-        """Lists every date from the author's first reading on. The total includes all baselines from the first date on."""
+        """Lists every date from the author's first reading on. The total includes all baselines from the first date
+        on."""
         videos = [video for video in self.posted() if video.first_reading is not None]
         first = max(start, day_of(min((video.first_reading for video in videos), default=self.now + LIFE)))
         days = [{"date": date_text(day), "views": sum(video.gains.get(day, 0) for video in videos),

@@ -81,8 +81,8 @@ def apply_to_post(post, readings, observed_at, change):
 def apply_step(model, author, observed_at, readings):
     """Applies `readings`, accepted (post, reading) pairs, and then decides each video.
 
-    A video does not change at all if its readings only repeat the last ones, as after a crash. So importing a file twice has the
-    same result as importing it once.
+    A video does not change at all if its readings only repeat the last ones, as after a crash. So importing a file
+    twice has the same result as importing it once.
     """
     changes, by_post = {}, {}
     for post, reading in readings:
@@ -150,8 +150,8 @@ def keep_if_above(video, line):
 def finalizing_run_batch(model):
     """Finalizes after an import: a baseline at or above the threshold makes a video viral without an event.
 
-    A video whose views were partly gained also becomes viral if all its views have reached both the current and the stored
-    threshold. Otherwise the video would stay not viral although its views have reached its threshold.
+    A video whose views were partly gained also becomes viral if all its views have reached both the current and the
+    stored threshold. Otherwise the video would stay not viral although its views have reached its threshold.
     """
     for author in model.authors.values():
         pending = [video for video in author.videos.values() if video.baseline_pending]

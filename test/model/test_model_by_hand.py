@@ -74,7 +74,8 @@ def test_views_never_fall_and_other_counts_may():
 
 @pytest.mark.parametrize("count, changes", [("likes", True), ("comments", False)])
 def test_zero_is_a_change_if_the_count_was_unknown(count, changes):
-    """If a reading of the same instant changes a count, the threshold is computed again, from the present views of the other videos."""
+    """If a reading of the same instant changes a count, the threshold is computed again, from the present views of the
+    other videos."""
     model = build(video(1), *comparable_lines([100] * 5), reading(1, "2026-07-02T10:00:00Z", 1, comments=0))
     shown = Answers(model, A, NOW).show_video(model.videos[video_id(1)])
     assert (shown["likes"], shown["comments"], shown["viral"]["author_median_views"]) == (0, 0, 100)
@@ -174,7 +175,8 @@ def test_only_the_newest_are_compared_and_ids_break_ties():
 
 
 def viral_case(*readings, before=()):
-    """Imports the readings of a video that was posted on 07-01 with a threshold of 15,000 (median 3,000). Returns (model, video)."""
+    """Imports the readings of a video that was posted on 07-01 with a threshold of 15,000 (median 3,000). Returns
+    (model, video)."""
     model = build(*comparable_lines([3000] * 5))
     model.import_lines([video(1), *before], ms("2026-07-01T00:30:00Z"))
     assert (model.videos[video_id(1)].line.threshold, model.videos[video_id(1)].line.compared) == (15000, 5)

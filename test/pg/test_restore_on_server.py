@@ -206,8 +206,8 @@ def test_old_data_is_kept_if_the_commit_fails(commands, sql):
 
 
 def test_account_that_the_replaced_data_never_had_is_restored(commands, sql):
-    """After the restore of the older backup, ids of later rows are issued again, as in a database file, because the rules of carry.h compare
-    ids."""
+    """After the restore of the older backup, ids of later rows are issued again, as in a database file, because the
+    rules of carry.h compare ids."""
     def connect(name):
         sql(f"INSERT INTO platform_credentials (author_id, api, account_id, access_sealed, obtained_at, version) SELECT id, 0, '{name}', 'x', 1, 1 FROM authors")
 

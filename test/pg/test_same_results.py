@@ -127,7 +127,8 @@ class Pair:
         return f"SELECT {', '.join(name for name, *_ in self.columns[table])} FROM {table}"
 
     def run_sqlite(self, statement, values, table):
-        """Returns the rows of the result or, if the statement writes, the rows of the changed table; "error" if it violates a constraint."""
+        """Returns the rows of the result or, if the statement writes, the rows of the changed table; "error" if it
+        violates a constraint."""
         count = max([0, *map(int, re.findall(r"\?(\d+)", statement.sqlite))])
         self.sqlite.execute("BEGIN")
         try:

@@ -1,4 +1,5 @@
-"""Every statement on a real PostgreSQL: it prepares, its types are those that viewtally encodes and decodes, and its plan reads few rows.
+"""Every statement on a real PostgreSQL: it prepares, its types are those that viewtally encodes and decodes, and its
+plan reads few rows.
 
 The statements come from build/MODE/pg_statements (test/pg/pg_statements.c).
 """
@@ -131,7 +132,8 @@ def leading_column(cluster, database):
 
 
 def findings(name, plan, leading):
-    """Yields what a plan contains although it is not allowed: sorts, other joins and scans than those by an index, and full scans."""
+    """Yields what a plan contains although it is not allowed: sorts, other joins and scans than those by an index, and
+    full scans."""
     for node in nodes(plan):
         kind, condition = node["Node Type"], node.get("Index Cond", "")
         if "Sort" in kind and name not in SORTED and all(below["Node Type"] != "Limit" for below in nodes(node)):

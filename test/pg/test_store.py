@@ -512,7 +512,8 @@ def test_reused_transaction_id_does_not_prove_a_commit(crashing, writer):
     os.kill(pid, signal.SIGSTOP)
     writer.send("commit")
     os.kill(pid, signal.SIGKILL)
-    writer.process.send_signal(signal.SIGSTOP)      # so that the driver asks for the outcome after other transactions were committed
+    # The driver must ask for the outcome after other transactions were committed.
+    writer.process.send_signal(signal.SIGSTOP)
     try:
         wait.until(lambda: has_recovered(crashing), "the recovery")
         crashing.sql("SELECT pg_current_xact_id();" * 100)

@@ -1,4 +1,5 @@
-"""The blocking store with a scripted server that ends the connection after any message, breaks the protocol, or sends wrong results."""
+"""The blocking store with a scripted server that ends the connection after any message, breaks the protocol, or sends
+wrong results."""
 import pytest
 
 from lib import fakepg

@@ -1,4 +1,5 @@
-"""More scenarios of Meta: several kinds of posts on a page, batches with Instagram Login, refreshing Instagram tokens."""
+"""More scenarios of Meta: several kinds of posts on a page, batches with Instagram Login, refreshing Instagram
+tokens."""
 from lib.lines import uid
 
 HOUR = 3_600_000

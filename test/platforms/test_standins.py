@@ -158,7 +158,8 @@ def test_instagram_responds_as_documented(scene):
 
 
 def test_graph_batch_responds_as_documented(scene):
-    """[V]: entries are in the order of the operations; `body` is a string with JSON; a timed-out operation gives null."""
+    """[V]: entries are in the order of the operations; `body` is a string with JSON; a timed-out operation gives
+    null."""
     ids = scene.ids["instagram"]
     scene.standins.fault("meta", "null", route="instagram.op", id=ids[1], times=1)
     operations = [{"method": "GET", "relative_url": f"v26.0/{id}/insights?metric=views,likes"} for id in (*ids[:2], "17900000000000999")]

@@ -60,8 +60,8 @@ class Readings(Feed):
 class TwoServerPoller(Poller):
     """Polls two servers in random order; one of them may be down.
 
-    A poll may take longer than usual: a PostgreSQL that crashes twice a second is seldom up when the servers, which pause for up to 5 s,
-    connect again.
+    A poll may take longer than usual: a PostgreSQL that crashes twice a second is seldom up when the servers, which
+    pause for up to 5 s, connect again.
     """
 
     seconds = 4 * wait.DEFAULT_SECONDS
@@ -76,7 +76,8 @@ class TwoServerPoller(Poller):
 
 
 class World:
-    """The servers, the spool and the pollers. `url` names a PostgreSQL database; without it, a database file is used."""
+    """The servers, the spool and the pollers. `url` names a PostgreSQL database; without it, a database file is
+    used."""
 
     def __init__(self, directory, seed, url=None):
         self.rng = random.Random(f"instants {seed}")

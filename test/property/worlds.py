@@ -101,8 +101,8 @@ class AuthorWriter:
         return lines
 
     def replays(self):
-        """With probability 0.3, returns the readings of the last import as {observed_at: lines}, to be imported again as after a crash. Otherwise
-        returns nothing."""
+        """With probability 0.3, returns the readings of the last import as {observed_at: lines}, to be imported again
+        as after a crash. Otherwise returns nothing."""
         lines = {}
         for line in self.sent if self.rng.random() < 0.3 else []:
             if isinstance(line["observed_at"], str) and "T" in line["observed_at"]:

@@ -50,7 +50,8 @@ class Clients:
 
 
 def check_ban(installed, clients, failures):
-    """The last of 30 failures bans the address that sent the requests, not the one in X-Forwarded-For. An unban admits the address again."""
+    """The last of 30 failures bans the address that sent the requests, not the one in X-Forwarded-For. An unban admits
+    the address again."""
     assert set(clients.request(ATTACKER, WRONG_KEY, MAX_RETRY - 1)) == {"401"}
     clients.await_failures(failures + MAX_RETRY - 1)
     assert not clients.banned() and clients.request(ATTACKER, installed.key) == ["200"]

@@ -98,7 +98,8 @@ class Load:
         self.succeeded["long poll"], self.failed["long poll"] = int(match[1]), int(match[2])
 
     def read_wrk(self, kind, text):
-        """Reads the numbers of wrk. Its total includes requests with another status, but not requests that failed because of the connection."""
+        """Reads the numbers of wrk. Its total includes requests with another status, but not requests that failed
+        because of the connection."""
         assert "requests in" in text, text
         total = int(re.search(r"(\d+) requests in", text)[1])
         bad = re.search(r"Non-2xx or 3xx responses: (\d+)", text)

@@ -117,7 +117,8 @@ def check_credential(installed):
 
 
 def check_own_unix_socket(installed):
-    """Without the socket unit, the server itself creates the Unix socket of [server] listen, for a group that nginx is in."""
+    """Without the socket unit, the server itself creates the Unix socket of [server] listen, for a group that nginx is
+    in."""
     machine = installed.machine
     machine.run("systemctl stop viewtally.socket viewtally.service && systemctl mask --runtime viewtally.socket")
     installed.configure(CONFIG.replace("[server]", "[server]\nlisten = unix:/run/viewtally/own.sock\nsocket_group = www-data"))

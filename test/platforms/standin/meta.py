@@ -1,5 +1,5 @@
-"""Meta: the Graph API as Instagram (both logins) and Facebook use it. Sources: the reference v26.0 of 2026-07-29, insights of 2026-06-18, and
-the pages about rate limits, batch requests and access tokens; read November 2026."""
+"""Meta: the Graph API as Instagram (both logins) and Facebook use it. Sources: the reference v26.0 of 2026-07-29,
+insights of 2026-06-18, and the pages about rate limits, batch requests and access tokens; read November 2026."""
 import json
 
 from .state import DAY, Rejected, Standin
@@ -287,7 +287,8 @@ class Meta(Standin):
             if served.get(id) is None:
                 served.pop(id, None)
                 self.record_failure([id], "operation")
-        return Response(200, entries, [], served)                 # [P] the entries have the usage headers, the response itself has none
+        # [P] the entries have the usage headers, the response itself has none
+        return Response(200, entries, [], served)
 
     def operate(self, host, name, operation, token, id, index, served):
         fault = self.next_operation_fault(f"{name}.op", token.account.id, id, index)

@@ -1,4 +1,5 @@
-"""TikTok: the Display API. Sources: the documentation of 2026-08-24 (video object), 2026-08-04 (rate limits), 2026-11-05 (tokens)."""
+"""TikTok: the Display API. Sources: the documentation of 2026-08-24 (video object), 2026-08-04 (rate limits),
+2026-11-05 (tokens)."""
 import json
 
 from .state import Bucket, Rejected, Standin

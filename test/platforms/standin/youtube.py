@@ -1,4 +1,5 @@
-"""YouTube: the Data API v3, with videos:batchGetStats, which was introduced on 2026-06-03, and the quota buckets of 2026-06-01."""
+"""YouTube: the Data API v3, with videos:batchGetStats, which was introduced on 2026-06-03, and the quota buckets of
+2026-06-01."""
 import datetime
 
 from .state import Rejected, Standin
