@@ -3,7 +3,7 @@
 
 A real nginx (packaging/nginx/viewtally.conf) over two processes of the release build with one database and one real Redis. Readers,
 pollers, authors in browsers, OAuth exchanges, wrong requests, stalled and slow clients; at the same time a refresh every
-two minutes, Redis restarts, backups, SIGHUPs. At the end: no 5xx and no unexpected answer, resident memory flat within 5 %
+two minutes, Redis restarts, backups, SIGHUPs. At the end: no 5xx and no unexpected response, resident memory flat within 5 %
 after the first third, the same open files, no connection left, every event seen once by its poller, and all data equal to
 the independent model in test/model. Exit status 1 if any of that does not hold.
 """
