@@ -72,6 +72,7 @@ struct dispatcher {
     bool is_stopping;
     uint64_t drain_until_ms; /* loop time at which stopping ends; 0: not stopping */
     bool http_closed;
+    bool open_has_failed; /* the reason has been logged */
 };
 
 static void pause_for(struct dispatcher *d, uint64_t ms)
@@ -188,8 +189,9 @@ static void log_end(const struct webhook_endpoint *e, const struct delivery_resu
     char id[UUID_TEXT_LEN];
     uuid_format(&e->id, id);
     if (e->state == WEBHOOK_FAILED)
-        log_warn("webhooks: endpoint %.*s is paused after %d failed attempts: %s", UUID_TEXT_LEN, id,
-                 WEBHOOK_TRIES, r->error);
+        log_warn("webhooks: endpoint %.*s has failed %d times in a row, so no more events are sent until its "
+                 "author resumes it: %s",
+                 UUID_TEXT_LEN, id, WEBHOOK_TRIES, r->error);
     if (e->state == WEBHOOK_GONE)
         log_info("webhooks: endpoint %.*s responded with status 410, so no more events are sent to it",
                  UUID_TEXT_LEN, id);
@@ -452,9 +454,57 @@ static void scan(struct dispatcher *d)
 
 /* ---- the loop ---- */
 
+static enum err open_client(struct dispatcher *d, struct error *error)
+{
+    const struct config *c = d->options->config;
+    const struct http_client_options http = {
+        .ca_file = c->webhooks.ca_file,
+        .connect_timeout_ms =
+            c->webhooks.timeout_ms < CONNECT_TIMEOUT_MS ? c->webhooks.timeout_ms : CONNECT_TIMEOUT_MS,
+        .timeout_ms = c->webhooks.timeout_ms,
+        .body_max = RESPONSE_MAX,
+        .host_connections = SEND_QUEUE_SLOTS_PER_ORIGIN,
+        .never_waits = true,
+        .allow_address = address_policy_allows_socket,
+        .allow_address_ctx = &d->policy,
+    };
+    if (!address_policy_init(&d->policy, str_from_cstr(c->webhooks.allowed_networks)))
+        return error_set(error, ERR_INVALID, "[webhooks] allowed_networks is invalid");
+    d->http = http_client_new(&d->loop, &http);
+    return d->http ? OK : error_set(error, ERR_NOMEM, "out of memory");
+}
+
+/* Opens the database and the client, unless they are open. */
+static enum err open_all(struct dispatcher *d, struct error *error)
+{
+    const struct config *c = d->options->config;
+    struct store_options store = store_options_from_config(c, STORE_WRITE);
+    store.checkpointed = true;
+    const enum err err = d->store ? OK : store_open(&d->store, &store, error);
+    return err || d->http ? err : open_client(d, error);
+}
+
+/* Like open_all(). After a failure, for example because the database server has no free connection, a later
+ * tick tries again. Logs only the first failure. */
+static bool ensure_open(struct dispatcher *d)
+{
+    struct error error;
+    if (open_all(d, &error)) {
+        if (!d->open_has_failed)
+            log_error("webhooks: nothing is delivered until the database can be opened: %s", error.text);
+        d->open_has_failed = true;
+        pause_for(d, FAILED_PAUSE_MS);
+        return false;
+    }
+    if (d->open_has_failed)
+        log_info("webhooks: the database is open; deliveries start");
+    d->open_has_failed = false;
+    return true;
+}
+
 static void check(struct dispatcher *d)
 {
-    if (d->not_before_ms > uv_now(&d->loop))
+    if (d->not_before_ms > uv_now(&d->loop) || !ensure_open(d))
         return;
     if (!list_is_empty(&d->finished) || (d->has_lease && lease_renewal_is_due(&d->lease, clock_wall_ms())))
         flush(d);
@@ -512,26 +562,6 @@ static void on_http_closed(void *ctx)
     ((struct dispatcher *)ctx)->http_closed = true;
 }
 
-static enum err open_client(struct dispatcher *d, struct error *error)
-{
-    const struct config *c = d->options->config;
-    const struct http_client_options http = {
-        .ca_file = c->webhooks.ca_file,
-        .connect_timeout_ms =
-            c->webhooks.timeout_ms < CONNECT_TIMEOUT_MS ? c->webhooks.timeout_ms : CONNECT_TIMEOUT_MS,
-        .timeout_ms = c->webhooks.timeout_ms,
-        .body_max = RESPONSE_MAX,
-        .host_connections = SEND_QUEUE_SLOTS_PER_ORIGIN,
-        .never_waits = true,
-        .allow_address = address_policy_allows_socket,
-        .allow_address_ctx = &d->policy,
-    };
-    if (!address_policy_init(&d->policy, str_from_cstr(c->webhooks.allowed_networks)))
-        return error_set(error, ERR_INVALID, "[webhooks] allowed_networks is invalid");
-    d->http = http_client_new(&d->loop, &http);
-    return d->http ? OK : error_set(error, ERR_NOMEM, "out of memory");
-}
-
 static void close_loop(struct dispatcher *d)
 {
     if (d->http)
@@ -542,19 +572,8 @@ static void close_loop(struct dispatcher *d)
     CHECK(uv_loop_close(&d->loop) == 0);
 }
 
-/* Opens the database and the client. */
-static enum err open_all(struct dispatcher *d, struct error *error)
-{
-    const struct config *c = d->options->config;
-    struct store_options store = store_options_from_config(c, STORE_WRITE);
-    store.checkpointed = true;
-    const enum err err = store_open(&d->store, &store, error);
-    return err ? err : open_client(d, error);
-}
-
 void dispatcher_run(const struct dispatcher_options *options, void (*opened)(void *ctx), void *ctx)
 {
-    struct error error;
     struct dispatcher *d = xcalloc(1, sizeof *d);
     d->options = options;
     d->is_due = true;
@@ -567,11 +586,7 @@ void dispatcher_run(const struct dispatcher_options *options, void (*opened)(voi
     CHECK(uv_async_init(&d->loop, options->stop, on_stop) == 0);
     d->tick.data = options->stop->data = d;
     opened(ctx);
-    const enum err err = open_all(d, &error);
-    if (err)
-        log_error("webhooks: no deliveries until the server is restarted: %s", error.text);
-    else
-        CHECK(uv_timer_start(&d->tick, on_tick, 0, tick_ms()) == 0);
+    CHECK(uv_timer_start(&d->tick, on_tick, 0, tick_ms()) == 0);
     dispatch_until_stopped(d);
     close_loop(d);
     if (d->store)

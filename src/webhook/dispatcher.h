@@ -41,7 +41,7 @@ struct dispatcher_options {
 
 /* Opens the database and delivers until it is stopped. Then waits at most five seconds for the deliveries in
  * flight. Calls `opened` as soon as other threads may use `stop`. If the database cannot be opened, logs the
- * reason and waits until it is stopped. */
+ * reason and tries again every second. */
 void dispatcher_run(const struct dispatcher_options *options, void (*opened)(void *ctx), void *ctx);
 
 #endif

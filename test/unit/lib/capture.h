@@ -5,6 +5,9 @@
 /* Redirects standard error to a temporary file. */
 void capture_begin(void);
 
+/* Returns what has been written since capture_begin(), as capture_end() does, and goes on capturing. */
+const char *capture_text(void);
+
 /* Restores standard error. Returns what was written, NUL-terminated and at most 64 KiB. Valid until the next
  * call. */
 const char *capture_end(void);

@@ -33,15 +33,20 @@ void temp_dir_init(struct temp_db *t)
     arena_init(&t->arena, 16384);
 }
 
-void temp_db_init(struct temp_db *t)
+void temp_db_create(struct temp_db *t)
 {
     int applied;
     struct error error = {0};
-    temp_dir_init(t);
     if (store_create(t->path, &applied, &error))
         fail_msg("migrate: %s", error.text);
     t->w = temp_db_open(t, STORE_WRITE);
     t->r = temp_db_open(t, STORE_READ);
+}
+
+void temp_db_init(struct temp_db *t)
+{
+    temp_dir_init(t);
+    temp_db_create(t);
 }
 
 struct store *temp_db_open(const struct temp_db *t, enum store_mode mode)

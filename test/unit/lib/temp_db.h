@@ -22,7 +22,9 @@ struct temp_db {
 
 /* Creates an empty directory; `path` is a file in it that does not exist. */
 void temp_dir_init(struct temp_db *t);
-/* Like temp_dir_init(), but also creates the database and opens two connections, `w` and `r`. */
+/* Creates the database at `path` and opens two connections, `w` and `r`. */
+void temp_db_create(struct temp_db *t);
+/* Calls temp_dir_init() and temp_db_create(). */
 void temp_db_init(struct temp_db *t);
 /* Closes the connections and removes the directory. */
 void temp_db_fini(struct temp_db *t);
