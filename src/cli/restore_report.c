@@ -183,9 +183,11 @@ static void append_advice(struct buf *b, const struct carry_result *carried)
     buf_printf(
         b,
         "Some revocations after the backup could not be carried over from the old database: %s.\n"
-        "The following are valid now. Revoke again what was revoked since the backup (viewtally key revoke, "
-        "author set-plan UUID inactive,\napp remove, app rotate-secret, platform remove). Passwords may be "
-        "older ones: author invite sets a new one.\n",
+        "Everything listed below is valid now. Revoke again what was revoked since the backup (viewtally key "
+        "revoke,\nviewtally author set-plan UUID inactive, viewtally app remove, viewtally app "
+        "rotate-secret, "
+        "viewtally platform\nremove). Passwords are those from the time of the backup; an author sets a new "
+        "one with the link of viewtally author invite.\n",
         carried->why);
 }
 

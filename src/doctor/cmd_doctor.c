@@ -105,7 +105,7 @@ static const struct cli_action actions[] = {
          "line for each finding: its state (ok, skipped, warning or error), what was found, and how "
          "to fix it. Changes nothing and prints no secrets. The server may be running. Run it as root, "
          "which checks files as the user of the server, or as that user.\n\n"
-         "Exit status 0: no errors, perhaps warnings. Exit status 1: errors, or with --strict "
+         "Exit status 0: no errors, perhaps warnings. Exit status 1: errors; with --strict, also "
          "warnings. A mistake in the configuration is an error too.",
      .partial = "there are errors, or warnings and --strict was given",
      .examples = "viewtally doctor\n"

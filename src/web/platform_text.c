@@ -59,9 +59,10 @@ static struct platform_text text_of_failure(const struct credential *c)
     if (c->failures < FEW_FAILURES)
         return (struct platform_text){ACCOUNT_WAITING, "Late",
                                       "The last attempt to read %s failed. The next refresh tries again."};
-    return (struct platform_text){ACCOUNT_WAITING, "Not working",
-                                  "%s could not be read for some time. Every refresh tries again; you do not "
-                                  "need to do anything. Until then, your numbers stay as they are."};
+    return (struct platform_text){
+        ACCOUNT_WAITING, "Not working",
+        "%s has been unreadable for some time. Every refresh tries again; you do not "
+        "need to do anything. Until one succeeds, your numbers stay as they are."};
 }
 
 /* Returns true if access expires soon and only the author can renew it. */

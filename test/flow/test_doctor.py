@@ -181,7 +181,7 @@ def test_full_disk_is_found(make_disk, make_viewtally):
     expect(diagnose(instance), "disk.space", "error", "less than [store] min_free_bytes")
     instance.configure({"store": {"min_free_bytes": 0}})
     disk.fill(room=4096)
-    expect(diagnose(instance), "disk.space", "warning", "not enough for a migration or a restore")
+    expect(diagnose(instance), "disk.space", "warning", "a migration or a restore needs")
 
 
 # --- the database ---

@@ -274,7 +274,7 @@ def test_linking_again_renews_the_account(linking):
 @pytest.mark.parametrize("error, failures, words", [
     ("app_rejected invalid_client", 1, "tell the people who run this service"), ("quota_spent quotaExceeded", 1, "used up"),
     ("missing all", 1, "shows none of your videos"), ("sealed damaged", 1, "Connect the account again"),
-    ("retry 500", 1, "The last attempt to read TikTok failed"), ("retry 500", 3, "could not be read for some time"),
+    ("retry 500", 1, "The last attempt to read TikTok failed"), ("retry 500", 3, "has been unreadable for some time"),
 ])
 def test_errors_are_explained_to_the_author(linking, error, failures, words):
     browser = linking.browser()
