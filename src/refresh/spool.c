@@ -16,8 +16,10 @@ enum { ARENA_BLOCK = 64 * 1024, UNREADABLE_MAX = 3, ERROR_TEXT_MAX = 1024 };
 
 /* --- pending files --- */
 
-static enum err apply_file(struct run *run, const struct spool_dir *dir, struct spool_import *s,
-                           struct str name, struct arena *a, struct applied_files *applied)
+/* Applies a file, unless an earlier run has applied all of it. If the file is applied, sets
+ * s->file.applied_at. */
+static enum err apply_file(const struct spool_dir *dir, struct spool_import *s, struct str name,
+                           struct arena *a)
 {
     enum err err = spool_dir_open_file(dir, name, &s->fd, &s->file.identity);
     if (err == ERR_IO || err == ERR_READONLY || err == ERR_NOT_FOUND)
@@ -27,12 +29,7 @@ static enum err apply_file(struct run *run, const struct spool_dir *dir, struct 
     err = spool_import_load(s, a);
     if (err)
         return err;
-    if (s->file.applied_at == TIME_NONE)
-        err = spool_import_apply(s);
-    if (err || s->file.applied_at == TIME_NONE)
-        return err;
-    s->file.name = name; /* outlives the arena */
-    return spool_finish_file(run, dir, &s->file, s->stored_errors, applied);
+    return s->file.applied_at == TIME_NONE ? spool_import_apply(s) : OK;
 }
 
 /* Returns true if `err` concerns only this file and the run should continue with the next one. Returns false
@@ -59,12 +56,15 @@ static enum err apply_each(struct run *run, const struct spool_dir *dir, const s
         if (err)
             break;
         spool_import_init(&s, run, list->entries[i].name);
-        err = apply_file(run, dir, &s, list->entries[i].name, &arena, applied);
-        spool_import_fini(&s);
-        if (err && skip_unreadable_file(run, err, &unreadable)) {
+        err = apply_file(dir, &s, list->entries[i].name, &arena);
+        if (!err && s.file.applied_at != TIME_NONE) {
+            s.file.name = list->entries[i].name; /* outlives the arena */
+            err = spool_finish_file(run, dir, &s.file, s.stored_errors, applied);
+        } else if (err && skip_unreadable_file(run, err, &unreadable)) {
             file_err = err;
             err = OK;
         }
+        spool_import_fini(&s);
     }
     arena_fini(&arena);
     return err ? err : file_err;
@@ -81,7 +81,7 @@ static enum err apply_waiting(struct run *run, const struct spool_dir *dir)
         (void)run_fail(run, err, "cannot list the spool directory: %s", err_name(err));
     else
         err = apply_each(run, dir, &list, &applied);
-    /* Finish the batch even after an error. After a cancellation, the next run does this. */
+    /* Finish the batch even after a file has failed. After a cancellation, the next run does this. */
     if (err != ERR_CANCELED) {
         const enum err finish_err = spool_finish_batch(run, dir, &applied);
         err = err ? err : finish_err;

@@ -40,10 +40,8 @@ enum err spool_delete_record(struct run *run, const struct spool_file *file)
     return delete_records_of(run, &one);
 }
 
-enum err spool_finish_batch(struct run *run, const struct spool_dir *dir, struct applied_files *applied)
+static enum err finish_each(struct run *run, const struct spool_dir *dir, struct applied_files *applied)
 {
-    if (applied->count == 0)
-        return OK;
     for (size_t i = 0; i < applied->count; i++) {
         const struct spool_file *file = &applied->files[i];
         const enum err err =
@@ -52,10 +50,13 @@ enum err spool_finish_batch(struct run *run, const struct spool_dir *dir, struct
             return fail_move(run, file->name, err);
         log_info("spool: %.*s applied", (int)file->name.len, file->name.p);
     }
-    enum err err = spool_dir_sync(dir, SPOOL_DONE);
-    if (err)
-        return fail_move(run, applied->files[0].name, err);
-    err = delete_records_of(run, applied);
+    const enum err err = spool_dir_sync(dir, SPOOL_DONE);
+    return err ? fail_move(run, applied->files[0].name, err) : delete_records_of(run, applied);
+}
+
+enum err spool_finish_batch(struct run *run, const struct spool_dir *dir, struct applied_files *applied)
+{
+    const enum err err = applied->count ? finish_each(run, dir, applied) : OK;
     applied->count = 0;
     return err;
 }

@@ -15,7 +15,8 @@ struct applied_files {
     size_t count;
 };
 
-/* Finishes all files of the batch and empties it. On an error, run_fail() has been called. */
+/* Finishes all files of the batch. Always empties the batch: after an error, the next run finishes the files
+ * that still have a record. On an error, run_fail() has been called. */
 MUST_USE enum err spool_finish_batch(struct run *run, const struct spool_dir *dir,
                                      struct applied_files *applied);
 

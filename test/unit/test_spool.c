@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "lib/refreshing.h"
 #include "refresh/spool_dir.h"
+#include "refresh/spool_finish.h"
 #include "store/spool_records.h"
 
 #include <fcntl.h>
@@ -260,6 +261,32 @@ static void run_fails_if_done_is_a_file_and_loses_nothing(void **state)
     assert_int_equal(views(), 200);
 }
 
+/* No file can be moved to /proc. More files than one batch contains, so that a batch is finished before the
+ * last file is applied. */
+static void run_ends_if_applied_files_cannot_be_moved_and_the_next_run_moves_them(void **state)
+{
+    enum { FILES = 2 * APPLIED_MAX + 5 };
+    char name[32], line[256];
+    (void)state;
+    for (int i = 0; i < FILES; i++) {
+        (void)snprintf(name, sizeof name, "%03d.ndjson", i);
+        (void)snprintf(line, sizeof line, READING("youtube", "y1", "2026-07-02T%02d:%02d:00Z", VIEWS(100)),
+                       i / 60, i % 60);
+        put(name, str_from_cstr(line));
+    }
+    assert_int_equal(unlinkat(d.fd, "done", AT_REMOVEDIR), 0);
+    assert_int_equal(symlinkat("/proc", d.fd, "done"), 0);
+    assert_int_equal(refreshing_try(&r, &spool_source), OK);
+    assert_int_equal(r.report.state, RUN_FAILED);
+    assert_non_null(strstr(r.report.why, "was applied but cannot be moved"));
+    assert_int_equal(sql("SELECT count(*) FROM spool_files"), APPLIED_MAX);
+    assert_int_equal(unlinkat(d.fd, "done", 0), 0);
+    refreshing_run(&r, &spool_source);
+    assert_true(exists("done/000.ndjson") && exists("done/204.ndjson"));
+    assert_int_equal(views(), 100);
+    assert_nothing_known();
+}
+
 #define SPOOL_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -276,6 +303,7 @@ int main(void)
         SPOOL_TEST(stopped_run_leaves_the_rest_to_the_next),
         SPOOL_TEST(run_fails_if_the_spool_cannot_be_opened),
         SPOOL_TEST(run_fails_if_done_is_a_file_and_loses_nothing),
+        SPOOL_TEST(run_ends_if_applied_files_cannot_be_moved_and_the_next_run_moves_them),
     };
     return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
 }
