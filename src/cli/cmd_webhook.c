@@ -183,6 +183,24 @@ static enum err find_event(struct store *store, int64_t author_row, struct resen
     return read.err;
 }
 
+/* Moves the position of the endpoint back. A later position would skip events, and one above all events, as
+ * after a typing error, would end all deliveries. */
+static enum err move_position_back(struct store *store, struct webhook_endpoint *e, int64_t event_id)
+{
+    if (event_id > e->position) {
+        (void)cli_fail(CLI_PART,
+                       "this endpoint still waits for the events after evt_%lld; name this event or an "
+                       "earlier one, because the events in between would not be sent",
+                       (long long)e->position);
+        return ERR_CANCELED;
+    }
+    e->position = event_id;
+    e->failures = 0;
+    e->next_attempt_at = TIME_NONE;
+    return store_save_webhook(store, e);
+}
+
+/* Returns ERR_CANCELED if the request is refused; the reason has been printed. */
 static enum err request_resend(struct store *store, struct arena *arena, void *ctx)
 {
     struct resending *r = ctx;
@@ -190,12 +208,13 @@ static enum err request_resend(struct store *store, struct arena *arena, void *c
     enum err err = store_find_webhook(store, arena, &r->id, &e);
     if (err)
         return err;
-    if (r->is_position) {
-        e.position = r->event_id;
-        e.failures = 0;
-        e.next_attempt_at = TIME_NONE;
-        return store_save_webhook(store, &e);
+    if (e.state == WEBHOOK_GONE) {
+        (void)cli_fail(CLI_PART,
+                       "the receiver has ended this endpoint with status 410; nothing can be sent to it");
+        return ERR_CANCELED;
     }
+    if (r->is_position)
+        return move_position_back(store, &e, r->event_id);
     err = find_event(store, e.author_row, r);
     if (err || r->is_unknown)
         return err;
@@ -286,8 +305,9 @@ static const struct cli_action actions[] = {
      .summary = "Sends an event once more, or with --after all events after one.",
      .description = "The server sends a single event at once, also to a paused endpoint, and does not repeat "
                     "it if it fails. With --after, delivery begins again after the event, in order and with "
-                    "retries.",
-     .partial = "there is no such endpoint or event",
+                    "retries; if the endpoint is paused or has failed, resume it as well.",
+     .partial = "there is no such endpoint or event, the endpoint has ended, or EVENT of --after is later "
+                "than the last event that was sent",
      .examples = "viewtally webhook resend 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11 evt_1789000000000\n"
                  "viewtally webhook resend 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11 --after evt_0",
      .run = resend},

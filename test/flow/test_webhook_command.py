@@ -75,8 +75,11 @@ def test_wrong_arguments_are_rejected_and_change_nothing(world):
             (("resend", ident, "evt_-1"), 2, "evt_"), (("resend", ident, "evt_99999999999999999999"), 2, "evt_"),
             (("resend", ident, "evt_1"), 1, "no such event"), (("resend", bobs, event), 1, "no such event")):
         assert text in world.instance.run("webhook", *words, status=status).err, words
+    world.wait_row(ident, "position", (int(event.removeprefix("evt_")),))
+    later = event + "0"     # a typing error
+    assert f"the events after {event}" in world.instance.run("webhook", "resend", ident, "--after", later, status=1).err
     world.receiver.answers["/hook"] = 410
     world.read(10_000)
     world.wait_row(ident, "state", (3,))
-    for action in ("pause", "resume"):
-        assert "status 410" in world.instance.run("webhook", action, ident, status=1).err
+    for words in (("pause", ident), ("resume", ident), ("resend", ident, event), ("resend", ident, "--after", "evt_0")):
+        assert "status 410" in world.instance.run("webhook", *words, status=1).err
