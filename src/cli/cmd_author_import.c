@@ -144,9 +144,7 @@ static enum err insert_author(struct author_setup *s, struct store *store, const
                             .plan_active = !line->has_plan || line->plan_active,
                             .created_at = clock_wall_ms(),
                             .views_refreshed_at = TIME_NONE};
-    enum err err = store_delete_tombstone(store, &author.id);
-    if (!err)
-        err = store_insert_author(store, &author);
+    const enum err err = store_insert_author(store, &author);
     *row = author.row;
     s->created += !err;
     return err;
@@ -229,14 +227,28 @@ static enum err apply_found(struct author_setup *s, struct store *store, struct 
     return record_author(s, store, arena, line, row);
 }
 
+/* A file that is imported again must not create an author who has been erased since. */
+static enum err find_erased(struct store *store, const struct author_line *line, bool *is_erased)
+{
+    *is_erased = false;
+    return line->has_id ? store_find_tombstone(store, &line->id, is_erased) : OK;
+}
+
 static enum err apply_line(struct author_setup *s, struct store *store, struct arena *arena,
                            const struct author_line *line)
 {
     int64_t row;
+    bool is_erased;
     enum err err = find_row(s, store, arena, line, &row);
+    if (!err)
+        err = find_erased(store, line, &is_erased);
     if (err)
         return err;
-    if (row < 0)
+    if (!row && is_erased)
+        author_file_reject(&s->file, line->line,
+                           "this author was erased; to create the author again, first run viewtally author "
+                           "add --id UUID");
+    else if (row < 0)
         author_file_reject(&s->file, line->line, "several authors have this name: give the id or the login");
     else if (!row && !line->name.p)
         author_file_reject(&s->file, line->line, "there is no such author yet, and name is missing");
@@ -411,7 +423,9 @@ static enum cli_exit set_up(struct cli *cli, struct author_setup *s, const char 
     if (!author_file_read(&s->file, path))
         return CLI_COULD_NOT;
     const enum err err = s->file.bad_lines ? ERR_CANCELED : cli_transaction(cli, apply_file, s);
-    if (err && s->is_written)
+    if (err == ERR_UNKNOWN_OUTCOME && s->is_written)
+        cli_note("%s contains the links, which are valid if the change was made", s->links_path);
+    else if (err && s->is_written)
         (void)unlink(s->links_path);
     if (s->file.bad_lines)
         return cli_fail(CLI_PART, "%lld bad line%s, so nothing was changed", (long long)s->file.bad_lines,

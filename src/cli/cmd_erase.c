@@ -119,6 +119,10 @@ enum cli_exit author_erase(struct cli *cli, const struct cli_arguments *argument
         code = print_rows(&e, dry_run);
     if (!err && !dry_run) {
         note_copies(&cli->config);
+        if (e.was_erased && *cli->config.redis.url)
+            cli_note(
+                "if Redis was unavailable then, the poll positions of the author's keys stay there for up "
+                "to 90 days");
         if (!delete_traces(&cli->config, e.keys.items, e.keys.count))
             code = cli_fail(CLI_PART, "Redis is unavailable, so the poll positions of the author's keys stay "
                                       "there for up to 90 days");

@@ -161,6 +161,18 @@ def test_bad_line_is_reported_and_nothing_changed(installation, text, expected):
     assert installation.run("author", "list", "--json").out == before
 
 
+def test_erased_author_is_not_created_again(installation):
+    text = f"id,name\n{uid('Ada')},Ada\n"
+    set_up(installation, text)
+    installation.run("author", "erase", uid("Ada"))
+    done = set_up(installation, text, status=1)
+    assert "authors.csv:2: this author was erased; to create the author again, first run viewtally author add --id UUID" in done.err
+    assert authors(installation) == {}
+    installation.run("author", "add", "--id", uid("Ada"), "--name", "Ada")
+    set_up(installation, text)
+    assert list(authors(installation)) == ["Ada"]
+
+
 def test_empty_file_adds_no_author_and_missing_file_is_an_error(installation):
     assert set_up(installation, "").err == "authors    0 new, 0 changed, 0 unchanged\nlinks      0 new\n"
     assert set_up(installation, "name\n", "--no-links").out.startswith("authors    0 new")
