@@ -40,7 +40,8 @@ bool summary_begin(struct summary_work *w, const struct summary_cache *cache, st
 {
     const struct summary *cached = &cache->slots[slot_of(author_row)];
     int32_t today = date_of(now);
-    if (cached->author_row == author_row && cached->author_rev == author_rev && cached->today == today) {
+    if (cached->author_row == author_row && cached->author_rev == author_rev && cached->today == today &&
+        now <= cached->open_until) {
         w->sum = *cached;
         return true;
     }
@@ -48,6 +49,7 @@ bool summary_begin(struct summary_work *w, const struct summary_cache *cache, st
     w->sum.author_row = author_row;
     w->sum.author_rev = author_rev;
     w->sum.today = today;
+    w->sum.open_until = INT64_MAX;
     w->videos = (struct videos_query){.author_row = author_row,
                                       .posted_from = INT64_MIN,
                                       .posted_to = INT64_MAX,
@@ -80,6 +82,16 @@ static void add_posts(struct summary *sum, const struct video *v)
     }
 }
 
+static void count_if_open(struct summary *sum, const struct video *v, int64_t now)
+{
+    const int64_t open_until = v->posted_at + VIDEO_LIFE_DAYS * DAY_MS;
+    if (now > open_until)
+        return;
+    sum->open_videos++;
+    if (open_until < sum->open_until)
+        sum->open_until = open_until;
+}
+
 static bool on_video(void *ctx, const struct video *v, const struct book_ref *book)
 {
     struct summary_work *w = ctx;
@@ -89,7 +101,7 @@ static bool on_video(void *ctx, const struct video *v, const struct book_ref *bo
     w->videos.has_after = true;
     w->videos.after = (struct video_position){.value = v->posted_at, .id = v->id};
     sum->videos++;
-    sum->open_videos += w->now <= v->posted_at + VIDEO_LIFE_DAYS * DAY_MS;
+    count_if_open(sum, v, w->now);
     sum->read_videos += v->first_reading_at != TIME_NONE;
     add_count(&sum->views, v->views);
     add_posts(sum, v);

@@ -2,8 +2,8 @@
  *
  * It is computed in batches of videos, so that an author with 10,000 videos does not delay other requests.
  * The result is cached. A cached result is valid for one revision of the author, which every change of the
- * author's data increments, and for one day. If two authors share a cache slot, the later result replaces the
- * earlier one. */
+ * author's data increments, for one day, and until the next video becomes 30 days old. If two authors share a
+ * cache slot, the later result replaces the earlier one. */
 #ifndef VT_WEB_SUMMARY_H
 #define VT_WEB_SUMMARY_H
 
@@ -17,6 +17,7 @@ struct summary {
     int32_t today;
     int64_t videos, viral_videos;
     int64_t open_videos; /* videos that are less than 30 days old, so their counts still change */
+    int64_t open_until;  /* the time until which all of these are still open; INT64_MAX if there are none */
     int64_t read_videos; /* videos with at least one reading */
     int64_t views;
     int64_t platform_videos[PLATFORM_COUNT], platform_views[PLATFORM_COUNT];
@@ -43,7 +44,7 @@ struct summary_work {
     struct stats_progress progress;
 };
 
-/* Returns true if the cache has a summary for this author, revision and day; w->sum is then a copy of it.
+/* Returns true if the cache has a summary that is valid at `now`; w->sum is then a copy of it.
  * Otherwise prepares `w` for the first batch and returns false. */
 bool summary_begin(struct summary_work *w, const struct summary_cache *cache, struct store_read *read,
                    int64_t author_row, int64_t author_rev, int64_t now);

@@ -202,6 +202,14 @@ def test_chart_ends_today_without_a_new_reading(pages, clock):
     assert rows["2026-07-11"][0] == 0 and "2026-06-11" not in rows
 
 
+def test_cached_dashboard_notices_when_a_video_becomes_30_days_old(pages, clock):
+    """The 15th newest video becomes 30 days old at 11:59:46 of the next day, without a change of the data."""
+    clock.advance(DAY_MS // 2)
+    assert "15 less than 30 days old" in pages.page("/dashboard").text
+    clock.advance(DAY_MS // 2)
+    assert "14 less than 30 days old" in pages.page("/dashboard").text
+
+
 def test_age_of_the_last_refresh_is_shown(pages, clock, viewtally):
     viewtally.import_lines([lines.reading("Ann 0", "2026-07-10T12:00:00Z", 9_000, platform="tiktok")])
     clock.advance(300_000)
