@@ -17,11 +17,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* How often a transaction is tried while another process has locked the database. With the default of [store]
+ * busy_timeout_ms, this takes one minute. */
+enum { LOCKED_TRIES = 6 };
+
 struct making {
     const struct backup_options *options;
     struct backup_report *report;
     struct store *store;
     struct lease lease;
+    bool lease_is_taken; /* by another process, when this one wanted to acquire it */
     bool lease_is_lost;
     struct backup_draft draft;
     struct error error;
@@ -52,10 +57,29 @@ static enum err in_transaction(struct making *m, enum err (*work)(struct making 
     return err;
 }
 
+static bool is_stopped(const struct making *m)
+{
+    return m->options->stop && atomic_load(m->options->stop);
+}
+
+/* Like in_transaction(), but tries again while another process has locked the database. Otherwise one long
+ * transaction would cause a complete backup to be discarded and made again. Returns ERR_TIMEOUT if the
+ * database stays locked. */
+static enum err in_transaction_when_unlocked(struct making *m, enum err (*work)(struct making *m))
+{
+    enum err err = in_transaction(m, work);
+    for (int i = 1; i < LOCKED_TRIES && err == ERR_BUSY && !m->lease_is_taken && !is_stopped(m); i++)
+        err = in_transaction(m, work);
+    if (err == ERR_BUSY && !m->lease_is_taken)
+        return error_set(&m->error, ERR_TIMEOUT, "another process has locked the database for too long");
+    return err;
+}
+
 static enum err acquire(struct making *m)
 {
     struct lease_row row;
     const enum err err = lease_acquire(&m->lease, m->store, clock_wall_ms(), &row);
+    m->lease_is_taken = err == ERR_BUSY;
     if (err == ERR_BUSY)
         error_set(&m->error, err, "another process is making a backup (%s)", row.holder);
     return err;
@@ -97,7 +121,7 @@ static enum err record_failure(struct making *m)
 static bool on_progress(void *ctx)
 {
     struct making *m = ctx;
-    if (m->options->stop && atomic_load(m->options->stop))
+    if (is_stopped(m))
         return false;
     if (lease_renewal_is_due(&m->lease, clock_wall_ms()) && in_transaction(m, renew) == ERR_CANCELED)
         m->lease_is_lost = true;
@@ -140,7 +164,7 @@ static enum err publish(struct making *m)
 {
     struct stat st;
     const bool found = stat(m->draft.path, &st) == 0;
-    const enum err err = in_transaction(m, renew);
+    const enum err err = in_transaction_when_unlocked(m, renew);
     if (err || !found) {
         backup_draft_discard(&m->draft);
         m->lease_is_lost = err == ERR_CANCELED;
@@ -224,13 +248,13 @@ static enum err run_with_lease(struct making *m)
     }
     r->done = true;
     prune(m);
-    return in_transaction(m, record_success);
+    return in_transaction_when_unlocked(m, record_success);
 }
 
 static enum err run(struct making *m)
 {
     bool due;
-    enum err err = in_transaction(m, acquire);
+    enum err err = in_transaction_when_unlocked(m, acquire);
     if (err)
         return err;
     err = check_if_due(m, &due);

@@ -38,7 +38,8 @@ struct slot_rule backup_rule(const struct config *config);
 
 /* Makes a backup in [backup] directory, which must be set. Blocks until done. Returns OK if the backup was
  * made, or if none was due (report->done is false); ERR_BUSY if another process is making a backup;
- * ERR_CANCELED if `stop` became true or the lease was lost. */
+ * ERR_TIMEOUT if another process has locked the database for too long; ERR_CANCELED if `stop` became true or
+ * the lease was lost. */
 MUST_USE enum err backup_run(const struct backup_options *options, struct backup_report *report);
 
 #endif

@@ -255,6 +255,21 @@ static void backup_and_refresh_have_separate_leases(void **state)
     assert_true(report.done);
 }
 
+/* A schedule that took this for a backup by another process would start a full copy every five seconds. */
+static void locked_database_is_not_reported_as_another_backup(void **state)
+{
+    struct backup_report report;
+    const struct backup_options options = {.config = &config};
+    (void)state;
+    config.store.busy_timeout_ms = 1;
+    test_begin(&t);
+    assert_int_equal(backup_run(&options, &report), ERR_TIMEOUT);
+    assert_string_equal(report.why, "another process has locked the database for too long");
+    test_commit(&t);
+    assert_int_equal(backup_run(&options, &report), OK);
+    assert_true(report.done);
+}
+
 static void stopped_backup_leaves_no_file_and_releases_the_lease(void **state)
 {
     struct backup_report report;
@@ -294,6 +309,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(copy_can_be_canceled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(backup_is_made_only_with_the_lease, set_up, tear_down),
         cmocka_unit_test_setup_teardown(backup_and_refresh_have_separate_leases, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(locked_database_is_not_reported_as_another_backup, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stopped_backup_leaves_no_file_and_releases_the_lease, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(backup_that_is_not_due_is_not_made, set_up, tear_down),
