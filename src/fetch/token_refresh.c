@@ -343,9 +343,9 @@ static struct token_refresh_result handle_rejection(struct token_refresh *refres
     case OUTCOME_SPLIT:
     case OUTCOME_MALFORMED: break;
     }
-    /* With any other status the mark stays: a 5xx status or an unreadable body may have replaced a response
-     * that contained new tokens. */
-    if (status >= 400 && status < 500)
+    /* In all other cases the mark stays: a 5xx status or an unreadable body may have replaced a response that
+     * contained new tokens, or an earlier request may have used up the token. */
+    if (status >= 400 && status < 500 && (!refresh->may_be_spent || result.status == TOKEN_RECONNECT))
         clear_mark(refresh);
     return result;
 }

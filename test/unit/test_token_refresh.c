@@ -119,6 +119,25 @@ static void request_without_response_is_sent_once_more(void **state)
     assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
 }
 
+static void rate_limit_after_a_lost_response_does_not_hide_that_it_was_lost(void **state)
+{
+    static const struct reply limited[] = {{TRANSPORT_TIMEOUT, 0, ""},
+                                           {TRANSPORT_OK, 429, "{\"error\":\"rate_limit_exceeded\"}"}};
+    static const struct reply rejected[] = {{TRANSPORT_OK, 400, INVALID_GRANT}};
+    const int64_t row = rig_put_tiktok();
+    bool ours;
+    (void)state;
+    assert_int_equal(rig_refresh(row, 1, limited), TOKEN_RETRY_LATER);
+    assert_true(rig_get(row).refresh_sent_at != TIME_NONE);
+    /* The next run, an hour later. */
+    test_begin(&rig.db);
+    assert_int_equal(store_end_token_refresh(rig.db.w, row, 1), OK);
+    assert_int_equal(store_begin_token_refresh(rig.db.w, row, 1, clock_wall_ms() - HOUR_MS, 0, &ours), OK);
+    test_commit(&rig.db);
+    assert_int_equal(rig_refresh(row, 1, rejected), TOKEN_RECONNECT);
+    assert_string_equal(rig.results[0].code, "lost_in_refresh");
+}
+
 static bool stopping;
 
 static enum err heartbeat(void *ctx)
@@ -316,6 +335,7 @@ int main(void)
         TEST(values_missing_from_a_response_keep_their_stored_value),
         TEST(rejections_are_attributed_to_account_or_app),
         TEST(request_without_response_is_sent_once_more),
+        TEST(rate_limit_after_a_lost_response_does_not_hide_that_it_was_lost),
         TEST(stopping_process_does_not_retry),
         TEST(tokens_received_while_stopping_are_stored),
         TEST(no_request_is_sent_while_another_process_refreshes_the_account),
