@@ -103,8 +103,9 @@ static void start(struct schedule *s, enum run_cause cause)
         .stop = &s->job.stop,
     };
     /* Clear the flag before the run, because the run may miss files that arrive after it has listed the
-     * spool. */
-    s->spool_changed = false;
+     * spool. Keep the flag if the run does not read the spool. */
+    if (source_list_only(&s->options.sources, SOURCE_SPOOL).sources[0])
+        s->spool_changed = false;
     s->state.running = true;
     const int status = background_job_start(&s->job);
     if (!status)
@@ -134,7 +135,7 @@ static void handle_result(struct schedule *s)
         add_report(&s->state, &s->report);
     if (ran && s->options.cause == CAUSE_SCHEDULE)
         record_failed_sources(s);
-    else if (failed)
+    else if (failed && !ran)
         log_error("refresh: cannot start: %s", *s->report.why ? s->report.why : err_name(s->result));
     /* The files are still in the spool, so the next attempt will apply them. */
     if (s->options.cause == CAUSE_SPOOL && (s->result || failed))

@@ -1,0 +1,106 @@
+/* Tests the schedule of the refresh with test sources: which sources each run reads. test_slot tests when a
+ * run is due. */
+#include "refresh/schedule.h"
+#include "refresh/run.h"
+
+#include "lib/refreshing.h"
+#include "store/ticket_lock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { WAIT_MS = 60 * 1000, PAUSE_MS = 16 * 1000 /* longer than the pause after the first failure */ };
+
+static struct refreshing r;
+static uv_loop_t loop;
+static struct ticket_lock *write_lock;
+static struct store *reads;
+static struct schedule *schedule;
+static atomic_int spool_runs;
+static atomic_bool simulated_fails;
+
+static enum err run_spool(struct run *run)
+{
+    (void)run;
+    atomic_fetch_add(&spool_runs, 1);
+    return OK;
+}
+
+static enum err run_simulated(struct run *run)
+{
+    return atomic_load(&simulated_fails) ? run_fail(run, ERR_IO, "the test wants it") : OK;
+}
+
+static const struct source spool = {.kind = SOURCE_SPOOL, .run = run_spool};
+static const struct source simulated = {.kind = SOURCE_SIMULATED, .run = run_simulated};
+
+static int set_up(void **state)
+{
+    static const struct source_list sources = {{&spool, &simulated}};
+    struct error error;
+    (void)state;
+    refreshing_init(&r);
+    the_clock[1] = 60 * 60 * 1000;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    const struct store_options options = {.path = r.config.store.path, .mode = STORE_READ, .loop = &loop};
+    assert_int_equal(store_open(&reads, &options, &error), OK);
+    write_lock = ticket_lock_new();
+    atomic_store(&spool_runs, 0);
+    atomic_store(&simulated_fails, false);
+    schedule = schedule_open(&loop, &r.config, reads, write_lock, &sources);
+    return 0;
+}
+
+static void on_closed(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+static int tear_down(void **state)
+{
+    bool closed = false;
+    (void)state;
+    schedule_close(schedule, on_closed, &closed);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_true(closed);
+    store_close(reads);
+    the_clock[1] = 0;
+    assert_int_equal(uv_loop_close(&loop), 0);
+    ticket_lock_free(write_lock);
+    refreshing_fini(&r);
+    return 0;
+}
+
+/* Runs the loop until so many runs have ended with this result. */
+static void wait_for_runs(enum run_state result, int count)
+{
+    const uint64_t deadline = uv_hrtime() + (uint64_t)WAIT_MS * 1000000;
+    while (schedule_state(schedule)->runs[result] < count) {
+        assert_true(uv_hrtime() < deadline);
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    }
+}
+
+static void file_that_arrives_before_a_retry_of_another_source_is_applied(void **state)
+{
+    (void)state;
+    atomic_store(&simulated_fails, true);
+    wait_for_runs(RUN_FAILED, 1);
+    assert_int_equal(spool_runs, 1);
+    schedule_spool_changed(schedule);
+    atomic_store(&simulated_fails, false);
+    the_clock[1] += PAUSE_MS;
+    wait_for_runs(RUN_SUCCEEDED, 2); /* the retry of the simulated source, then the run of the spool */
+    assert_int_equal(spool_runs, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(file_that_arrives_before_a_retry_of_another_source_is_applied, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
+}
