@@ -209,6 +209,8 @@ enum redirect_kind redirect_kind_of(struct str uri)
 bool redirect_matches(struct str registered, struct str given)
 {
     struct str a, b;
+    if (given.len > REDIRECT_MAX)
+        return false;
     if (str_eq(registered, given))
         return true;
     a = after_loopback(registered);

@@ -22,7 +22,7 @@ const char *redirect_check(struct str uri);
 enum redirect_kind redirect_kind_of(struct str uri);
 
 /* Returns true if both URIs are equal byte by byte. Only the port of a loopback URI may differ (RFC
- * 8252, 7.3). `given` may be any string. */
+ * 8252, 7.3). `given` may be any string; it does not match if it is longer than REDIRECT_MAX. */
 bool redirect_matches(struct str registered, struct str given);
 
 /* Returns the CSP source that permits the redirect: scheme://host[:port], or for a private-use URI "scheme:".
