@@ -21,6 +21,7 @@ const char *err_name(enum err code)
     case ERR_IO: return "input/output error";
     case ERR_TIMEOUT: return "timed out";
     case ERR_CANCELED: return "canceled";
+    case ERR_UNKNOWN_OUTCOME: return "unknown outcome of a commit";
     case ERR_INTERNAL: return "internal error";
     }
     return "unknown error";

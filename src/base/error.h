@@ -19,6 +19,7 @@ enum err {
     ERR_IO,
     ERR_TIMEOUT,
     ERR_CANCELED,
+    ERR_UNKNOWN_OUTCOME, /* the connection was lost during a commit; it may or may not be committed */
     ERR_INTERNAL,
 };
 

@@ -111,6 +111,16 @@ enum err cli_read(struct cli *cli, cli_work *work, void *ctx)
     return err;
 }
 
+void cli_fail_transaction(enum err err)
+{
+    if (err == ERR_UNKNOWN_OUTCOME)
+        (void)cli_fail(CLI_COULD_NOT,
+                       "it is unknown whether the change was made, because the connection to the database "
+                       "server was lost during the commit: check this before you repeat the command");
+    else
+        (void)cli_fail(CLI_COULD_NOT, "nothing was changed: database error: %s", err_name(err));
+}
+
 enum err cli_transaction(struct cli *cli, cli_work *work, void *ctx)
 {
     struct work_call call = {.work = work, .ctx = ctx};
@@ -121,6 +131,6 @@ enum err cli_transaction(struct cli *cli, cli_work *work, void *ctx)
     enum err err = transaction_run(&scope, call_work, &call);
     store_close(store);
     if (err && !is_for_command(err))
-        (void)cli_fail(CLI_COULD_NOT, "nothing was changed: database error: %s", err_name(err));
+        cli_fail_transaction(err);
     return err;
 }

@@ -37,6 +37,8 @@ struct store *cli_open_store(struct cli *cli);
  * reason itself, or if nothing needs to be printed. */
 typedef enum err cli_work(struct store *store, struct arena *arena, void *ctx);
 MUST_USE enum err cli_transaction(struct cli *cli, cli_work *work, void *ctx);
+/* Prints that a write transaction has failed: nothing was changed, unless `err` is ERR_UNKNOWN_OUTCOME. */
+void cli_fail_transaction(enum err err);
 /* Like cli_transaction(), but without a transaction, for work that only reads. cli_read() never waits for a
  * writer. */
 MUST_USE enum err cli_read(struct cli *cli, cli_work *work, void *ctx);

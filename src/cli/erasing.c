@@ -84,6 +84,6 @@ enum err cli_erase(struct cli *cli, bool dry_run, cli_work *work, void *ctx)
     seam_kill_point();
     store_close(store);
     if (err && err != ERR_NOT_FOUND && err != ERR_EXISTS && err != ERR_INVALID && err != ERR_CANCELED)
-        (void)cli_fail(CLI_COULD_NOT, "nothing was changed: database error: %s", err_name(err));
+        cli_fail_transaction(err);
     return err;
 }

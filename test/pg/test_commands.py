@@ -6,8 +6,9 @@ import subprocess
 
 import pytest
 
-from lib import lines, secrets
+from lib import lines, secrets, wait
 from lib.pgstore import StoreDriver
+from lib.relay import Relay
 
 COMMAND_SECONDS = 120
 POSTED, READ = "2026-07-01T00:00:00Z", "2026-07-02T00:00:00Z"
@@ -25,6 +26,11 @@ class Commands:
                               text=True, check=False, timeout=COMMAND_SECONDS)
         assert status is None or done.returncode == status, done.stdout + done.stderr
         return done.stdout + done.stderr
+
+    def start(self, *words):
+        """Starts a command without waiting for its end. Its output includes standard error."""
+        return subprocess.Popen([os.environ["VIEWTALLY_SEAMS_BIN"], *words], cwd=self.directory, env=self.env, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def json(self, *words):
         return json.loads(self.run(*words, "--json"))
@@ -290,3 +296,28 @@ def test_role_with_the_documented_rights_can_do_everything_but_migrate(cluster, 
     assert findings(service, status=0)["database.server_settings"]["state"] == "warning"
     service.run("author", "erase", lines.uid("Ann"))
     assert service.json("author", "list") == []
+
+
+def test_command_says_that_the_outcome_is_unknown_and_keeps_the_links(cluster, tmp_path):
+    """The connection is lost while the server commits, and cannot be opened again within 25 s."""
+    database = cluster.database("template0")
+    Commands(tmp_path, cluster.url(database)).run("migrate")
+    cluster.sql("""CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); RETURN NULL; END $$;
+                   CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON authors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION delay()""",
+                database=database)
+    (tmp_path / "authors.csv").write_text("name\nAnn\n")
+    (tmp_path / "password").write_text("open sesame\n")
+    sleeping = f"FROM pg_stat_activity WHERE datname = '{database}' AND wait_event = 'PgSleep'"
+    with Relay(f"127.0.0.1:{cluster.port}") as relay:
+        url = cluster.tcp_url(database, user="secured").replace(f":{cluster.port}/", f":{relay.port}/")
+        commands = Commands(tmp_path, url, STORE_PASSWORD_FILE=tmp_path / "password")
+        command = commands.start("author", "import", "authors.csv", "--links", "links.csv")
+        wait.until(lambda: cluster.sql(f"SELECT pid {sleeping}"), "the commit to begin")
+    try:
+        output, _ = command.communicate(timeout=COMMAND_SECONDS)
+    finally:
+        cluster.sql(f"SELECT pg_terminate_backend(pid) {sleeping}")
+    assert command.returncode == 3, output
+    assert "it is unknown whether the change was made" in output and "nothing was changed" not in output
+    assert "links.csv contains the links, which are valid if the change was made" in output
+    assert (tmp_path / "links.csv").read_text().startswith("id,name,login,")

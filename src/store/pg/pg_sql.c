@@ -461,7 +461,7 @@ static enum err resolve_commit(struct pg_sql *db)
 {
     const struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
     const int64_t end_ms = clock_connection_ms() + RESOLVE_MS;
-    enum err outcome = ERR_IO;
+    enum err outcome = OK;
     bool is_known = find_outcome(db, &outcome);
     while (!is_known && clock_connection_ms() < end_ms && !pg_session_is_limited()) {
         (void)nanosleep(&pause, NULL);
@@ -476,7 +476,7 @@ static enum err resolve_commit(struct pg_sql *db)
     /* The import lock was lost with the connection, so all further statements fail (ensure_connected()). */
     if (db->has_import_lock)
         pg_session_close(&db->session);
-    return is_known ? outcome : ERR_IO;
+    return is_known ? outcome : ERR_UNKNOWN_OUTCOME;
 }
 
 enum err pg_sql_commit(struct pg_sql *db)

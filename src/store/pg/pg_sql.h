@@ -60,8 +60,8 @@ MUST_USE enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms);
 /* Begins a read-only transaction, which reads one snapshot. */
 MUST_USE enum err pg_sql_begin_snapshot(struct pg_sql *db);
 /* If the connection is lost, connects again, finds out whether the transaction was committed, and logs the
- * outcome. Returns ERR_IO if the transaction was not committed, or if it is unknown after 25 s whether it
- * was. */
+ * outcome. Returns ERR_IO if the transaction was not committed, and ERR_UNKNOWN_OUTCOME if it is unknown
+ * after 25 s whether it was. */
 MUST_USE enum err pg_sql_commit(struct pg_sql *db);
 /* Precondition: a transaction is open. */
 void pg_sql_rollback(struct pg_sql *db);
