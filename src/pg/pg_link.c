@@ -10,6 +10,7 @@
 #include "net/name_lookup.h"
 #include "pg/pg_barrier.h"
 #include "pg/pg_queue.h"
+#include "pg/pg_server_settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,14 @@
 enum { TICK_MS = 50, REASON_MAX = 1000 };
 
 /* Ids of internal commands. An internal command with a smaller id prepares the statement with this index. */
-enum { ID_PREPARE_IDENTITY = PG_STATEMENTS_MAX, ID_PREPARE_BARRIER, ID_IDENTITY, ID_BARRIER };
+enum {
+    ID_PREPARE_SETTINGS = PG_STATEMENTS_MAX,
+    ID_PREPARE_IDENTITY,
+    ID_PREPARE_BARRIER,
+    ID_SETTINGS,
+    ID_IDENTITY,
+    ID_BARRIER
+};
 
 struct host_lookup {
     struct pg_link *link;
@@ -220,19 +228,26 @@ static bool send_barrier(struct pg_link *l)
     return sent;
 }
 
-/* Sends the opening batch, which reads the identity of the server and prepares all statements, and then the
- * first barrier. Returns false if out of memory. */
-static bool send_opening(struct pg_link *l)
+static bool prepare_and_run(struct pg_link *l, const struct pg_statement *s, int prepare_id, int id)
 {
     struct pg_params none;
     pg_params_init(&none);
-    bool ok = prepare_one(l, &pg_identity_statement, ID_PREPARE_IDENTITY) &&
-              pg_connection_query(l->connection, pg_identity_statement.name, &none) &&
-              pg_queue_add_internal(&l->queue, true, ID_IDENTITY, on_internal, l) &&
+    const bool sent = prepare_one(l, s, prepare_id) && pg_connection_query(l->connection, s->name, &none) &&
+                      pg_queue_add_internal(&l->queue, true, id, on_internal, l);
+    pg_params_fini(&none);
+    return sent;
+}
+
+/* Sends the opening batch and then the first barrier. The opening batch changes the settings of the backend,
+ * reads the identity of the server, and prepares all statements, which may wait for the lock of a table.
+ * Returns false if out of memory. */
+static bool send_opening(struct pg_link *l)
+{
+    bool ok = prepare_and_run(l, &pg_server_settings_statement, ID_PREPARE_SETTINGS, ID_SETTINGS) &&
+              prepare_and_run(l, &pg_identity_statement, ID_PREPARE_IDENTITY, ID_IDENTITY) &&
               prepare_one(l, &pg_barrier_statement, ID_PREPARE_BARRIER);
     for (int i = 0; ok && i < l->options.statement_count; i++)
         ok = prepare_one(l, &l->options.statements[i], i);
-    pg_params_fini(&none);
     /* The barrier is a batch of its own, because a pooler in transaction mode can run it on another backend
      * than the first batch. This reveals the pooler. */
     return ok && sync_now(l) && send_barrier(l);
@@ -357,11 +372,18 @@ static void tick_open(struct pg_link *l, int64_t now_ms)
     }
 }
 
+static bool can_send(const struct pg_link *l)
+{
+    return l->state == PG_UP && pg_barrier_is_valid(&l->barrier);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct pg_link *l = timer->data;
     const int64_t now_ms = clock_connection_ms();
-    pg_queue_expire(&l->queue, l->options.hold_ms);
+    /* Queries that are about to be sent do not expire, even if hold_ms is 0. */
+    if (!can_send(l))
+        pg_queue_expire(&l->queue, l->options.hold_ms);
     switch (l->state) {
     case PG_DOWN:
         if (now_ms >= l->retry_at_ms)
@@ -377,7 +399,7 @@ static void on_tick(uv_timer_t *timer)
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct pg_link *l = prepare->data;
-    if (l->state != PG_UP || !pg_barrier_is_valid(&l->barrier))
+    if (!can_send(l))
         return;
     const int sent = pg_queue_send(&l->queue, l->connection);
     if (sent < 0)

@@ -124,12 +124,17 @@ class Driver:
             thread.join(SECONDS)
         assert status == 0, f"exit status {status}\n{self.logged}"
 
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        for thread in self._threads:
+            thread.join(SECONDS)
+
     def __enter__(self):
         return self
 
     def __exit__(self, kind, *_):
         if kind:
-            self.process.kill()
-            self.process.wait()
+            self.kill()
         else:
             self.stop()

@@ -147,6 +147,12 @@ class Postgres:
         query = "&".join(f"{name}={value}" for name, value in parameters.items())
         return f"postgresql://{user}@{host}:{self.port}/{database}" + (f"?{query}" if query else "")
 
+    def keepalive_seconds(self):
+        """The remaining time of the keepalive timer of each TCP connection that the server has accepted."""
+        connections = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+        timers = [fields[5].split(":") for fields in connections if fields[3] == "01" and int(fields[1].split(":")[1], 16) == self.port]
+        return [int(ticks, 16) / os.sysconf("SC_CLK_TCK") for kind, ticks in timers if kind == "02"]
+
     def log(self):
         return self._log.read_text()
 

@@ -1,5 +1,7 @@
 """The PostgreSQL link against a real server: results, transactions, authentication, TLS, restarts."""
+import contextlib
 import signal
+import threading
 
 import pytest
 
@@ -7,7 +9,7 @@ from lib import wait
 from lib.certificates import Authority
 from lib.clock import FakeClock
 from lib.pgdriver import Driver
-from lib.postgres import Postgres
+from lib.postgres import Postgres, SqlError
 
 PASSWORD = "open sesame"
 
@@ -58,6 +60,37 @@ def test_killed_backend_loses_no_read(cluster, database):
         driver.send("c 1")
         assert driver.value(2) == 2
         assert "terminating connection due to administrator command" in driver.until_logged("unavailable")
+
+
+def test_server_notices_within_half_a_minute_that_a_client_has_vanished(cluster, database):
+    """Otherwise the backend of a machine without power would stay for two hours. test_commands.py checks this for a transaction."""
+    with Driver(cluster.tcp_url(database, "secured"), password=PASSWORD):
+        wait.until(lambda: [1 for seconds in cluster.keepalive_seconds() if 0 < seconds <= 10], "the keepalive timer to be set")
+
+
+def test_backend_that_waits_for_a_lock_ends_with_its_client(cluster, database):
+    """Otherwise each attempt of a link would leave one more backend, until the server has no connection left."""
+    waiting = f"SELECT pid FROM pg_stat_activity WHERE datname = '{database}' AND wait_event_type = 'Lock'"
+    sleeping = f"FROM pg_stat_activity WHERE datname = '{database}' AND wait_event = 'PgSleep'"
+
+    def lock():
+        with contextlib.suppress(SqlError):         # terminated at the end of the test
+            cluster.sql("BEGIN; LOCK TABLE notes; SELECT pg_sleep(600)", database)
+
+    locking = threading.Thread(target=lock)
+    driver = Driver(cluster.url(database))
+    driver.until_state("up")
+    locking.start()
+    try:
+        wait.until(lambda: cluster.sql(f"SELECT pid {sleeping}"), "the lock")
+        driver.send("q 1 count 7")
+        wait.until(lambda: cluster.sql(waiting), "the query to wait")
+        driver.kill()
+        wait.until(lambda: not cluster.sql(waiting), "the backend to end")
+    finally:
+        driver.kill()
+        cluster.sql(f"SELECT pg_terminate_backend(pid) {sleeping}")
+        locking.join()
 
 
 def test_wrong_password_is_reported(cluster, database):

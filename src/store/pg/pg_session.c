@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "pg/pg_barrier.h"
 #include "pg/pg_queue.h"
+#include "pg/pg_server_settings.h"
 #include "store/pg/pg_where.h"
 #include "store/store.h"
 
@@ -209,8 +210,9 @@ static bool fail_identity(struct pg_session *s, enum pg_failure failure, const c
     return false;
 }
 
-/* Reads the identity twice, each time in a batch of its own: a pooler in transaction mode may run the second
- * batch on another backend, on which the statement is not prepared. */
+/* Changes the settings of the backend. Then reads the identity twice, each time in a batch of its own: a
+ * pooler in transaction mode may run the second batch on another backend, on which the statement is not
+ * prepared. */
 static bool check_identity(struct pg_session *s)
 {
     struct pg_barrier identity = {0};
@@ -219,6 +221,7 @@ static bool check_identity(struct pg_session *s)
     const char *reason;
     int64_t backend = 0;
     pg_params_init(&none);
+    pg_session_add(s, "", pg_server_settings_statement.sql, &none);
     for (int i = 0; i < 2; i++) {
         const struct pg_statement *q = &pg_identity_statement;
         pg_session_add(s, q->name, i == 0 ? q->sql : NULL, &none);

@@ -24,7 +24,7 @@ enum {
 /* ---- the statements of the driver itself ---- */
 
 enum own {
-    SETTINGS,
+    READ_ONLY,
     BEGIN_WRITE,
     BEGIN_SNAPSHOT,
     LOCK_TIMEOUT,
@@ -40,16 +40,11 @@ enum own {
     OWN
 };
 
-/* SETTINGS switches off the server's timeouts, because canceling a statement is not safe (pg_session.h). */
 static const struct pg_statement own[OWN] = {
-    [SETTINGS] = {"vt_settings",
-                  "SELECT set_config('statement_timeout', '0', false), "
-                  "set_config('lock_timeout', '0', false), "
-                  "set_config('idle_session_timeout', '0', false), "
-                  "set_config('idle_in_transaction_session_timeout', '0', false), "
-                  "set_config('default_transaction_read_only', CASE $1::bigint WHEN 1 THEN 'on' ELSE 'off' "
-                  "END, false)",
-                  true},
+    [READ_ONLY] = {"vt_read_only",
+                   "SELECT set_config('default_transaction_read_only', CASE $1::bigint WHEN 1 THEN 'on' ELSE "
+                   "'off' END, false)",
+                   true},
     [BEGIN_WRITE] = {"vt_begin_write", "BEGIN ISOLATION LEVEL READ COMMITTED", false},
     [BEGIN_SNAPSHOT] = {"vt_begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", true},
     [LOCK_TIMEOUT] = {"vt_lock_timeout", "SELECT set_config('lock_timeout', ($1::bigint)::text, true)", true},
@@ -130,8 +125,8 @@ static enum err connect_again(struct pg_sql *db)
     enum err err = pg_session_open(&db->session);
     if (err)
         return err;
-    add_own_i64(db, SETTINGS, true, db->is_read_only);
-    for (int i = SETTINGS + 1; i < OWN; i++)
+    add_own_i64(db, READ_ONLY, true, db->is_read_only);
+    for (int i = READ_ONLY + 1; i < OWN; i++)
         if (*own[i].name)
             pg_session_prepare(&db->session, own[i].name, own[i].sql);
     err = pg_session_run(&db->session, PG_ANSWER_MS);

@@ -140,10 +140,6 @@ static enum err upgrade_session(struct pg_session *s, bool only_checks, struct s
     enum err err = pg_session_open(s);
     if (err)
         return error_set(error, err, "PostgreSQL: %s%s", s->reason, pg_failure_fix(s->failure));
-    /* A statement_timeout of the server would cancel a long migration. */
-    err = run_sql(s, "SELECT set_config('statement_timeout', '0', false)", PG_ANSWER_MS, error);
-    if (err)
-        return err;
     if (only_checks)
         return plan(s, result, error);
     err = migrate(s, result, error);

@@ -1,0 +1,22 @@
+/* The statement with which every connection, of a link or of a blocking session, first changes settings of
+ * its backend. The defaults of PostgreSQL, and values that an administrator has set for the role or the
+ * database, would do harm in three cases:
+ *
+ *   canceled statements        Timeouts of the server are switched off, because we have our own deadlines,
+ * and a canceled statement can leave a transaction half done (pg_session.h). the client has vanished    If
+ * our machine loses its power or its network, the backend would notice this only after two hours. Until then,
+ * it would keep the lock of its write transaction, so no process could write. With these keepalives, it
+ * notices the loss within 30 s. the client has given up    A backend that waits for a lock notices only at
+ * the end of the wait that its connection is closed. Each further attempt of a link would leave one more
+ *                              waiting backend, until the server has no connection left. With
+ *                              client_connection_check_interval, it checks its connection every two
+ *                              seconds. */
+#ifndef VT_PG_PG_SERVER_SETTINGS_H
+#define VT_PG_PG_SERVER_SETTINGS_H
+
+#include "pg/pg_link.h"
+
+/* Has no parameters and returns a row for each setting, which need not be read. */
+extern const struct pg_statement pg_server_settings_statement;
+
+#endif
