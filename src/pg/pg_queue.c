@@ -10,7 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { QUERY_MAGIC = 0x50675175 };
+enum {
+    QUERY_MAGIC = 0x50675175,
+    /* The barrier of the link is answered after all queries in flight. If many queries were held during an
+     * outage, and PostgreSQL reads slowly after it because its cache is empty, more queries than this could
+     * delay the barrier until the link is considered stale. */
+    IN_FLIGHT_MAX = 128
+};
 enum item_kind { ITEM_QUERY, ITEM_INTERNAL, ITEM_SYNC };
 
 struct pg_query {
@@ -211,7 +217,7 @@ static int send_held(struct pg_queue *q, struct pg_connection *connection)
 {
     int sent = 0;
     bool is_open = false;
-    for (struct pg_query *query; (query = first(&q->held)); sent++) {
+    for (struct pg_query *query; q->in_flight_count < IN_FLIGHT_MAX && (query = first(&q->held)); sent++) {
         const bool is_read = query->is_read;
         if (!is_read && is_open && !send_sync(q, connection))
             return -1;

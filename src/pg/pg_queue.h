@@ -36,8 +36,9 @@ void pg_queue_fini(struct pg_queue *q);
 enum next pg_queue_add(struct pg_queue *q, int max, int statement, struct pg_params *params, struct waiter *w,
                        struct pg_reply *reply);
 
-/* Appends all held queries to the output buffer of the connection. Returns their number, or -1 if out of
- * memory; the connection is then unusable. */
+/* Appends held queries to the output buffer of the connection, as long as fewer than 128 queries are in
+ * flight. Returns their number, or -1 if out of memory; the connection is then unusable. Call in each loop
+ * iteration, so that the rest is sent when results have arrived. */
 MUST_USE int pg_queue_send(struct pg_queue *q, struct pg_connection *connection);
 
 /* Each of these adds a command of the link itself, or a synchronization point, to the queries in flight. Call

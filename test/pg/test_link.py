@@ -1,4 +1,5 @@
 """The PostgreSQL link against a server that follows a script: late, split, wrong, endless and missing messages, errors, death."""
+import signal
 import socket
 import threading
 
@@ -252,6 +253,27 @@ def test_held_query_fails_after_hold_ms(server, clock):
         assert driver.status()["held"] == "1"
         clock.advance(1)
         assert driver.outcome(1) == "busy"
+
+
+def test_query_of_a_link_that_is_up_does_not_expire(server):
+    """Stops the driver before each query for longer than a tick, so that its timer is due before the query is sent."""
+    with Driver(server.url, hold_ms=0) as driver, Driver(server.url) as other:
+        driver.until_state("up")
+        for number in range(10):
+            driver.process.send_signal(signal.SIGSTOP)
+            driver.send(f"q {number} echo {number}")
+            other.tick()
+            driver.process.send_signal(signal.SIGCONT)
+            assert driver.value(number) == number
+
+
+def test_at_most_128_queries_are_in_flight(server):
+    """So that a barrier never waits for more queries than that."""
+    with Driver(server.url) as driver:
+        driver.until_state("up")
+        driver.send(*(f"q {i} echo {i}" for i in range(1_000)))
+        assert [driver.value(i) for i in range(1_000)] == list(range(1_000))
+    assert max(map(len, server.batches)) == 128
 
 
 def test_query_beyond_the_limit_of_the_queue_fails(server):
