@@ -1,3 +1,4 @@
+/* The statement that changes the settings of a backend. */
 #include "pg/pg_server_settings.h"
 
 /* The join leaves out settings that the version of the server does not have, such as transaction_timeout
