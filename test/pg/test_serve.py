@@ -1,4 +1,5 @@
 """The server on a real PostgreSQL ([store] url)."""
+import contextlib
 import re
 import signal
 import threading
@@ -219,6 +220,21 @@ def test_slow_read_is_logged_with_its_plan_and_without_values(served, private, d
 def test_slow_read_of_a_key_is_logged(served, private, database, key, slow_log):
     respond_while_locked(private, database, "api_keys", served.client(key), "/account")
     wait.until(lambda: re.search(r"slow query: \d+ ms: SELECT .* WITH ORDINALITY ", served.log), "the log line")
+
+
+def test_slow_read_of_the_changes_for_long_polls_is_logged(served, private, database, key, slow_log):
+    last = served.client(key).get("/events").json()["data"][-1]["id"]
+
+    def poll():
+        with contextlib.suppress(OSError):          # at the end of the test, the server stops before the poll ends
+            served.client(key).get(f"/events?after={last}&wait=55")
+
+    def is_logged():
+        respond_while_locked(private, database, "authors", served.client(key), "/account")
+        return re.search(r"slow query: \d+ ms: SELECT id, rev, feed_rev FROM authors ", served.log)
+
+    threading.Thread(target=poll, daemon=True).start()
+    wait.until(is_logged, "the log line")
 
 
 def test_metrics_report_the_load_of_postgresql(served, private, database):
