@@ -97,7 +97,7 @@ static enum err mark(struct move *m)
     m->result->resumed = moving != 0;
     if (moving && moving != id_of(m->from))
         return error_set(m->error, ERR_EXISTS,
-                         "%s is an incomplete copy of another database than %s. Nothing was changed",
+                         "%s is an incomplete copy of a different database, not of %s. Nothing was changed",
                          m->to_name, m->from_name);
     if (moving)
         return OK;

@@ -149,8 +149,8 @@ static enum err differ(struct move *m, const struct moved_table *table, const st
                         where, table->name, (int)key.len, key.p);
     else
         (void)error_set(m->error, ERR_INVALID,
-                        "the databases differ: %s with %.*s differs in the column %.*s", table->name,
-                        (int)key.len, key.p, (int)name.len, name.p);
+                        "the databases differ: the row of %s with %.*s differs in the column %.*s",
+                        table->name, (int)key.len, key.p, (int)name.len, name.p);
     buf_fini(&key);
     return ERR_INVALID;
 }

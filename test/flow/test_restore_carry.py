@@ -95,7 +95,7 @@ def test_revocations_survive_a_restore(world):
     assert revocations(world) == before
     for line in ("1 key revoked", "1 revoked key that is missing from the backup", "1 plan ended", "1 app removed", "1 app secret rotated",
                  "2 sign-in names or passwords changed", "1 platform account disconnected", "1 platform account with newer tokens or state",
-                 "1 platform limit used", "4 entries of the audit log"):
+                 "1 used quota or other limit of a platform", "4 entries of the audit log"):
         assert f"carried over: {line}\n" in printed
     assert "valid now" not in printed
     assert sorted(path.name for path in world.directory.glob("viewtally.db-*")) == ["viewtally.db-import", "viewtally.db-lock"]

@@ -142,7 +142,7 @@ def test_move_continues_after_kills(filled, empty, tmp_path):
         sizes.add(int(sql("SELECT count(*) FROM videos")[0][0]))
     assert sizes == {4000, 8000, 9000}, sizes
     assert "incomplete copy" in failure(big, url, tmp_path / "x.db")
-    assert "is an incomplete copy of another database" in failure(filled, filled.database, url)
+    assert "is an incomplete copy of a different database" in failure(filled, filled.database, url)
     assert "after those of an interrupted move" in move(big, big.database, url).out
     assert sql("SELECT count(*) FROM meta WHERE key = 'moving'") == [["0"]]
     back = tmp_path / "back.db"
@@ -158,7 +158,7 @@ def test_change_of_the_source_between_two_runs_is_found(filled, tmp_path):
     move(vt, vt.database, copy, status=-9, env={"VIEWTALLY_TEST_KILL_AT": "40"})
     with contextlib.closing(sqlite3.connect(vt.database)) as connection, connection:
         connection.execute("UPDATE authors SET name = 'renamed' WHERE id = 2")
-    assert "the databases differ: authors with id = 2 differs in the column name" in failure(vt, vt.database, copy)
+    assert "the databases differ: the row of authors with id = 2 differs in the column name" in failure(vt, vt.database, copy)
     assert "incomplete copy" in failure(vt, copy, tmp_path / "x.db")
 
 
@@ -186,7 +186,7 @@ def test_every_column_is_compared(filled, cluster):
         cluster.sql(f"CREATE TABLE saved AS SELECT * FROM {table}; UPDATE {table} SET {column} = {value} WHERE ctid = "
                     f"(SELECT ctid FROM {table} WHERE {column} IS NOT NULL ORDER BY {column} DESC LIMIT 1)", name)
         why = failure(filled, filled.database, url, "--verify", status=1)
-        assert f"the databases differ: {table} with " in why and why.endswith(f" differs in the column {column}\n") or \
+        assert f"the databases differ: the row of {table} with " in why and why.endswith(f" differs in the column {column}\n") or \
             "the databases differ: only " in why and f"has the row of {table} with " in why, (table, column, why)
         cluster.sql(f"DELETE FROM {table}; INSERT INTO {table} ({names}) SELECT {names} FROM saved; DROP TABLE saved", name)
     move(filled, filled.database, url, "--verify")

@@ -86,7 +86,9 @@ enum err pg_session_init(struct pg_session *s, const char *url, const char *pass
     *s = (struct pg_session){.host = 0};
     enum err err = pg_where_parse(&s->where, url, password_file, error);
     if (!err && uv_loop_init(&s->loop) != 0)
-        err = error_set(error, ERR_IO, "PostgreSQL: the system has no resources for a connection");
+        err = error_set(error, ERR_IO,
+                        "PostgreSQL: cannot create an event loop: too many open files, or out "
+                        "of memory");
     if (err) {
         pg_options_fini(&s->where);
         return err;

@@ -84,7 +84,8 @@ static enum err fill_video(struct store *s, struct arena *a, struct video *video
     if (err && err != ERR_CORRUPT)
         return err;
     if (err || !days_total(video->days, &total) || total != days.total) {
-        log_warn("migration 018: the daily gains of the video with row id %lld do not add up to its views",
+        log_warn("migration 018: the daily gains of the video with row id %lld do not add up to its views "
+                 "minus its baseline",
                  (long long)video->row);
         return OK;
     }
