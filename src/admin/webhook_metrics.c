@@ -12,8 +12,8 @@ static void write_endpoints(const struct webhook_counts *counts, struct buf *b)
         return;
     metrics_write_family(
         b, name, METRICS_GAUGE,
-        "Webhook endpoints, by state: active, paused (by a person), failed (paused after failures of three "
-        "days), gone (ended by status 410).");
+        "Webhook endpoints, by state: active, paused (by a person), failed (paused after three days of "
+        "failures), gone (ended by status 410).");
     for (int state = WEBHOOK_ACTIVE; state <= WEBHOOK_GONE; state++)
         metrics_write_value(
             b, name, METRICS_LABELS({"state", str_from_cstr(webhook_state_name((enum webhook_state)state))}),

@@ -197,7 +197,7 @@ static enum next counted_step(struct request *r)
     webhook_text_state(b, &v->endpoint, v->now);
     write_facts(b, v);
     write_actions(r);
-    HTML(b, "</section>\n<section class=\"card\"><h2>Latest deliveries</h2>\n");
+    HTML(b, "</section>\n<section class=\"card\"><h2>Latest attempts</h2>\n");
     r->step = attempts_step;
     return store_read_webhook_attempts(&page->read, v->endpoint.row, WEBHOOK_ATTEMPTS_KEPT, on_attempt, r);
 }
