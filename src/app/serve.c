@@ -61,7 +61,7 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 static const struct cli_option serve_options[] = {
     {.name = "create",
      .help = "Create the database if it does not exist; by default a missing database is an error, because "
-             "its volume may not be mounted."},
+             "its volume might not be mounted."},
     {0},
 };
 

@@ -450,7 +450,8 @@ static const struct cli_action actions[] = {
      .options = webhook_options,
      .summary = "Sets, rotates or removes the webhook of an app, and prints the new webhook_secret.",
      .description = "Authors must connect the app again before a new URL receives their events. With the "
-                    "same URL, only the secret changes; for a day, messages are signed with both.",
+                    "same URL, only the secret changes; for a day, messages are signed with both the old "
+                    "and the new secret.",
      .partial = "no app has this client_id",
      .examples = "viewtally app set-webhook app_5WQzTnBqk2sX9dRfLm7YcA https://planner.example/hook\n"
                  "viewtally app set-webhook app_5WQzTnBqk2sX9dRfLm7YcA --remove",

@@ -123,20 +123,20 @@ static const struct cli_option options[] = {
 static const struct cli_action actions[] = {
     {.options = options,
      .description =
-         "Entries are written when a key is created, first used or revoked (key.created, key.first_used, "
-         "key.revoked), when an app is connected or disconnected (app.connected, app.disconnected), when an "
-         "author signs in (author.signed_in), when a plan changes (plan.changed), and when a video or book "
-         "is removed (video.removed, book.removed) or views are corrected (reading.corrected), and when "
-         "an author's data is exported on the account page (author.exported) or imported from an export "
-         "(author.imported). Entries about "
-         "webhooks are webhook.created, webhook.paused, webhook.resumed, webhook.secret_rotated and "
-         "webhook.deleted, and webhook.url_changed when the operator changes the webhook of an app. Their "
-         "details contain only the origin of the URL.\n\n"
-         "The actor is the operator (with the name of the system user), the author, the app, the key, or the "
-         "refresh (for a line of a spool file). The address is that of the client. Entries are deleted after "
-         "a year. At most 100 sign-ins of an author are recorded per UTC day, and at most 100 changes of "
-         "webhooks of each kind; all other actions are always recorded. A sign-in by a reverse proxy "
-         "([account] auth_header) is not recorded. Authors see their own entries on their account page.",
+         "An entry is written when one of the following happens: a key is created, first used or revoked "
+         "(key.created, key.first_used, key.revoked); an app is connected or disconnected (app.connected, "
+         "app.disconnected); an author signs in (author.signed_in); a plan changes (plan.changed); a video "
+         "or book is removed (video.removed, book.removed); views are corrected (reading.corrected); an "
+         "author's data is exported on the account page (author.exported) or imported from an export "
+         "(author.imported). Entries about webhooks are webhook.created, webhook.paused, webhook.resumed, "
+         "webhook.secret_rotated and webhook.deleted, and webhook.url_changed when the operator changes "
+         "the webhook of an app. Their details contain only the origin of the URL.\n\n"
+         "The actor is the operator (with the name of the system user), the author, the app, the key, or "
+         "the refresh (for a line of a spool file). The address is that of the client. Entries are deleted "
+         "after a year. For each author and UTC day, at most 100 sign-ins are recorded, and at most 100 "
+         "entries of each action on webhooks; all other actions are always recorded. A sign-in through a "
+         "reverse proxy ([account] auth_header) is not recorded. Authors see their own entries on their "
+         "account page.",
      .partial = "no author has this id or sign-in name",
      .examples = "viewtally audit\n"
                  "viewtally audit --author 00000000-0000-4000-8000-000000000001 --since 2026-07-01 --json",

@@ -356,7 +356,7 @@ static const struct cli_action actions[] = {
          "missing or empty is left unchanged. Each author who has no password and no valid link gets a "
          "sign-in link, which can be used once and expires after 24 hours. If a line is bad, it is reported "
          "as FILE:LINE: reason and nothing is changed.",
-     .partial = "a line is bad, or the file of --links exists; nothing was changed",
+     .partial = "a line is bad, or the file of --links already exists; nothing was changed",
      .examples = "viewtally author import authors.csv --dry-run\n"
                  "viewtally author import authors.csv --links links.csv",
      .run = author_import},
@@ -373,7 +373,7 @@ static const struct cli_action actions[] = {
          "same responses as before. Therefore the file contains the hashes of the keys, but not the keys. "
          "Not exported: sign-in name and password, sessions, tokens of platform accounts, webhooks, the "
          "audit log. docs/data-in.md describes the format.",
-     .partial = "no author has this id or sign-in name, or the file exists",
+     .partial = "no author has this id or sign-in name, or the file already exists",
      .examples = "viewtally author export ada@example.com ada.ndjson\n"
                  "viewtally author export ada@example.com - | gzip >ada.ndjson.gz",
      .run = author_export},
@@ -384,16 +384,16 @@ static const struct cli_action actions[] = {
      .options = erase_options,
      .summary = "Deletes an author with everything that belongs to the author.",
      .description =
-         "AUTHOR is an id or a sign-in name. Deletes the author's books, videos, counts, "
-         "statistics, events, keys, connected "
-         "apps, platform accounts, webhooks, sign-in name, sessions and audit log in one "
-         "transaction, overwrites them in "
-         "the database file, and deletes what Redis stores about the keys. Requests with the keys "
-         "are rejected as "
-         "invalid_api_key. The deletion cannot be undone; --dry-run prints what would be deleted.\n\n"
-         "A tombstone remains, a hash of the author's id: a restore of an older backup erases the "
-         "author again, and "
-         "an import does not create the author again. viewtally author add --id does.\n\n"
+         "AUTHOR is an id or a sign-in name. Deletes the author's books, videos, counts, statistics, "
+         "events, keys, connected apps, platform accounts, webhooks, sign-in name, sessions and audit log "
+         "in one transaction, overwrites them in the database file, and deletes what Redis stores about "
+         "the keys. Requests with the keys are rejected as invalid_api_key. While a refresh or an import "
+         "is running, the command fails and changes nothing. The deletion cannot be undone; --dry-run "
+         "prints what would be deleted.\n\n"
+         "A tombstone remains, which is a hash of the author's id. Because of the tombstone, a restore of "
+         "an older backup erases the author again, and an import rejects the author. To create the author "
+         "again, use viewtally author add --id, or viewtally import --allow-erased with an export; both "
+         "delete the tombstone.\n\n"
          "If the command was interrupted, repeat it with the id of the author.",
      .partial = "no author has this id or sign-in name, or Redis is unavailable",
      .examples = "viewtally author erase 00000000-0000-4000-8000-000000000001 --dry-run",

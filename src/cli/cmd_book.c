@@ -107,10 +107,10 @@ static const struct cli_action actions[] = {
      .options = remove_options,
      .summary = "Deletes a book.",
      .description =
-         "BOOK is the id of the book. A book that has videos is only removed with --keep-videos or "
-         "--with-videos. A kept video without a title of its own, which showed the title of the book, is "
-         "then "
-         "shown as Untitled. An import that contains the book creates it again.",
+         "BOOK is the id of the book. While a refresh or an import is running, the command fails and "
+         "changes nothing. A book that has videos is only removed with --keep-videos or --with-videos. A "
+         "kept video without a title of its own, which showed the title of the book, is then shown as "
+         "Untitled. An import that contains the book creates it again.",
      .partial = "no book has this id, or the book has videos and neither option was given",
      .examples = "viewtally book remove 00000000-0000-4000-8000-000000000002 --keep-videos",
      .run = remove_book},

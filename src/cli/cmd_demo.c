@@ -201,7 +201,7 @@ static const struct cli_action actions[] = {
          "creates an API key for the author with the most videos and prints the key, curl commands to copy, "
          "and a link to the author's pages. Use a separate database: a database that already has "
          "authors is rejected and left unchanged.",
-     .partial = "the database has authors, FILE has a bad line or no author, or the key file exists",
+     .partial = "the database has authors, FILE has a bad line or no author, or the key file already exists",
      .examples = "viewtally demo examples/demo.ndjson --key-file demo.key",
      .run = run},
     {0},

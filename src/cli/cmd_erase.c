@@ -104,9 +104,8 @@ static void note_copies(const struct config *config)
             cli_note("%s still contains the author; delete it when you no longer need it",
                      list.paths.items[i].path);
     VEC_FREE(&list.paths);
-    cli_note("backups and log files still contain the author until you delete them; a restore from a backup "
-             "deletes the "
-             "author again");
+    cli_note("backups and log files still contain the author until you delete them; a restore from a "
+             "backup deletes the author again");
 }
 
 enum cli_exit author_erase(struct cli *cli, const struct cli_arguments *arguments)
@@ -120,12 +119,11 @@ enum cli_exit author_erase(struct cli *cli, const struct cli_arguments *argument
     if (!err && !dry_run) {
         note_copies(&cli->config);
         if (e.was_erased && *cli->config.redis.url)
-            cli_note(
-                "if Redis was unavailable then, the poll positions of the author's keys stay there for up "
-                "to 90 days");
+            cli_note("if Redis was unavailable then, the poll positions of the author's keys stay in Redis "
+                     "until they expire (at most 90 days)");
         if (!delete_traces(&cli->config, e.keys.items, e.keys.count))
-            code = cli_fail(CLI_PART, "Redis is unavailable, so the poll positions of the author's keys stay "
-                                      "there for up to 90 days");
+            code = cli_fail(CLI_PART, "Redis is unavailable, so the poll positions of the author's keys "
+                                      "stay in Redis until they expire (at most 90 days)");
     }
     VEC_FREE(&e.keys);
     return code;

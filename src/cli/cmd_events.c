@@ -206,7 +206,7 @@ static const struct cli_action actions[] = {
          "a video has a baseline, a missing event is counted as undecided. After you move history_start to "
          "an earlier date, the milestones between the two dates are reported, because their events were not "
          "written.",
-     .partial = "the feed differs from the videos, or no author has this id",
+     .partial = "the feed differs from the videos, or no author has this id or sign-in name",
      .examples = "viewtally events verify\n"
                  "viewtally events verify --author 00000000-0000-4000-8000-000000000001",
      .run = verify},

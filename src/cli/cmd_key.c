@@ -421,10 +421,9 @@ static const struct cli_action actions[] = {
      .summary =
          "Permanently revokes the key with this id. Later requests with the key are rejected with 401.",
      .description =
-         "With --leaked, revokes a key by its text instead of its id. Pass it on standard input: a command "
-         "line "
-         "is stored in the shell's history, and other users of the machine can see it while the command "
-         "runs. On a terminal the command asks for the key.",
+         "With --leaked, revokes a key by its text instead of its id. Pass the text on standard input: a "
+         "command line is stored in the shell's history, and other users of the machine can see it while "
+         "the command runs. On a terminal the command asks for the key.",
      .partial = "no key has this id; or with --leaked, a key is not in this database or no complete key was "
                 "given",
      .examples = "viewtally key revoke 6d1f0b6e-5a0c-4f0e-9c1d-0f6b1a2c3d4e\n"

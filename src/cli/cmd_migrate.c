@@ -302,15 +302,13 @@ static const struct cli_action actions[] = {
     {.options = migrate_options,
      .description =
          "Creates the database if it does not exist and applies all migrations that it lacks. `demo`, "
-         "`serve --create` and `import --create` also do this. All other commands migrate only an "
-         "existing database. If it is missing, they fail, because its volume may not be mounted. "
-         "A database of a newer version that this version cannot use is rejected and left unchanged.\n\n"
-         "An existing database is first copied to DATABASE.schema-N, where N is its schema version, and the "
-         "copy "
-         "is verified. Delete the copy when you no longer need it. If the command is interrupted or killed, "
-         "run "
-         "it again. The server and other commands apply short migrations themselves.",
-     .partial = "with --check: migrations are pending",
+         "`serve --create` and `import --create` also do this. All other commands migrate only an existing "
+         "database. If it is missing, they fail, because its volume might not be mounted. A database of a "
+         "newer version that this version cannot use is rejected and left unchanged.\n\n"
+         "An existing database is first copied to DATABASE.schema-N, where N is its schema version, and "
+         "the copy is verified. Delete the copy when you no longer need it. If the command is interrupted "
+         "or killed, run it again. The server and other commands apply short migrations themselves.",
+     .partial = "with --check, migrations are pending",
      .examples = "viewtally migrate --check\nviewtally migrate",
      .run = run},
     {0},

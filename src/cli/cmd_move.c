@@ -197,8 +197,8 @@ static const struct cli_option move_options[] = {
     {.name = "to",
      .argument = "DATABASE",
      .is_required = true,
-     .help = "The database to which it is copied. It must be empty; if it does not exist, it is created. On "
-             "a server, only its tables are created."},
+     .help = "The database to copy to. It must be empty. An SQLite database that does not exist is "
+             "created; a PostgreSQL database must exist, and its tables are created."},
     {.name = "password-file",
      .argument = "FILE",
      .help = "The password for postgresql:// URLs is the first line of FILE. By default, it is looked up in "
@@ -212,16 +212,16 @@ static const struct cli_option move_options[] = {
 static const struct cli_action actions[] = {
     {.options = move_options,
      .description =
-         "Copies all data between an SQLite database and a PostgreSQL database, in either "
-         "direction, and then compares them row by row. DATABASE is the path of an SQLite database, "
-         "or a postgresql:// URL without a password. The configuration is not used.\n\n"
-         "While the command is running, servers can read the database that is copied, but all "
-         "writes fail. What they write after the command has ended is not in the copy, so stop "
-         "them before that. If the command is interrupted, run it again: it continues. Until it has "
-         "succeeded, no other command opens the copy.\n\n"
-         "Clients need not do anything: ids, keys, sessions and positions in the event feed stay "
-         "the same. Leases and the record of scheduled backups are not copied.",
-     .partial = "with --verify: the databases differ",
+         "Copies all data between an SQLite database and a PostgreSQL database, in either direction, and "
+         "then compares them row by row. DATABASE is the path of an SQLite database, or a postgresql:// "
+         "URL without a password. The configuration is not used.\n\n"
+         "While the command is running, servers can read the database that is copied, but all of their "
+         "writes fail. Stop the servers before the command ends, because what they write afterwards is not "
+         "in the copy. If the command is interrupted, run it again: it continues. Until it has succeeded, "
+         "no other command opens the copy.\n\n"
+         "Clients need not do anything: ids, keys, sessions and positions in the event feed stay the same. "
+         "Leases and the record of scheduled backups are not copied.",
+     .partial = "with --verify, the databases differ",
      .examples = "viewtally move --from /var/lib/viewtally/viewtally.db "
                  "--to postgresql://viewtally@db.example/viewtally "
                  "--password-file /etc/viewtally/postgres-password\n"

@@ -162,9 +162,8 @@ static enum cli_exit check_options(const struct cli *cli, const struct cli_argum
         desc_of(cli_value(arguments, "platform"), cli_value(arguments, "login"));
     c->author = cli_value(arguments, "author");
     if (!desc)
-        return cli_fail(CLI_USAGE, "--platform must be instagram-facebook or one of:" PLATFORM_NAMES
-                                   "; --login (instagram or facebook) "
-                                   "applies to --platform instagram only");
+        return cli_fail(CLI_USAGE, "--platform must be one of:" PLATFORM_NAMES ", or instagram-facebook; "
+                                   "--login (instagram or facebook) applies to --platform instagram only");
     if (!*account)
         return cli_fail(CLI_USAGE, "--account must not be empty");
     if (!*cli->config.secrets.key_file)

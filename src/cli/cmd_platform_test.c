@@ -142,8 +142,8 @@ static enum cli_exit print_counts(const struct account_test *t)
 {
     static const char *const names[COUNT_KINDS] = {"views", "likes", "comments", "shares", "saves"};
     if (!t->post_id.p) {
-        printf("The author has no current post on this platform, so the call was made for an id that does "
-               "not exist.\n");
+        printf("The author has no post on this platform that can be read now, so the call was made for an id "
+               "that does not exist.\n");
         return CLI_DONE;
     }
     printf("Post %.*s:", (int)t->post_id.len, t->post_id.p);

@@ -150,11 +150,10 @@ static const struct cli_action actions[] = {
      .summary = "Lowers the views of a post after a wrong reading.",
      .description =
          "This is the only command that lowers views; readings never do. POST is the platform's id of the "
-         "post, as in "
-         "the import. The difference is taken from the days with the newest gains, then from the baseline. "
-         "Milestones, the viral mark and events stay, and the audit log lists them; they are not reached a "
-         "second "
-         "time. If the platform still reports the wrong number, the next reading raises the views again.",
+         "post, as in the import. The difference is taken from the days with the newest gains, then from "
+         "the baseline. Milestones, the viral mark and events stay; the audit log lists the milestones and "
+         "the viral mark above the new number. When later readings reach them again, no event is created. "
+         "If the platform still reports the wrong number, the next reading raises the views again.",
      .partial = "no video has this post, or it does not have more views than VIEWS",
      .examples = "viewtally reading correct youtube dQw4w9WgXcQ 1500 --dry-run",
      .run = correct_command},

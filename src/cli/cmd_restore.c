@@ -262,9 +262,9 @@ static const struct cli_option restore_options[] = {
     {.name = "json", .help = "Print the result as JSON."},
     {.name = "force",
      .help =
-         "Skip the checks that no process uses the database (its lock file, its SQLite lock, and whether it "
-         "can be read; on a server, its connections and the copy of its data). Stop the server of viewtally "
-         "yourself first: while it is running, it would lose data."},
+         "Skip the checks that no process uses the database (its lock file, its SQLite lock, and whether "
+         "it can be read; on a server, its connections and the copy of its data). First stop all viewtally "
+         "servers yourself: data that a running server writes would be lost."},
     {0},
 };
 

@@ -158,7 +158,7 @@ static const struct cli_action actions[] = {
      .description =
          "FILE is by default [secrets] key_file. An existing file is never overwritten. If root runs this "
          "command, the file belongs to the owner of the database, so that the server can read it.",
-     .partial = "the file exists",
+     .partial = "the file already exists",
      .examples = "viewtally secrets init /etc/viewtally/secrets.key",
      .run = init},
     {.name = "rotate",

@@ -470,8 +470,8 @@ static void print_text(struct buf *b, const struct service_status *s)
     text_backlog(b, s);
     text_platforms(b, s);
     redis_state_text(&s->redis, b);
-    buf_printf(b, "videos     %lld live, %lld of them not updated for two hours\n", (long long)s->live,
-               (long long)s->stale);
+    buf_printf(b, "videos     %lld younger than 30 days, %lld of them not updated for two hours\n",
+               (long long)s->live, (long long)s->stale);
     text_backup(b, s);
     buf_printf(b, "database   %s", store_config_name(s->config));
     if (store_config_is_file(s->config))

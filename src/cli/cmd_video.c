@@ -64,12 +64,12 @@ static const struct cli_action actions[] = {
      .operands_max = 1,
      .options = remove_options,
      .summary = "Deletes a video with its posts, counts, statistics and events.",
-     .description = "VIDEO is the id of the video. Its events disappear from the feed; the ids of the other "
-                    "events stay. An "
-                    "import that contains the video creates it again, without its counts, so remove it from "
-                    "its source first. The "
-                    "viral thresholds of other videos do not change now; the next time a reading recomputes "
-                    "one, this video no longer counts.",
+     .description = "VIDEO is the id of the video. While a refresh or an import is running, the command "
+                    "fails and changes nothing. The events of the video disappear from the feed; the ids "
+                    "of the other events stay. An import that contains the video creates it again, without "
+                    "its counts, so remove it from its source first. The viral thresholds of the author's "
+                    "other videos do not change immediately: the removed video counts until a reading "
+                    "recomputes them.",
      .partial = "no video has this id",
      .examples = "viewtally video remove 00000000-0000-4000-8000-000000000003",
      .run = remove_video},

@@ -278,7 +278,7 @@ static const struct cli_action actions[] = {
     {.name = "list",
      .options = list_options,
      .summary = "Lists the endpoints with their state.",
-     .partial = "the author does not exist",
+     .partial = "no author has this id or sign-in name",
      .examples = "viewtally webhook list",
      .run = list},
     {.name = "pause",
@@ -302,10 +302,10 @@ static const struct cli_action actions[] = {
      .operands_min = 1,
      .operands_max = 2,
      .options = resend_options,
-     .summary = "Sends an event once more, or with --after all events after one.",
-     .description = "The server sends a single event at once, also to a paused endpoint, and does not repeat "
-                    "it if it fails. With --after, delivery begins again after the event, in order and with "
-                    "retries; if the endpoint is paused or has failed, resume it as well.",
+     .summary = "Sends an event once more; with --after, sends all events after the given one.",
+     .description = "The server sends a single event immediately, also to a paused endpoint, and does not "
+                    "repeat it if it fails. With --after, delivery begins again after the event, in order "
+                    "and with retries; if the endpoint is paused or has failed, resume it as well.",
      .partial = "there is no such endpoint or event, the endpoint has ended, or EVENT of --after is later "
                 "than the last event that was sent",
      .examples = "viewtally webhook resend 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11 evt_1789000000000\n"
@@ -316,7 +316,7 @@ static const struct cli_action actions[] = {
 
 const struct cli_command cli_webhook = {
     .name = "webhook",
-    .summary = "list, pause, resume and resend the webhooks of authors and apps",
+    .summary = "list, pause and resume the webhooks of authors and apps, and resend events",
     .description = "Authors create webhooks on their pages. The server delivers their events.",
     .actions = actions,
 };

@@ -33,9 +33,9 @@ const struct help_topic help_topics[] = {
      "  1  partly done, or the input was bad: a line of an import was rejected, no such author\n"
      "  2  wrong usage or configuration: nothing was done\n"
      "  3  failure of the database, a file, the network or standard output\n\n"
-     "Each command describes its own cases of 1 (viewtally COMMAND --help). A command that exits with 2 has "
-     "changed nothing. Results are on standard output, messages on standard error. With --json the result is "
-     "one JSON value."},
+     "viewtally COMMAND --help describes when the command exits with 1. A command that exits with 2 has "
+     "changed nothing. Results are on standard output, messages on standard error. With --json the result "
+     "is one JSON value."},
     {"files", "which files viewtally uses",
      "  [store] path            the database (SQLite)\n"
      "  PATH-wal, PATH-shm      its write-ahead log: part of the database while it is open\n"

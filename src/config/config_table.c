@@ -314,7 +314,7 @@ static const struct config_key keys[] = {
     {"redis", "url", CONFIG_TEXT, KEY(redis.url), "", TEXT_LIMIT(500), false, config_check_redis_url,
      "Redis, through which several processes share one rate limit: redis://user@host:6379/0, rediss://… "
      "(TLS) or unix:/path.\n"
-     "Empty: each process limits on its own."},
+     "Empty: each process has its own rate limit."},
     {"redis", "password", CONFIG_TEXT, KEY(redis.password), "", TEXT_LIMIT(500), true, NULL,
      "The password of Redis."},
     {"redis", "ca_file", CONFIG_TEXT, KEY(redis.ca_file), "", TEXT_LIMIT(1000), false, NULL,
@@ -327,7 +327,7 @@ static const struct config_key keys[] = {
      "The prefix of all keys in Redis."},
 
     {"limits", "requests_per_minute", CONFIG_INTEGER, RELOADED(limits.requests_per_minute), "60", 0, 10000,
-     false, NULL, "Requests that an API key may make in 60 seconds. 0: unlimited."},
+     false, NULL, "Requests that an API key may make in any 60 seconds. 0: unlimited."},
     {"limits", "headers", CONFIG_SWITCH, RELOADED(limits.headers), "on", NO_LIMIT, false, NULL,
      "Add rate limit headers to responses (RateLimit, X-RateLimit-Remaining …)."},
 
@@ -336,7 +336,7 @@ static const struct config_key keys[] = {
 
     {"account", "auth_header", CONFIG_TEXT, KEY(account.auth_header), "", TEXT_LIMIT(64), false,
      check_auth_header,
-     "A header field in which a trusted proxy sends the signed-in author, such as X-Remote-User: a login "
+     "A header field in which a trusted proxy sends the signed-in author, such as X-Remote-User: a sign-in "
      "name or an author's id.\n"
      "Only trusted_proxies may set it; they must remove the field from client requests. Empty: none."},
     {"account", "image_sources", CONFIG_LIST, RELOADED(account.image_sources), "", TEXT_LIMIT(2000), false,
@@ -349,7 +349,8 @@ static const struct config_key keys[] = {
      "Events before this UTC date are not recorded."},
 
     {"viral", "multiplier", CONFIG_MILLI, RELOADED(viral.multiplier_milli), "5.0", 1000, 1000000, false, NULL,
-     "A video goes viral at this multiple of the author's typical video. 1 to 1000, at most three decimals."},
+     "A video goes viral when its views reach this multiple of the views of the author's typical video "
+     "(see compare_last). 1 to 1000, at most three decimals."},
     {"viral", "min_views", CONFIG_INTEGER, RELOADED(viral.min_views), "10000", 1, INT64_C(9007199254740991),
      false, NULL, "A video never goes viral below this many views."},
     {"viral", "compare_last", CONFIG_INTEGER, RELOADED(viral.compare_last), "50", 5, 500, false, NULL,
@@ -365,8 +366,8 @@ static const struct config_key keys[] = {
      "The minute of each hour at which the refresh starts. Late in the hour, so that few views are counted "
      "for the next day."},
     {"refresh", "jitter_s", CONFIG_INTEGER, RELOADED(refresh.jitter_s), "0", 0, 600, false, NULL,
-     "The refresh starts up to this many seconds later, at random, so that installations do not start at "
-     "once."},
+     "The refresh starts at a random time up to this many seconds later, so that not all installations "
+     "call the platforms at the same time."},
     {"refresh", "spool_dir", CONFIG_TEXT, KEY(refresh.spool_dir), "", TEXT_LIMIT(1000), false, NULL,
      "The spool directory. Rename files into it; processed files move to its subdirectories done and bad."},
     {"refresh", "interval_s", CONFIG_INTEGER, KEY(refresh.interval_s), "0", 0, 3600, false, NULL,
@@ -379,7 +380,8 @@ static const struct config_key keys[] = {
      "alerts you when the requests stop. Empty: none."},
 
     {"backup", "directory", CONFIG_TEXT, KEY(backup.directory), "", TEXT_LIMIT(1000), false, NULL,
-     "The directory of scheduled backups. It must exist, best on another disk. Empty: no scheduled backups."},
+     "The directory of scheduled backups. It must exist and should be on another disk. Empty: no scheduled "
+     "backups."},
     {"backup", "every", CONFIG_DURATION, RELOADED(backup.every_ms), "1h", MINUTE_MS, 31 * DAY_MS, false, NULL,
      "Time between two scheduled backups. Hourly ones start at minute 30 of the hour, daily ones at 00:30 "
      "UTC."},
@@ -414,13 +416,16 @@ static const struct config_key keys[] = {
     {"platforms", "deadline_s", CONFIG_INTEGER, RELOADED(platforms.deadline_s), "3000", 10, 3540, false, NULL,
      "Seconds after which the refresh of the platforms ends. Posts without a response keep their counts."},
     {"platforms", "pace_s", CONFIG_INTEGER, RELOADED(platforms.pace_s), "2400", 0, 3540, false, NULL,
-     "Seconds over which the calls of one refresh are spread. 0: as fast as the limits below allow."},
+     "Seconds over which the calls of one refresh are spread. 0: as fast as calls_per_minute and in_flight "
+     "of each platform allow."},
     {"platforms", "connect_timeout_ms", CONFIG_INTEGER, RELOADED(platforms.connect_timeout_ms), "5000", 10,
      60000, false, NULL, "Milliseconds in which a connection to a platform must be established."},
     {"platforms", "timeout_ms", CONFIG_INTEGER, RELOADED(platforms.timeout_ms), "30000", 10, 300000, false,
      NULL, "Milliseconds in which a platform must respond."},
     {"platforms", "retry_percent", CONFIG_INTEGER, RELOADED(platforms.retry_percent), "10", 0, 100, false,
-     NULL, "The maximum percentage of calls to a platform that are retries."},
+     NULL,
+     "The maximum number of retries in a run, in percent of its planned calls to a platform, but at "
+     "least 10. 0: no retries."},
     {"platforms", "ca_file", CONFIG_TEXT, KEY(platforms.ca_file), "", TEXT_LIMIT(1000), false, NULL,
      "A file with the certificate authorities (PEM) trusted for the platforms. Empty: those of the system."},
 
@@ -441,13 +446,11 @@ static const struct config_key keys[] = {
      "The access log, one JSON line for each request: the path of a file, or - for standard error. Empty: "
      "off."},
     {"log", "slow_request_ms", CONFIG_INTEGER, RELOADED(log.slow_request_ms), "1000", 0, 3600000, false, NULL,
-     "Log a request that takes at least so many milliseconds, without the sleep of a long poll and the time "
-     "that "
-     "the client needs to read the response. 0: off."},
+     "Log a request that takes at least this many milliseconds, without the sleep of a long poll and the "
+     "time that the client needs to read the response. 0: off."},
     {"log", "slow_query_ms", CONFIG_INTEGER, RELOADED(log.slow_query_ms), "1000", 0, 3600000, false, NULL,
-     "Log a database statement that takes at least so many milliseconds, with its text but without values. "
-     "0: "
-     "off."},
+     "Log a database statement that takes at least this many milliseconds, with its text but without "
+     "values. 0: off."},
 };
 
 const struct config_section config_service_keys = {keys, sizeof keys / sizeof keys[0]};

@@ -17,7 +17,8 @@ void doctor_report_clock_sync(struct doctor *d, const struct clock_facts *facts)
             "the kernel does not report whether the clock is synchronized (this is normal in a container)");
     else if (!facts->is_synchronized)
         doctor_warn(d, "run a time service: timedatectl set-ntp true (or chrony), then timedatectl status",
-                    "the clock is not synchronized, so dates of views and the ends of links may be wrong");
+                    "the clock is not synchronized, so the dates of views and the expiry times of links "
+                    "may be wrong");
     else
         doctor_ok(d, "the clock is synchronized");
 }

@@ -210,7 +210,9 @@ static void check_spool(struct doctor *d)
     else if (!S_ISDIR(st.st_mode))
         doctor_error(d, "name a directory in [refresh] spool_dir", "%s is not a directory", path);
     else if (!server_user_can(&d->user, path, W_OK | X_OK))
-        doctor_error(d, "chown it to the user of the server, who moves finished files",
+        doctor_error(d,
+                     "chown the directory to the user of the server, because the server moves finished "
+                     "files",
                      "the server cannot move files in the spool directory %s", path);
     else
         doctor_ok(d, "the server can move files in the spool directory %s", path);

@@ -171,7 +171,8 @@ static bool check_auth_field(struct doctor *d, const struct nginx_directive *loc
     if (!*field || sets_field(location, field, &value))
         return false;
     doctor_error(d,
-                 "proxy_set_header FIELD $remote_user; in every location (or \"\" where nobody is signed in)",
+                 "set the field in every location: proxy_set_header FIELD $remote_user; (or \"\" in a "
+                 "location without authentication)",
                  "%.*s:%d forwards a client's own %s, with which the client can sign in as any author",
                  (int)location->file.len, location->file.p, location->line, field);
     return true;

@@ -32,7 +32,7 @@ static void check_connection(struct doctor *d)
     if (!d->redis)
         d->redis = redis_facts_read(d->config);
     if (!d->redis->is_configured)
-        doctor_skip(d, "[redis] url is not set; each process limits on its own");
+        doctor_skip(d, "[redis] url is not set; each process has its own rate limit");
     else if (d->redis->is_connected)
         doctor_ok(d, "connected and logged in");
     else

@@ -100,14 +100,15 @@ static const struct cli_option doctor_options[] = {
 static const struct cli_action actions[] = {
     {.options = doctor_options,
      .description =
-         "Checks the configuration, file permissions, disk, clock, database, Redis, nginx, units of systemd, "
-         "base_url, platform credentials, age of the last refresh and backup, and library versions. Prints a "
-         "line for each finding: its state (ok, skipped, warning or error), what was found, and how "
-         "to fix it. Changes nothing and prints no secrets. The server may be running. Run it as root, "
-         "which checks files as the user of the server, or as that user.\n\n"
-         "Exit status 0: no errors, perhaps warnings. Exit status 1: errors; with --strict, also "
-         "warnings. A mistake in the configuration is an error too.",
-     .partial = "there are errors, or warnings and --strict was given",
+         "Checks the configuration, file permissions, disk, clock, database, Redis, nginx, units of "
+         "systemd, base_url, platform credentials, webhooks, age of the last refresh and backup, and "
+         "library versions. Prints a line for each finding: its state (ok, skipped, warning or error), "
+         "what was found, and how to fix it. Changes nothing and prints no secrets. The server may be "
+         "running. Run it as root or as the user of the server. If root runs it, it checks whether the "
+         "user of the server can access the files.\n\n"
+         "Exit status 0: no errors; without --strict, there may be warnings. Exit status 1: errors; with "
+         "--strict, also warnings. A mistake in the configuration is an error, too.",
+     .partial = "there are errors; or, with --strict, warnings",
      .examples = "viewtally doctor\n"
                  "viewtally doctor --strict --json\n"
                  "ssh proxy nginx -T >/tmp/nginx.txt; viewtally doctor --nginx /tmp/nginx.txt",

@@ -423,8 +423,8 @@ static const struct config_key keys[] = {
              "is used."),
     {"facebook", "graph_version", CONFIG_TEXT, KEY(platform[PLATFORM_FACEBOOK].graph_version), "v26.0",
      TEXT_LIMIT(8), false, check_graph_version,
-     "The version of Meta's Graph API, also for [instagram]. Meta silently serves an expired version as a "
-     "newer one."},
+     "The version of Meta's Graph API, also for [instagram]. If this version has expired, Meta uses a "
+     "newer one without reporting an error."},
     {"facebook", "more_scopes", CONFIG_TEXT, KEY(platform[PLATFORM_FACEBOOK].more_scopes),
      "business_management", TEXT_LIMIT(500), false, check_scopes,
      "More permissions to request when an author connects, comma separated. business_management finds the "

@@ -409,7 +409,8 @@ static const struct config_key keys[] = {
     APP_KEYS(PLATFORM_PINTEREST, "pinterest", "Your app at Pinterest. Empty: Pinterest is not used."),
     {"pinterest", "bulk", CONFIG_TEXT, RELOADED(platform[PLATFORM_PINTEREST].bulk), "auto", TEXT_LIMIT(4),
      false, check_bulk,
-     "Whether one call may read up to 100 pins. Pinterest grants that app by app; auto tries it."},
+     "Whether one call reads up to 100 pins: on, off or auto. Pinterest permits this only to some apps; "
+     "auto finds out whether your app may."},
     {"pinterest", "calls_per_minute", CONFIG_INTEGER, RELOADED(platform[PLATFORM_PINTEREST].calls_per_minute),
      "55", 1, 1000000, false, NULL, "Calls per minute for each account. Pinterest allows 60."},
     {"pinterest", "calls_per_day", CONFIG_INTEGER, RELOADED(platform[PLATFORM_PINTEREST].units_per_day), "0",

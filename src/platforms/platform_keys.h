@@ -10,7 +10,7 @@
      false,   NULL,        client_id_help},                                                                  \
     {                                                                                                        \
         section, "client_secret", CONFIG_TEXT, KEY(platform[constant].client_secret), "", TEXT_LIMIT(500),   \
-            true, NULL, "The secret of this app."                                                            \
+            true, NULL, "The secret that belongs to client_id."                                              \
     }
 
 #define IN_FLIGHT_KEY(constant, section, initial)                                                            \

@@ -25,7 +25,7 @@ def test_command_shows_counts_of_every_platform(world, login):
 def test_command_tests_only_the_token_if_there_is_no_post(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
-        assert "has no current post on this platform" in run_test(world, name, platform, 0).out
+        assert "has no post on this platform that can be read now" in run_test(world, name, platform, 0).out
 
 
 def test_expired_token_is_refreshed_first(world, standins):
