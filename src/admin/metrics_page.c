@@ -88,9 +88,9 @@ static void write_limiter(const struct limiter *limiter, struct buf *b)
                         "API keys that have a rate limit window in this process.", c.keys);
 }
 
-static void write_poll_positions(const struct poll_positions *cursors, struct buf *b)
+static void write_poll_positions(const struct poll_positions *positions, struct buf *b)
 {
-    struct poll_position_counts c = poll_positions_get_counts(cursors);
+    struct poll_position_counts c = poll_positions_get_counts(positions);
     metrics_write_family(
         b, "viewtally_poll_lag_events", METRICS_HISTOGRAM,
         "Events that an API key had not read yet when it polled; 1001 means more than 1000.");

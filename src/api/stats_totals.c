@@ -287,6 +287,6 @@ enum next totals_start(struct request *r)
                                          .to = t->last,
                                          .after = {.day = INT64_MIN, .platform = -1},
                                          .limit = ROWS_PER_SLICE};
-    s->query.with_idle = true;
+    s->query.for_totals = true;
     return videos_slice_step(r);
 }

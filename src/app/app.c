@@ -62,9 +62,9 @@ struct app {
     struct spool_watch *spool_watch; /* NULL if there is no spool */
     struct passed_sockets passed;
     struct notifier notifier;
-    bool draining;      /* a signal to stop has arrived */
-    bool gives_time;    /* the signal was SIGTERM: see begin_stop() and drain_server() */
-    bool server_drains; /* the HTTP server drains, or is closing */
+    bool draining;         /* a signal to stop has arrived */
+    bool drains_gradually; /* the signal was SIGTERM: see begin_stop() and drain_server() */
+    bool server_drains;    /* the HTTP server drains, or is closing */
 };
 
 /* ---- database, Redis, applications ---- */
@@ -311,7 +311,7 @@ static void drain_server(struct app *app)
 {
     app->server_drains = true;
     longpoll_drain(app->applications.api.longpoll);
-    if (app->gives_time)
+    if (app->drains_gradually)
         http_server_drain(app->server, on_server_closed, app);
     else
         http_server_close(app->server, on_server_closed, app);
@@ -360,10 +360,10 @@ static void begin_stop(struct app *app, int number)
     log_info("signal %d: finishing the requests in flight", number);
     notifier_send(&app->notifier, "STOPPING=1\nSTATUS=Finishing the requests in flight");
     app->draining = monitor_get_view(app->monitor)->draining = true;
-    app->gives_time = number == SIGTERM;
+    app->drains_gradually = number == SIGTERM;
     store_limit_waits((int)app->config->server.drain_ms);
     drain_refresh(app);
-    if (!app->gives_time && !app->server_drains)
+    if (!app->drains_gradually && !app->server_drains)
         drain_server(app);
 }
 

@@ -112,7 +112,7 @@ enum cli_exit author_erase(struct cli *cli, const struct cli_arguments *argument
 {
     const bool dry_run = cli_flag(arguments, "dry-run");
     struct author_erasure e = {.named = arguments->operands[0]};
-    const enum err err = cli_erase(cli, dry_run, erase, &e);
+    const enum err err = cli_erasing_transaction(cli, dry_run, erase, &e);
     enum cli_exit code = err == ERR_NOT_FOUND ? named_author_print_not_found() : CLI_COULD_NOT;
     if (!err)
         code = print_rows(&e, dry_run);

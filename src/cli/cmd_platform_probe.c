@@ -42,7 +42,7 @@ struct probe {
     enum err err;
     int calls, recorded;
     bool any_ok;
-    enum outcome_kind worst; /* the first failure among the calls in the first form of the request (form 0) */
+    enum outcome_kind first_failure; /* among the calls in the first form of the request (form 0) */
 };
 
 /* ---- the posts ---- */
@@ -57,10 +57,10 @@ static bool same_kind(const struct probe_post *one, const struct probe_post *oth
 
 static void add_post(struct probe *p, const struct probe_post *post)
 {
-    size_t like_it = 0;
+    size_t same_kind_count = 0;
     for (size_t i = 0; i < p->count; i++)
-        like_it += same_kind(&p->posts[i], post);
-    if (p->count < POSTS_MAX && like_it < POSTS_OF_A_KIND)
+        same_kind_count += same_kind(&p->posts[i], post);
+    if (p->count < POSTS_MAX && same_kind_count < POSTS_OF_A_KIND)
         p->posts[p->count++] = *post;
 }
 
@@ -287,8 +287,8 @@ static const char *change_of_account(const struct outcome *o)
 static void record_outcome(struct probe *p, const struct platform_call *call, const struct outcome *o)
 {
     p->any_ok = p->any_ok || o->kind == OUTCOME_OK;
-    if (call->tier == 0 && !call->combined && (p->worst == OUTCOME_OK || p->calls == 1))
-        p->worst = o->kind;
+    if (call->tier == 0 && !call->combined && (p->first_failure == OUTCOME_OK || p->calls == 1))
+        p->first_failure = o->kind;
 }
 
 static void show_response(struct probe *p, struct platform_call *call, const struct probe_post *posts)
@@ -471,9 +471,9 @@ static enum cli_exit exit_of(const struct probe *p)
 {
     if (p->any_ok)
         return CLI_DONE;
-    if (p->worst == OUTCOME_TOKEN_REJECTED || p->worst == OUTCOME_RECONNECT)
+    if (p->first_failure == OUTCOME_TOKEN_REJECTED || p->first_failure == OUTCOME_RECONNECT)
         return CLI_PART;
-    return p->worst == OUTCOME_APP_REJECTED ? CLI_USAGE : CLI_COULD_NOT;
+    return p->first_failure == OUTCOME_APP_REJECTED ? CLI_USAGE : CLI_COULD_NOT;
 }
 
 static enum cli_exit probe_account(struct probe *p)

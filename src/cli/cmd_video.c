@@ -42,7 +42,7 @@ static enum cli_exit remove_video(struct cli *cli, const struct cli_arguments *a
     if (!cli_parse_uuid("VIDEO", arguments->operands[0], &m.id))
         return CLI_USAGE;
     buf_init(&m.text, 64 * 1024);
-    const enum err err = cli_erase(cli, dry_run, remove_one, &m);
+    const enum err err = cli_erasing_transaction(cli, dry_run, remove_one, &m);
     if (!err)
         printf("%s video \"%.*s\" with %lld views.\n", dry_run ? "Dry run: would remove" : "Removed",
                (int)m.text.len, m.text.p, (long long)m.views);

@@ -68,7 +68,7 @@ static void empty_log(struct store *store)
                  "to empty it now, stop the server and run viewtally migrate");
 }
 
-enum err cli_erase(struct cli *cli, bool dry_run, cli_work *work, void *ctx)
+enum err cli_erasing_transaction(struct cli *cli, bool dry_run, cli_work *work, void *ctx)
 {
     struct store *store = cli_open_store(cli);
     if (!store)

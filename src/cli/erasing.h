@@ -8,6 +8,6 @@
  * and fails if a refresh or an import is running, because both cache row ids. If `dry_run` is true, rolls
  * back, and runs even during a refresh. After a commit, empties the write-ahead log, because it contains
  * older versions of the changed pages. */
-MUST_USE enum err cli_erase(struct cli *cli, bool dry_run, cli_work *work, void *ctx);
+MUST_USE enum err cli_erasing_transaction(struct cli *cli, bool dry_run, cli_work *work, void *ctx);
 
 #endif

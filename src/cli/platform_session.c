@@ -134,7 +134,7 @@ bool platform_session_refresh_if_due(struct platform_session *a)
 
 /* ---- one call ---- */
 
-static void on_answer(void *ctx, const struct http_result *result)
+static void on_response(void *ctx, const struct http_result *result)
 {
     struct platform_session *a = ctx;
     struct arena *to = &a->call_arena;
@@ -170,7 +170,7 @@ enum err platform_session_send(struct platform_session *a, struct platform_call 
     call->access_token = call->by_key ? a->options.api_key : tokens.grant.access_token;
     a->desc->build(&a->call_arena, call, request);
     a->waiting = true;
-    (void)http_client_send(a->client, request, on_answer, a);
+    (void)http_client_send(a->client, request, on_response, a);
     tokens_wipe(&tokens);
     call->access_token = str_make(NULL, 0);
     await(a);

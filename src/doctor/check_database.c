@@ -75,7 +75,7 @@ static void check_wal(struct doctor *d)
 }
 
 /* Counts the files of old databases that restores have left in `dir`. Adds their sizes to `*bytes`. */
-static int count_before(const char *dir, const char *name, long long *bytes)
+static int count_before_files(const char *dir, const char *name, long long *bytes)
 {
     char prefix[PATH_MAX + 16];
     struct stat st;
@@ -95,7 +95,7 @@ static int count_before(const char *dir, const char *name, long long *bytes)
     return count;
 }
 
-static void check_before(struct doctor *d)
+static void check_before_files(struct doctor *d)
 {
     char resolved[PATH_MAX], copy[PATH_MAX];
     long long bytes = 0;
@@ -103,7 +103,7 @@ static void check_before(struct doctor *d)
         (void)snprintf(resolved, sizeof resolved, "%s", d->config->store.path);
     (void)snprintf(copy, sizeof copy, "%s", resolved);
     const char *slash = strrchr(resolved, '/');
-    const int count = count_before(dirname(copy), slash ? slash + 1 : resolved, &bytes);
+    const int count = count_before_files(dirname(copy), slash ? slash + 1 : resolved, &bytes);
     if (count)
         doctor_warn(d, "if you no longer need them: viewtally backup prune --before-files",
                     "restores have left %d file%s of old databases, %lld MiB in all", count,
@@ -177,6 +177,6 @@ static const struct doctor_check checks[] = {
     {"server_settings", NEEDS_STORE, check_server_settings},
     {"server_load", NEEDS_STORE, check_server_load},
     {"wal", NEEDS_FILE, check_wal},
-    {"before_files", NEEDS_FILE, check_before},
+    {"before_files", NEEDS_FILE, check_before_files},
 };
 const struct doctor_group doctor_database = DOCTOR_GROUP("database", checks);

@@ -98,7 +98,7 @@ static void check_secret_files(struct doctor *d)
         doctor_ok(d, "%zu secret file%s private and readable", files, plural((int64_t)files, " is", "s are"));
 }
 
-static void check_database(struct doctor *d)
+static void check_database_file(struct doctor *d)
 {
     const char *path = d->config->store.path;
     char fix[PATH_MAX + 64];
@@ -251,7 +251,7 @@ static void check_backup_directory(struct doctor *d)
 static const struct doctor_check checks[] = {
     {"config_file", NEEDS_CONFIG, check_config_file},
     {"secret_files", NEEDS_CONFIG, check_secret_files},
-    {"database", NEEDS_FILE, check_database},
+    {"database", NEEDS_FILE, check_database_file},
     {"companions", NEEDS_FILE, check_companions},
     {"directory", NEEDS_CONFIG, check_directory},
     {"key_file", NEEDS_CONFIG, check_key_file},

@@ -13,7 +13,7 @@ static enum err load_limit(const struct throttle *t, struct store *store, struct
     const enum err err = store_get_platform_limit(store, t->api, name, out);
     if (err && err != ERR_NOT_FOUND)
         return err;
-    const bool expired = !err && out->until != TIME_NONE && out->until <= now && !str_eq(name, LIMIT_BREAKER);
+    const bool expired = !err && out->until != TIME_NONE && out->until <= now && !str_eq(name, LIMIT_CIRCUIT);
     if (err || expired)
         *out = (struct platform_limit){.until = TIME_NONE};
     return OK;
@@ -59,7 +59,7 @@ static void restore(struct throttle *t, const struct platform_limit saved[SAVED_
 
 enum err throttle_load(struct throttle *t, struct store *store, const struct config *config)
 {
-    const struct str names[SAVED_LIMITS] = {LIMIT_BREAKER, LIMIT_PAUSE, LIMIT_TIER, LIMIT_BACKLOG,
+    const struct str names[SAVED_LIMITS] = {LIMIT_CIRCUIT, LIMIT_PAUSE, LIMIT_TIER, LIMIT_BACKLOG,
                                             LIMIT_COMBINED};
     const int64_t now = clock_wall_ms();
     struct platform_limit saved[SAVED_LIMITS];
@@ -106,7 +106,7 @@ static enum err save_limits(const struct throttle *t, struct store *store)
         struct str name;
         int64_t value, until;
     } limits[] = {
-        {true, LIMIT_BREAKER, t->breaker.level, t->breaker.until},
+        {true, LIMIT_CIRCUIT, t->breaker.level, t->breaker.until},
         {true, LIMIT_PAUSE, pause_ms > MINUTE_MS, now + pause_ms},
         {t->tier_until != TIME_NONE, LIMIT_TIER, t->lowest_tier, t->tier_until},
         {true, LIMIT_BACKLOG, t->backlog, now + BACKLOG_HOURS * HOUR_MS},

@@ -32,8 +32,8 @@ enum err store_add_platform_gain(struct store *s, int64_t author_row, int32_t da
 
 /* Subtracts `wanted` from the row, or everything if the row contains less. Reduces `*gained` by the
  * subtracted number. */
-static enum err take(struct sql *sql, const struct video *video, enum platform platform, int32_t day,
-                     int64_t wanted, int64_t *gained)
+static enum err subtract(struct sql *sql, const struct video *video, enum platform platform, int32_t day,
+                         int64_t wanted, int64_t *gained)
 {
     struct sql_statement *q = sql_use(sql, QUERY_AUTHOR_DAY);
     int64_t present = 0;
@@ -55,7 +55,8 @@ static int64_t views_of(const struct post *post)
 }
 
 /* Subtracts `*gained` from the platforms of the video, in proportion to the views of its posts. */
-static enum err take_in_proportion(struct sql *sql, const struct video *video, int32_t day, int64_t *gained)
+static enum err subtract_in_proportion(struct sql *sql, const struct video *video, int32_t day,
+                                       int64_t *gained)
 {
     int64_t views = 0, rest = *gained;
     enum err err = OK;
@@ -63,7 +64,7 @@ static enum err take_in_proportion(struct sql *sql, const struct video *video, i
         views += views_of(&video->posts[i]);
     for (size_t i = 0; i < video->post_count && views && !err; i++) {
         const int64_t share = (int64_t)((__int128)rest * views_of(&video->posts[i]) / views);
-        err = take(sql, video, video->posts[i].platform, day, share, gained);
+        err = subtract(sql, video, video->posts[i].platform, day, share, gained);
         rest -= share;
         views -= views_of(&video->posts[i]);
     }
@@ -76,13 +77,13 @@ enum err store_subtract_platform_gains(struct store *s, const struct video *vide
     enum err err = OK;
     CHECK(gained >= 0);
     if (preferred >= 0)
-        err = take(s->sql, video, (enum platform)preferred, day, gained, &gained);
+        err = subtract(s->sql, video, (enum platform)preferred, day, gained, &gained);
     if (!err && gained)
-        err = take_in_proportion(s->sql, video, day, &gained);
+        err = subtract_in_proportion(s->sql, video, day, &gained);
     /* If a row contained less than its share, subtract the remainder from the other rows, to keep the
      * invariant. */
     for (size_t i = 0; i < video->post_count && gained && !err; i++)
-        err = take(s->sql, video, video->posts[i].platform, day, gained, &gained);
+        err = subtract(s->sql, video, video->posts[i].platform, day, gained, &gained);
     return err;
 }
 

@@ -20,7 +20,7 @@ MUST_USE enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, 
 struct checkpoint_counts {
     uint64_t done, failed;
     struct metrics_duration_histogram times; /* durations, including the wait for the lock */
-    struct store_log log;                    /* the log's state when it was last checked */
+    struct store_log_state log;              /* the log's state when it was last checked */
     bool too_long; /* the log keeps growing, because a long read prevents checkpoints */
 };
 /* Returns the counters. They are valid until checkpointer_close(). */

@@ -65,7 +65,7 @@ struct store_engine {
     /* NULL if the store has no log that this process must checkpoint: store_checkpoint() then does nothing,
      * and store_get_log_state() returns zeros. */
     enum err (*checkpoint)(struct store *s, enum checkpoint_mode mode);
-    struct store_log (*get_log_state)(struct store *s);
+    struct store_log_state (*get_log_state)(struct store *s);
 };
 
 extern const struct store_engine store_sqlite_engine, store_pg_engine;

@@ -12,7 +12,7 @@
 #define LIMIT_UNITS STR("units") /* quota units used today */
 #define LIMIT_FALLBACK_UNITS                                                                                 \
     STR("units.1")                        /* units used today by the fallback form, if it has its own quota */
-#define LIMIT_BREAKER      STR("breaker") /* the circuit is open */
+#define LIMIT_CIRCUIT      STR("breaker") /* the circuit is open */
 #define LIMIT_PAUSE        STR("pause")   /* the platform has requested a pause */
 #define LIMIT_TIER         STR("tier")    /* the request form that works */
 #define LIMIT_COMBINED     STR("combined")     /* enum combined; see platform_desc.combines */

@@ -174,8 +174,8 @@ struct stats_query {
     int64_t author_row;
     int64_t book_row; /* 0: all videos of the author; otherwise only videos of this book */
     int32_t from, to;
-    bool with_idle; /* also list the videos that gained nothing in this range, if they have ever had a
-                       reading; stats_video.book is then empty for all videos */
+    bool for_totals; /* also list the videos that gained nothing in this range, if they have ever had a
+                        reading; stats_video.book is then empty for all videos */
     bool has_after;
     struct video_position after;
     int limit;
@@ -188,7 +188,7 @@ struct stats_video {
     int64_t went_viral_at;       /* TIME_NONE: not viral */
     int64_t gained_before;       /* sum of the gains before `from` */
     const struct day_gain *days; /* the days with a gain in the range, ascending; at least one unless
-                                    stats_query.with_idle */
+                                    stats_query.for_totals */
     size_t day_count;
 };
 struct stats_progress {

@@ -35,7 +35,7 @@ enum {
 static enum err pass_row(struct store *s, struct sql_statement *q, struct stats_read *r,
                          int64_t gained_before)
 {
-    if (!r->query.with_idle) {
+    if (!r->query.for_totals) {
         enum err err = book_lookup_find(&r->book, s, q, BOOK_ROW);
         if (err)
             return err;
@@ -64,13 +64,13 @@ static enum err examine_video(struct store *s, struct sql_statement *q, struct s
     next->value = sql_i64(q, POSTED_AT);
     if (!sql_bytes(q, ID, next->id.b, sizeof next->id.b))
         return sql_report_damage(s->sql, "video id");
-    if (query->with_idle && sql_i64_or(q, FIRST_READING_AT, TIME_NONE) == TIME_NONE)
+    if (query->for_totals && sql_i64_or(q, FIRST_READING_AT, TIME_NONE) == TIME_NONE)
         return OK;
     const struct stored_days days = {.video_row = sql_i64(q, ROW),
                                      .packed = sql_text(q, DAYS),
                                      .total = sql_i64(q, VIEWS) - sql_i64(q, BASELINE)};
     enum err err = stored_days_read(s, &days, query->from, query->to, &gained_before);
-    return err || (!s->days.count && !query->with_idle) ? err : pass_row(s, q, r, gained_before);
+    return err || (!s->days.count && !query->for_totals) ? err : pass_row(s, q, r, gained_before);
 }
 
 /* If there are no videos, the query returns one row whose video is NULL. */

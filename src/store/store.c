@@ -114,9 +114,9 @@ enum err store_read_server_load(struct store *s, struct store_server_load *out)
     return s->engine->read_server_load(s, out);
 }
 
-struct store_log store_get_log_state(struct store *s)
+struct store_log_state store_get_log_state(struct store *s)
 {
-    return s->engine->get_log_state ? s->engine->get_log_state(s) : (struct store_log){0};
+    return s->engine->get_log_state ? s->engine->get_log_state(s) : (struct store_log_state){0};
 }
 
 enum err store_checkpoint(struct store *s, enum checkpoint_mode mode)

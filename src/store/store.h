@@ -87,11 +87,11 @@ const uint8_t *store_id(const struct store *s);
 const struct metrics_duration_histogram *store_get_read_times(const struct store *s);
 
 /* Number of pages in the write-ahead log, and how many of them are not checkpointed yet. */
-struct store_log {
+struct store_log_state {
     int64_t pages, pending;
 };
 /* Returns the state of the write-ahead log. */
-struct store_log store_get_log_state(struct store *s);
+struct store_log_state store_get_log_state(struct store *s);
 
 /* Returns the number of database failures on this connection. Results such as ERR_NOT_FOUND or ERR_EXISTS are
  * not failures. */

@@ -20,7 +20,7 @@ enum { UNITS, FALLBACK_UNITS, BREAKER, PAUSE, BACKLOG, SUCCESS, COMBINED, LIMITS
 
 static enum err read_limits(struct store *s, int64_t now_ms, struct platform_health *out)
 {
-    const struct str names[LIMITS] = {LIMIT_UNITS,   LIMIT_FALLBACK_UNITS, LIMIT_BREAKER, LIMIT_PAUSE,
+    const struct str names[LIMITS] = {LIMIT_UNITS,   LIMIT_FALLBACK_UNITS, LIMIT_CIRCUIT, LIMIT_PAUSE,
                                       LIMIT_BACKLOG, LIMIT_LAST_SUCCESS,   LIMIT_COMBINED};
     struct platform_limit limit[LIMITS];
     for (int i = 0; i < LIMITS; i++) {

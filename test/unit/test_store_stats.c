@@ -146,7 +146,7 @@ static int find(const struct uuid *id)
 
 struct walk {
     int from, to; /* days since TEST_DAY */
-    bool with_idle, returned[VIDEOS];
+    bool for_totals, returned[VIDEOS];
     int rows, stop_after;
     struct video_position last;
 };
@@ -178,12 +178,12 @@ static bool on_stats(void *ctx, const struct stats_video *row)
         assert_true(v->posted_at < w->last.value ||
                     (v->posted_at == w->last.value && uuid_cmp(&v->id, &w->last.id) < 0));
     assert_days(i, w, row->days, row->day_count);
-    assert_true(row->day_count > 0 || w->with_idle);
+    assert_true(row->day_count > 0 || w->for_totals);
     assert_int_equal(row->gained_before, gained_before(i, w->from));
     assert_int_equal(row->baseline, videos[i].baseline);
     assert_int_equal(row->first_reading_at, videos[i].first_reading_at);
     assert_true(str_eq(v->title, videos[i].title));
-    assert_int_equal(!row->book.title.p, !videos[i].book_row || w->with_idle);
+    assert_int_equal(!row->book.title.p, !videos[i].book_row || w->for_totals);
     w->returned[i] = true;
     w->last = (struct video_position){.value = v->posted_at, .id = v->id};
     w->rows++;
@@ -196,7 +196,7 @@ static struct stats_query query_of(const struct walk *w, int limit)
         .author_row = author.row,
         .from = date_of(TEST_DAY) + w->from,
         .to = date_of(TEST_DAY) + w->to,
-        .with_idle = w->with_idle,
+        .for_totals = w->for_totals,
         .limit = limit,
     };
 }
@@ -252,7 +252,7 @@ static void every_video_with_a_reading_is_listed_on_request(void **state)
 {
     (void)state;
     for (int round = 0; round < 300; round++) {
-        struct walk w = {.with_idle = true, .from = (int)random_below(60) - 5};
+        struct walk w = {.for_totals = true, .from = (int)random_below(60) - 5};
         w.to = w.from + (int)random_below(20);
         struct stats_query q = query_of(&w, 1 + (int)random_below(2 * VIDEOS));
         (void)walk(&q, &w);

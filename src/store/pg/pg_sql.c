@@ -30,7 +30,7 @@ enum own {
     LOCK_TIMEOUT,
     LOCK,
     TRANSACTION_NUMBER,
-    FORGET_WRITERS,
+    PURGE_WRITERS,
     COMMIT,
     ROLLBACK,
     SNAPSHOT,
@@ -55,7 +55,7 @@ static const struct pg_statement own[OWN] = {
                             "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() "
                             "RETURNING n",
                             false},
-    [FORGET_WRITERS] = {"", "DELETE FROM barriers WHERE at < now() - interval '1 day'", false},
+    [PURGE_WRITERS] = {"", "DELETE FROM barriers WHERE at < now() - interval '1 day'", false},
     [COMMIT] = {"vt_commit", "COMMIT", false},
     [ROLLBACK] = {"vt_rollback", "ROLLBACK", true},
     [SNAPSHOT] = {"vt_snapshot", "SELECT pg_current_snapshot()::text", true},
@@ -362,9 +362,9 @@ static void add_begin_write(struct pg_sql *db, int lock_timeout_ms, int64_t step
     add_own_i64(db, LOCK_TIMEOUT, false, lock_timeout_ms);
     add_own_plain(db, LOCK);
     add_own_i64(db, LOCK_TIMEOUT, false, 0); /* the timeout is only for LOCK */
-    if (!db->has_forgotten_writers)
-        add_own_plain(db, FORGET_WRITERS);
-    db->has_forgotten_writers = true;
+    if (!db->has_purged_writers)
+        add_own_plain(db, PURGE_WRITERS);
+    db->has_purged_writers = true;
     add_number(db, step);
 }
 

@@ -36,7 +36,7 @@ struct pg_sql {
     /* Every write transaction increments the number in the row of `barriers` that `writer` names. If the
      * connection is lost during a commit, the row shows whether the transaction was committed. */
     char writer[PG_WRITER_MAX];
-    bool has_forgotten_writers; /* the rows of `barriers` that are older than a day were deleted */
+    bool has_purged_writers; /* the rows of `barriers` that are older than a day were deleted */
     int64_t transaction_number;
     bool was_slow;   /* the last batch was logged as slow */
     int64_t changes; /* number of rows that the last statement changed */

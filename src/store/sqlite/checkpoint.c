@@ -1,6 +1,6 @@
 /* The checkpointer: one timer, at most one job.
  *
- *     IDLE    --on_look(): the log is long-->                  RUNNING
+ *     IDLE    --on_timer(): the log is long-->                 RUNNING
  *     RUNNING --on_finished()-->                               IDLE
  *     any     --checkpointer_close()-->                        CLOSING
  *     CLOSING --the job has ended, the timer is closed-->      freed
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 enum {
-    LOOK_MS = 100,
+    TIMER_MS = 100,
     BUSY_TIMEOUT_MS = 250,
     PAUSE_MS = 1000, /* pause after a job that did not shorten the log; doubled each time */
     PAUSE_MAX_MS = 60 * 1000,
@@ -56,7 +56,7 @@ struct checkpointer {
  * were in the log when the round began. */
 static enum err copy_bulk(struct store *store, bool *all)
 {
-    struct store_log log = store_get_log_state(store);
+    struct store_log_state log = store_get_log_state(store);
     *all = true;
     for (int i = 0; i < ROUNDS && *all && (i == 0 || log.pending > REST_PAGES); i++) {
         const int64_t goal = log.pages;
@@ -105,7 +105,7 @@ static void report_length(struct checkpointer *c)
 
 /* Returns true if a job must start. This includes a log that is too long but completely checkpointed, so that
  * a job truncates it: the next write would restart the log, but there may be no write for an hour. */
-static bool needs_checkpoint(const struct store_log *log)
+static bool needs_checkpoint(const struct store_log_state *log)
 {
     return log->pending >= START_PAGES || log->pages >= ALARM_PAGES;
 }
@@ -139,7 +139,7 @@ static void on_finished(uv_work_t *work, int status)
         close_timer(c);
 }
 
-static void on_look(uv_timer_t *timer)
+static void on_timer(uv_timer_t *timer)
 {
     struct checkpointer *c = timer->data;
     if (c->busy || c->closed)
@@ -168,7 +168,8 @@ enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const cha
     }
     c->write_lock = write_lock;
     c->timer.data = c->work.data = c;
-    CHECK(uv_timer_init(loop, &c->timer) == 0 && uv_timer_start(&c->timer, on_look, LOOK_MS, LOOK_MS) == 0);
+    CHECK(uv_timer_init(loop, &c->timer) == 0 &&
+          uv_timer_start(&c->timer, on_timer, TIMER_MS, TIMER_MS) == 0);
     *out = c;
     return OK;
 }

@@ -147,10 +147,10 @@ static bool has_changed(struct store *s, uint64_t *seen)
     return version != before;
 }
 
-static struct store_log get_log_state(struct store *s)
+static struct store_log_state get_log_state(struct store *s)
 {
     const struct db_log log = db_get_log_state(sqlite_db_of(s));
-    return (struct store_log){.pages = log.pages, .pending = log.pending};
+    return (struct store_log_state){.pages = log.pages, .pending = log.pending};
 }
 
 static enum err checkpoint(struct store *s, enum checkpoint_mode mode)
