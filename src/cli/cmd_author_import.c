@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/expiry_floor.h"
 #include "base/file_sync.h"
+#include "base/file_write.h"
 #include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/database.h"
@@ -346,6 +347,13 @@ static void append_json(struct buf *b, const struct author_setup *s)
     buf_append_char(b, '\n');
 }
 
+/* Returns false with errno set on failure. */
+static bool write_buffer(int fd, const struct buf *b)
+{
+    errno = EFBIG; /* the reason if the text exceeds OUTPUT_MAX */
+    return !b->failed && file_write_all(fd, b->p, b->len) && fsync(fd) == 0;
+}
+
 static bool write_links(struct author_setup *s)
 {
     struct buf b;
@@ -353,10 +361,8 @@ static bool write_links(struct author_setup *s)
     append_csv(&b, s);
     const int fd = open(s->links_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     s->is_written = fd >= 0;
-    bool ok = fd >= 0 && !b.failed && write(fd, b.p, b.len) == (ssize_t)b.len && fsync(fd) == 0;
-    if (fd >= 0)
-        ok = close(fd) == 0 && ok;
-    ok = ok && file_sync_directory_of(s->links_path);
+    const bool written = fd >= 0 && write_buffer(fd, &b);
+    const bool ok = file_close(fd, written) && file_sync_directory_of(s->links_path);
     if (!ok)
         (void)cli_fail(CLI_COULD_NOT, "%s: %s, so nothing was changed", s->links_path, strerror(errno));
     buf_fini(&b);

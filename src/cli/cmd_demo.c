@@ -1,5 +1,6 @@
 /* viewtally demo: fills an empty database and prints requests to try. */
 #include "base/clock.h"
+#include "base/file_write.h"
 #include "base/plural.h"
 #include "cli/arguments.h"
 #include "cli/cmd_import.h"
@@ -71,11 +72,10 @@ static enum cli_exit check_files(const char *input, const char *key_file)
 static bool write_key(const char *path, const struct key_text *key)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && write(fd, key->p, key->len) == (ssize_t)key->len && write(fd, "\n", 1) == 1;
+    const bool written = fd >= 0 && file_write_all(fd, key->p, key->len) && file_write_all(fd, "\n", 1);
+    const bool ok = file_close(fd, written);
     if (!ok)
         (void)cli_fail(CLI_COULD_NOT, "no key was created: %s: %s", path, strerror(errno));
-    if (fd >= 0)
-        (void)close(fd);
     if (fd >= 0 && !ok)
         (void)unlink(path);
     return ok;

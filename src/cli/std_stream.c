@@ -1,6 +1,7 @@
 /* Copies between files and the standard streams. */
 #include "cli/std_stream.h"
 
+#include "base/file_write.h"
 #include "cli/output.h"
 #include "import/tempfile.h"
 
@@ -45,20 +46,6 @@ enum cli_exit std_stream_create_directory(const struct cli *cli, char path[FILE_
     return name_file(cli, path) && mkdtemp(path) ? CLI_DONE : cannot_create(path);
 }
 
-static bool write_all(int fd, const char *p, size_t len)
-{
-    while (len) {
-        const ssize_t n = write(fd, p, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        p += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 /* Returns the number of copied bytes, or -1 with errno set. */
 static int64_t copy_bytes(int from, int to)
 {
@@ -68,7 +55,7 @@ static int64_t copy_bytes(int from, int to)
         const ssize_t n = read(from, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || (n > 0 && !write_all(to, chunk, (size_t)n)))
+        if (n < 0 || (n > 0 && !file_write_all(to, chunk, (size_t)n)))
             return -1;
         if (n == 0)
             return total;
@@ -82,12 +69,11 @@ enum cli_exit std_stream_copy_file(const char *from, const char *to)
     if (in < 0)
         return cli_fail(CLI_COULD_NOT, "cannot read %s: %s", from, strerror(errno));
     const int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    int64_t n = out < 0 ? -1 : copy_bytes(in, out);
+    const bool copied = out >= 0 && copy_bytes(in, out) >= 0;
+    const bool ok = file_close(out, copied);
     const int code = errno;
     (void)close(in);
-    if (out >= 0 && close(out) != 0)
-        n = -1;
-    return n >= 0 ? CLI_DONE : cli_fail(CLI_COULD_NOT, "cannot copy %s to %s: %s", from, to, strerror(code));
+    return ok ? CLI_DONE : cli_fail(CLI_COULD_NOT, "cannot copy %s to %s: %s", from, to, strerror(code));
 }
 
 enum cli_exit std_stream_save_input(const struct cli *cli, char path[FILE_PATH_MAX])
@@ -98,15 +84,14 @@ enum cli_exit std_stream_save_input(const struct cli *cli, char path[FILE_PATH_M
     if (code)
         return code;
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    int64_t n = fd < 0 ? -1 : copy_bytes(STDIN_FILENO, fd);
+    const int64_t n = fd < 0 ? -1 : copy_bytes(STDIN_FILENO, fd);
+    const bool ok = file_close(fd, n >= 0);
     const int failed = errno;
-    if (fd >= 0 && close(fd) != 0)
-        n = -1;
-    if (n > 0)
+    if (ok && n > 0)
         return CLI_DONE;
     (void)unlink(path);
-    return n == 0 ? cli_fail(CLI_PART, "standard input is empty: nothing was changed")
-                  : cli_fail(CLI_COULD_NOT, "cannot copy standard input to %s: %s", path, strerror(failed));
+    return ok ? cli_fail(CLI_PART, "standard input is empty: nothing was changed")
+              : cli_fail(CLI_COULD_NOT, "cannot copy standard input to %s: %s", path, strerror(failed));
 }
 
 enum cli_exit std_stream_print_file(const char *path)

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/file_owner.h"
+#include "base/file_write.h"
 #include "vault/key_credential.h"
 #include "base/file_target.h"
 
@@ -168,20 +169,6 @@ static size_t print_keys(const struct key_list *keys, char text[FILE_MAX_BYTES])
     return len;
 }
 
-static bool write_all(int fd, const char *text, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, text, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text += n;
-        len -= (size_t)n;
-    }
-    return fsync(fd) == 0;
-}
-
 /* If root writes the file, it gets the owner of `model`, so that the server can read it. */
 static bool copy_owner(int fd, const char *model)
 {
@@ -198,9 +185,9 @@ static bool write_new_file(const char *path, const char *model, const struct key
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    bool ok = copy_owner(fd, model) && write_all(fd, text, print_keys(keys, text));
+    bool ok = copy_owner(fd, model) && file_write_all(fd, text, print_keys(keys, text)) && fsync(fd) == 0;
     sodium_memzero(text, sizeof text);
-    return close(fd) == 0 && ok;
+    return file_close(fd, ok);
 }
 
 static bool sync_directory(const char *path)

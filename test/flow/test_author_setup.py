@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import re
+import resource
 import subprocess
 import uuid
 
@@ -194,6 +195,18 @@ def test_links_that_cannot_be_written_change_nothing(installation):
                               stderr=subprocess.PIPE, env=installation.environment(), timeout=60, check=False)
     assert done.returncode == 3 and b"so the change was rolled back" in done.stderr
     assert authors(installation) == {}
+
+
+def test_links_file_that_is_too_large_is_reported_with_the_reason(installation):
+    """The file size limit of the process acts like a full disk: the first write is short."""
+    links = installation.directory / "links.csv"
+    text = "name,login\n" + "".join(f"Author {i},author-{i}@example.com\n" for i in range(1000))
+    path = write(installation, text)
+    done = subprocess.run([installation.binary, "author", "import", path, "--links", links, "--config", installation.config_path], capture_output=True,
+                          env=installation.environment(), timeout=60, check=False,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY)))
+    assert done.returncode == 3 and b"links.csv: File too large, so nothing was changed" in done.stderr, done.stderr
+    assert authors(installation) == {} and not links.exists()
 
 
 # --- show and rename ---

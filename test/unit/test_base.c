@@ -1,14 +1,18 @@
-/* Tests strings, arenas, buffers, UUIDs, hashes, lists and URL encoding. */
+/* Tests strings, arenas, buffers, UUIDs, hashes, lists, URL encoding and the writing of files. */
 #include "unit.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #endif
 
 #include "base/arena.h"
+#include "base/file_write.h"
 #include "base/hash.h"
 #include "base/buf.h"
 #include "base/list.h"
@@ -229,6 +233,24 @@ static void urls_are_percent_encoded(void **state)
     arena_fini(&arena);
 }
 
+static void failed_write_reports_its_first_reason(void **state)
+{
+    (void)state;
+    const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_true(full >= 0);
+    assert_true(file_write_all(full, "x", 0));
+    errno = 0;
+    assert_false(file_write_all(full, "x", 1));
+    assert_int_equal(errno, ENOSPC);
+    assert_true(file_close(full, true));
+    errno = ENOSPC;
+    assert_false(file_close(full, false)); /* the descriptor is closed, but the first reason counts */
+    assert_int_equal(errno, ENOSPC);
+    assert_false(file_close(full, true));
+    assert_int_equal(errno, EBADF);
+    assert_true(file_close(-1, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +266,7 @@ int main(void)
         cmocka_unit_test(hashes_do_not_change_between_versions),
         cmocka_unit_test(list_preserves_order),
         cmocka_unit_test(urls_are_percent_encoded),
+        cmocka_unit_test(failed_write_reports_its_first_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
