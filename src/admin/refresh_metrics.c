@@ -5,11 +5,12 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 
-enum { OVERDUE_MS = 30 * MINUTE_MS };
+enum { OVERDUE_MS = 30 * MINUTE_MS, RUN_OVERDUE_MS = HOUR_MS };
 
 bool refresh_is_overdue(const struct schedule_state *s)
 {
-    return s->enabled && s->next_at != TIME_NONE && clock_wall_ms() - s->next_at > OVERDUE_MS;
+    const int64_t limit_ms = s->running ? RUN_OVERDUE_MS : OVERDUE_MS;
+    return s->enabled && s->next_at != TIME_NONE && clock_wall_ms() - s->next_at > limit_ms;
 }
 
 static void write_time(struct buf *b, const char *name, const char *help, int64_t t_ms)

@@ -1,5 +1,7 @@
-/* Tests the schedule of the refresh with test sources: which sources each run reads. test_slot tests when a
- * run is due. */
+/* Tests the schedule of the refresh with test sources: which sources each run reads, and when a run is
+ * overdue. test_slot tests when a run is due. */
+#include "admin/refresh_metrics.h"
+#include "base/clock.h"
 #include "refresh/schedule.h"
 #include "refresh/run.h"
 
@@ -96,11 +98,30 @@ static void file_that_arrives_before_a_retry_of_another_source_is_applied(void *
     assert_int_equal(spool_runs, 2);
 }
 
+static void run_in_progress_is_overdue_only_after_an_hour(void **state)
+{
+    struct schedule_state s = {.enabled = true};
+    (void)state;
+    s.next_at = clock_wall_ms() - 30 * MINUTE_MS;
+    assert_false(refresh_is_overdue(&s));
+    s.next_at--;
+    assert_true(refresh_is_overdue(&s));
+    s.running = true;
+    assert_false(refresh_is_overdue(&s));
+    s.next_at = clock_wall_ms() - HOUR_MS;
+    assert_false(refresh_is_overdue(&s));
+    s.next_at--;
+    assert_true(refresh_is_overdue(&s));
+    s.next_at = TIME_NONE;
+    assert_false(refresh_is_overdue(&s));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(file_that_arrives_before_a_retry_of_another_source_is_applied, set_up,
                                         tear_down),
+        cmocka_unit_test(run_in_progress_is_overdue_only_after_an_hour),
     };
     return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
 }
