@@ -1,5 +1,5 @@
 /* viewtally platform test: makes one call with an account's tokens and explains the result. Tokens are
- * refreshed as in a refresh run. If the author has no post, the call reads an id that does not exist: the
+ * refreshed as in a refresh run. If no post can be read, the call reads an id that does not exist: the
  * response still shows whether the platform accepts the token. */
 #include "base/clock.h"
 #include "cli/arguments.h"
@@ -17,7 +17,8 @@ static const char no_post[NO_POST_LEN + 1] = "10000000000000001";
 
 struct account_test {
     struct platform_session *session;
-    struct str post_id; /* a post to read; p is NULL if the author has no post at the platform */
+    enum err err;       /* of select_post() */
+    struct str post_id; /* a post to read; p is NULL if the author has no post that can be read */
     int64_t posted_at;
 
     bool with_account; /* platform_call.with_account of the next call */
@@ -31,35 +32,39 @@ struct account_test {
 
 /* ---- the post to read ---- */
 
+/* Sets `post_id` if the post can be read. An id that only a refresh run can resolve cannot be read. */
+static enum err try_post(struct account_test *t, const struct post *post)
+{
+    struct platform_session *a = t->session;
+    struct platform_post known;
+    enum err err = store_get_platform_post(a->store, &a->arena, a->desc->platform, post->post_id, &known);
+    if (err && err != ERR_NOT_FOUND)
+        return err;
+    if (!err && known.resolved_id.p)
+        t->post_id = known.resolved_id;
+    else if (!a->desc->is_readable || a->desc->is_readable(post->post_id))
+        t->post_id = arena_copy(&a->arena, post->post_id);
+    t->posted_at = post->posted_at;
+    return OK;
+}
+
+/* Stops at the first video that has a post that can be read. */
 static bool select_post(void *ctx, const struct video *video)
 {
     struct account_test *t = ctx;
-    for (size_t i = 0; i < video->post_count; i++)
-        if (video->posts[i].platform == t->session->desc->platform) {
-            t->post_id = arena_copy(&t->session->arena, video->posts[i].post_id);
-            t->posted_at = video->posts[i].posted_at;
-            return false;
-        }
-    return true;
+    for (size_t i = 0; i < video->post_count && !t->err; i++)
+        if (video->posts[i].platform == t->session->desc->platform)
+            t->err = try_post(t, &video->posts[i]);
+    return !t->err && !t->post_id.p;
 }
 
-/* Selects a post to read. Selects none if the id of the first post at the platform has not been resolved yet,
- * because only a refresh run resolves ids. */
+/* Selects a post to read: the newest one that can be read. */
 static enum err find_post(struct account_test *t)
 {
     const int64_t now = clock_wall_ms();
-    struct platform_post known;
-    enum err err = store_list_live_videos(t->session->store, t->session->account.author_row,
-                                          now - VIDEO_LIFE_DAYS * DAY_MS, now, select_post, t);
-    if (err || !t->post_id.p)
-        return err;
-    err = store_get_platform_post(t->session->store, &t->session->arena, t->session->desc->platform,
-                                  t->post_id, &known);
-    if (!err && known.resolved_id.p)
-        t->post_id = known.resolved_id;
-    else if (t->session->desc->is_readable && !t->session->desc->is_readable(t->post_id))
-        t->post_id = str_make(NULL, 0);
-    return err == ERR_NOT_FOUND ? OK : err;
+    const enum err err = store_list_live_videos(t->session->store, t->session->account.author_row,
+                                                now - VIDEO_LIFE_DAYS * DAY_MS, now, select_post, t);
+    return err ? err : t->err;
 }
 
 /* ---- calling ---- */

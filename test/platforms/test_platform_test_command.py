@@ -1,6 +1,7 @@
 """`viewtally platform test`: sends one request to a platform and explains the response."""
 import pytest
 
+from lib.lines import uid
 from platformworld import PLATFORMS
 
 CONNECTED, RECONNECT_REQUIRED = 0, 1
@@ -26,6 +27,15 @@ def test_command_tests_only_the_token_if_there_is_no_post(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
         assert "has no post on this platform that can be read now" in run_test(world, name, platform, 0).out
+
+
+def test_post_that_no_run_has_resolved_is_passed_over(world):
+    """The newest post has only the id of its upload, which `tiktok.query` does not accept."""
+    [name] = world.add(platforms=("tiktok",))
+    world.instance.import_lines([{"type": "video", "id": uid("early"), "author_id": uid(name), "title": "early",
+                                  "posts": [{"platform": "tiktok", "post_id": "v_pub_url~v2-1.7077642457847990000", "posted_at": "2026-07-10T11:00:00Z"}]}])
+    output = run_test(world, name, "tiktok", 0).out
+    assert f"Post {world.ids('tiktok')[0]}: views 1000" in output, output
 
 
 def test_expired_token_is_refreshed_first(world, standins):
