@@ -14,7 +14,6 @@
 #include "app/applications.h"
 #include "app/server_database.h"
 #include "app/monitor.h"
-#include "app/notifier.h"
 #include "app/passed_sockets.h"
 #include "app/reload.h"
 #include "auth/api_key.h"
@@ -61,7 +60,7 @@ struct app {
     struct ping *refresh_ping, *backup_ping;
     struct spool_watch *spool_watch; /* NULL if there is no spool */
     struct passed_sockets passed;
-    struct notifier notifier;
+    struct notifier *notifier;
     bool draining;         /* a signal to stop has arrived */
     bool drains_gradually; /* the signal was SIGTERM: see begin_stop() and drain_server() */
     bool server_drains;    /* the HTTP server drains, or is closing */
@@ -358,7 +357,7 @@ static void drain_refresh(struct app *app)
 static void begin_stop(struct app *app, int number)
 {
     log_info("signal %d: finishing the requests in flight", number);
-    notifier_send(&app->notifier, "STOPPING=1\nSTATUS=Finishing the requests in flight");
+    notifier_send(app->notifier, "STOPPING=1\nSTATUS=Finishing the requests in flight");
     app->draining = monitor_get_view(app->monitor)->draining = true;
     app->drains_gradually = number == SIGTERM;
     store_limit_waits((int)app->config->server.drain_ms);
@@ -403,9 +402,9 @@ static enum err open_signals(struct app *app, struct error *error)
     CHECK(uv_signal_start(&app->sigterm, on_stop_signal, SIGTERM) == 0);
     CHECK(uv_signal_start(&app->sigint, on_stop_signal, SIGINT) == 0);
     app->reload.monitor = app->monitor;
-    app->reload.notifier = &app->notifier;
+    app->reload.notifier = app->notifier;
     reload_sighup_start(&app->reload, &app->loop);
-    notifier_start_watchdog(&app->notifier, &app->loop);
+    notifier_start_watchdog(app->notifier, &app->loop);
     return OK;
 }
 
@@ -414,7 +413,7 @@ static void close_signals(struct app *app)
     uv_close((uv_handle_t *)&app->sigterm, NULL);
     uv_close((uv_handle_t *)&app->sigint, NULL);
     reload_sighup_stop(&app->reload);
-    notifier_stop_watchdog(&app->notifier);
+    notifier_stop_watchdog(app->notifier);
 }
 
 /* ---- start and stop ---- */
@@ -478,22 +477,21 @@ static void announce(struct app *app)
     http_server_print_addresses(app->server, "listening on");
     monitor_print_addresses(app->monitor);
     view->server = app->server;
-    notifier_send(&app->notifier, "READY=1\nSTATUS=Serving requests");
+    notifier_send(app->notifier, "READY=1\nSTATUS=Serving requests");
 }
 
-enum err app_run(struct config *config, const char *config_path, struct error *error)
+enum err app_run(struct config *config, const char *config_path, struct notifier *notifier,
+                 struct error *error)
 {
-    struct app app = {.config = config};
+    struct app app = {.config = config, .notifier = notifier};
     app.reload = (struct reload){
         .config = config, .path = config_path, .changed = on_config_changed, .changed_ctx = &app};
     log_start();
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN); /* a SIGHUP before open_signals() must not end the process */
-    notifier_open(&app.notifier);
-    notifier_begin_start(&app.notifier);
     enum err err = open_all(&app, error);
-    notifier_end_start(&app.notifier);
+    notifier_end_start(notifier);
     if (err)
         close_all(&app);
     else
@@ -503,7 +501,6 @@ enum err app_run(struct config *config, const char *config_path, struct error *e
         log_info("stopped");
     free_all(&app);
     CHECK(uv_loop_close(&app.loop) == 0);
-    notifier_close(&app.notifier);
     log_stop();
     return err;
 }

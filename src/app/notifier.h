@@ -35,8 +35,9 @@ void notifier_send(const struct notifier *n, const char *text);
 void notifier_send_reloading(const struct notifier *n);
 
 /* Extends the start timeout of the service manager every 10 seconds until notifier_end_start(). Uses a thread
- * of its own, because the start blocks the caller, which may take long, for example if an interrupted import
- * must be completed. */
+ * of its own, because the start blocks the caller, which may take long, for example while another process
+ * migrates the database or if an interrupted import must be completed. notifier_end_start() does nothing if
+ * the start has ended already. */
 void notifier_begin_start(struct notifier *n);
 void notifier_end_start(struct notifier *n);
 

@@ -24,7 +24,7 @@ static void log_event(void *ctx, const struct upgrade_event *event)
                  upgrade_format_ms(event->elapsed_ms, text));
 }
 
-static enum err serve(struct cli *cli, bool create, struct error *error)
+static enum err serve(struct cli *cli, bool create, struct notifier *notifier, struct error *error)
 {
     const char *path = cli->config.store.path;
     if (!store_config_is_file(&cli->config))
@@ -33,7 +33,7 @@ static enum err serve(struct cli *cli, bool create, struct error *error)
                          error, ERR_INVALID,
                          "--create creates a database file, but the database is on a server ([store] url): "
                          "create its tables with viewtally migrate")
-                   : app_run(&cli->config, cli->config_path, error);
+                   : app_run(&cli->config, cli->config_path, notifier, error);
     enum err err = create ? cli_check_creatable(cli, error) : OK;
     if (err)
         return err;
@@ -46,13 +46,18 @@ static enum err serve(struct cli *cli, bool create, struct error *error)
     err = upgrade_database(&cli->lock, path, &options, &result, error);
     if (result.applied)
         log_info("%s: %d migration%s applied", path, result.applied, plural(result.applied, "", "s"));
-    return err ? err : app_run(&cli->config, cli->config_path, error);
+    return err ? err : app_run(&cli->config, cli->config_path, notifier, error);
 }
 
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct error error;
-    const enum err err = serve(cli, cli_flag(arguments, "create"), &error);
+    struct notifier notifier;
+    notifier_open(&notifier);
+    notifier_begin_start(&notifier);
+    const enum err err = serve(cli, cli_flag(arguments, "create"), &notifier, &error);
+    notifier_end_start(&notifier);
+    notifier_close(&notifier);
     if (!err)
         return CLI_DONE;
     return cli_fail(err == ERR_INVALID ? CLI_USAGE : CLI_COULD_NOT, "%s", error.text);

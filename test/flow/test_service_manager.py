@@ -1,5 +1,6 @@
 """The protocols of systemd: notifications (sd_notify), passed sockets (sd_listen_fds), and `viewtally reload`. Tests with the real
 systemd are in test/systemd."""
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -13,7 +14,7 @@ import time
 
 import pytest
 
-from lib import wait
+from lib import old_schema, wait
 from lib.client import Client
 from lib.viewtally import ROOT
 
@@ -107,6 +108,27 @@ def test_start_reload_and_stop_are_notified(make_viewtally, manager):
     instance.signal(signal.SIGTERM)
     assert manager.receive()[0] == "STOPPING=1"
     instance.wait_stopped()
+
+
+@pytest.mark.sqlite_only("migrates an old database file")
+def test_server_extends_its_start_timeout_while_another_process_migrates(make_viewtally, short_path):
+    manager = Manager(f"{short_path}/notify")
+    instance = make_viewtally()
+    old_schema.create(instance.database, old_schema.NEWEST - 1)
+    with open(f"{instance.database}-migrate", "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        server = instance.background("serve", env={"NOTIFY_SOCKET": manager.address})
+        wait.until(lambda: "waiting for another process" in server.output.read_text(), "the server to wait")
+        manager.socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                manager.receive()
+        manager.socket.settimeout(60)
+        assert manager.receive()[0].startswith("EXTEND_TIMEOUT_USEC=")
+    assert all(lines[0].startswith("EXTEND_TIMEOUT_USEC=") for lines in manager.receive_until("READY=1"))
+    server.send_signal(signal.SIGINT)
+    assert server.wait(60) == 0
+    manager.socket.close()
 
 
 def test_event_loop_notifies_the_watchdog(make_viewtally, short_path):
