@@ -48,8 +48,10 @@ static void write_action(FILE *to, const struct cli_command *command, const stru
     struct buf usage;
     buf_init(&usage, CLI_USAGE_MAX);
     cli_append_usage(&usage, command, action);
-    if (action->name)
-        (void)fprintf(to, "\n### viewtally %s %s\n", command->name, action->name);
+    const bool has_named_actions = command->actions[0].name != NULL;
+    const char *heading = action->name ? action->name : has_named_actions ? action->operands : NULL;
+    if (heading)
+        (void)fprintf(to, "\n### viewtally %s %s\n", command->name, heading);
     (void)fprintf(to, "\n```\n%.*s\n```\n", (int)usage.len, usage.p);
     buf_fini(&usage);
     if (action->summary) {
