@@ -123,8 +123,9 @@ def test_server_extends_its_start_timeout_while_another_process_migrates(make_vi
         with contextlib.suppress(BlockingIOError):
             while True:
                 manager.receive()
-        manager.socket.settimeout(60)
+        manager.socket.settimeout(15)
         assert manager.receive()[0].startswith("EXTEND_TIMEOUT_USEC=")
+    manager.socket.settimeout(60)
     assert all(lines[0].startswith("EXTEND_TIMEOUT_USEC=") for lines in manager.receive_until("READY=1"))
     server.send_signal(signal.SIGINT)
     assert server.wait(60) == 0
