@@ -223,7 +223,7 @@ static enum err check_if_due(struct making *m, bool *due)
     *due = true;
     if (!m->options->rule)
         return OK;
-    const enum err err = store_read_backup_state(m->store, &state);
+    const enum err err = store_get_backup_state(m->store, &state);
     *due = !err && slot_is_due(m->options->rule, clock_wall_ms(), state.started_at);
     return err;
 }

@@ -12,7 +12,8 @@
 
 struct backup_schedule {
     const struct config *config;
-    struct store *store;
+    struct store_read read; /* the read of status.state */
+    struct waiter read_wait;
     struct background_job job;
     struct config run_config; /* copy for the backup: a reload may change `config` */
     struct slot_rule rule;    /* of the backup in progress */
@@ -82,15 +83,11 @@ static void handle_result(struct backup_schedule *s)
 
 /* ---- checking the clock ---- */
 
-static void check_due(void *ctx)
+static void check_times(struct backup_schedule *s)
 {
-    struct backup_schedule *s = ctx;
     struct backup_status *status = &s->status;
-    status->every_ms = s->config->backup.every_ms;
-    if (!status->enabled)
-        return;
     /* After an error, which the database driver has logged, try again in a second. */
-    if (store_read_backup_state(s->store, &status->state))
+    if (s->read.err)
         return;
     const struct slot_rule rule = backup_rule(s->config);
     const int64_t now = clock_wall_ms();
@@ -101,6 +98,21 @@ static void check_due(void *ctx)
         status->next_at = next;
     if (status->next_at <= now && !background_job_is_paused(&s->job))
         start(s);
+}
+
+static void on_read(struct waiter *wait)
+{
+    check_times(LIST_ENTRY(wait, struct backup_schedule, read_wait));
+}
+
+static void check_due(void *ctx)
+{
+    struct backup_schedule *s = ctx;
+    s->status.every_ms = s->config->backup.every_ms;
+    if (!s->status.enabled || waiter_is_armed(&s->read_wait))
+        return;
+    if (store_find_backup_state(&s->read, &s->status.state) == NEXT_MORE)
+        check_times(s);
 }
 
 static void on_ended(void *ctx)
@@ -138,7 +150,8 @@ struct backup_schedule *backup_schedule_open(uv_loop_t *loop, const struct confi
 {
     struct backup_schedule *s = xcalloc(1, sizeof *s);
     s->config = config;
-    s->store = store;
+    s->read = (struct store_read){.store = store, .wait = &s->read_wait};
+    s->read_wait.wake = on_read;
     s->completed = completed;
     s->completed_ctx = ctx;
     s->options = (struct backup_options){
@@ -157,6 +170,7 @@ void backup_schedule_close(struct backup_schedule *s, void (*closed)(void *ctx),
 {
     s->closed = closed;
     s->closed_ctx = ctx;
+    waiter_cancel(&s->read_wait);
     background_job_close(&s->job);
 }
 

@@ -112,7 +112,7 @@ static enum err read_all(struct service_status *s, struct store *store)
         return err;
     err = read_runs(s, store);
     if (!err)
-        err = store_read_backup_state(store, &s->backup);
+        err = store_get_backup_state(store, &s->backup);
     for (int api = 0; api < PLATFORM_APIS && !err; api++)
         err = platform_health_read(store, s->config, (enum platform_api)api, s->now, &s->platforms[api]);
     if (!err && !store_config_is_file(s->config))

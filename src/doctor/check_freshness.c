@@ -74,7 +74,7 @@ static void check_backup(struct doctor *d)
             "there are no scheduled backups");
         return;
     }
-    if (store_read_backup_state(d->store, &state)) {
+    if (store_get_backup_state(d->store, &state)) {
         doctor_error(d, "see database.integrity", "the state of the backups cannot be read");
         return;
     }

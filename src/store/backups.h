@@ -3,6 +3,7 @@
 #define VT_STORE_BACKUPS_H
 
 #include "store/model.h"
+#include "store/read.h"
 #include "store/store.h"
 
 enum { BACKUP_FILE_MAX = 128, BACKUP_ERROR_MAX = 512 };
@@ -16,8 +17,11 @@ struct backup_state {
     char error[BACKUP_ERROR_MAX]; /* "" if none */
 };
 
-/* Reads the results of scheduled backups. */
-MUST_USE enum err store_read_backup_state(struct store *s, struct backup_state *out);
+/* Reads the results of scheduled backups. On error, leaves `*out` unchanged. */
+MUST_USE enum err store_get_backup_state(struct store *s, struct backup_state *out);
+/* Like store_get_backup_state(), for the event loop (read.h). `*out` must stay valid until the read is
+ * complete or canceled. */
+enum next store_find_backup_state(struct store_read *read, struct backup_state *out);
 /* Stores a completed backup (started_at, finished_at, bytes and file), and clears the failure. */
 MUST_USE enum err store_put_backup_success(struct store *s, const struct backup_state *state);
 /* Stores a failed backup (failed_at and error). */

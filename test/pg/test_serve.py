@@ -9,6 +9,7 @@ import pytest
 from lib import lines, postgres, wait
 from lib.client import connect, receive_all
 from lib.metrics import Metrics
+from lib.pages import sign_up
 from lib.viewtally import Viewtally
 
 POSTED = "2026-07-01T00:00:00Z"
@@ -159,6 +160,48 @@ def test_postgresql_that_does_not_reply_does_not_delay_the_shutdown(private, ser
         private.signal_all(signal.SIGCONT)
     assert "stopped" in served.log
     served.wait_stopped()
+
+
+def test_postgresql_that_does_not_reply_does_not_block_the_event_loop(private, served, key, tmp_path):
+    """All parts of the server that use the database wait for it, and the other parts respond."""
+    (tmp_path / "backups").mkdir()
+    served.stop()
+    served.configure({"backup": {"directory": str(tmp_path / "backups")}, "refresh": {"source": "simulated"}})
+    served.start()
+
+    def scrape():
+        return Metrics(served.admin().get("/metrics").body.decode())
+
+    def is_idle(metrics):
+        return metrics.get("viewtally_backups_total", result="succeeded") == 1 and metrics.get("viewtally_refresh_last_success_timestamp_seconds")
+
+    wait.until(lambda: is_idle(scrape()), "the first backup and the first run of the refresh")
+    browser = sign_up(served, lines.uid("Ann"), "ann", "correct horse battery")
+    document = served.client().get("/openapi.json").body
+    statuses = []
+    requests = [threading.Thread(target=lambda: statuses.append(browser.get("/account").status)),
+                threading.Thread(target=lambda: statuses.append(served.client(key, timeout=90).get("/account").status))]
+
+    def admin(path):
+        """Every response must arrive within a few seconds, while a statement may wait for 60 s."""
+        return served.admin(timeout=10).get(path)
+
+    private.signal_all(signal.SIGSTOP)
+    try:
+        for request in requests:
+            request.start()
+        for state in ("stale", "down"):     # at first the connection is open, and then the server tries to connect
+            wait.until(lambda state=state: f"(the connection is {state}" in admin("/readyz").body.decode(), f"a connection that is {state}")
+            assert admin("/livez").status == admin("/metrics").status == 200
+            assert served.client(timeout=10).get("/openapi.json").body == document
+        assert not statuses
+        assert scrape().get("viewtally_loop_lag_max_seconds") < 10
+    finally:
+        private.signal_all(signal.SIGCONT)
+    for request in requests:
+        request.join()
+    assert statuses == [200, 200]
+    wait.until(lambda: admin("/readyz").status == 200, "the server to be ready again")
 
 
 def test_metrics_show_the_states_that_were_read_for_the_previous_scrape(private, database, served):

@@ -1,10 +1,12 @@
 /* Tests scheduled backups without a server: names, retention, the snapshot of a copy, the lease. */
 #include "backup/backup_dir.h"
 #include "backup/backup_run.h"
+#include "backup/backup_schedule.h"
 #include "base/clock.h"
 #include "lib/temp_db.h"
 #include "jobs/lease.h"
 #include "store/backups.h"
+#include "store/ticket_lock.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -279,7 +281,7 @@ static void stopped_backup_leaves_no_file_and_releases_the_lease(void **state)
     (void)state;
     assert_int_equal(backup_run(&stopping, &report), ERR_CANCELED);
     assert_int_equal(count_files(), 0);
-    assert_int_equal(store_read_backup_state(t.w, &stored), OK);
+    assert_int_equal(store_get_backup_state(t.w, &stored), OK);
     assert_int_equal(stored.failed_at, TIME_NONE);
     assert_int_equal(backup_run(&options, &report), OK);
     assert_int_equal(count_files(), 1);
@@ -298,6 +300,46 @@ static void backup_that_is_not_due_is_not_made(void **state)
     assert_int_equal(count_files(), 1);
 }
 
+/* --- the schedule --- */
+
+static void on_completed(void *ctx)
+{
+    (void)ctx;
+    fail();
+}
+
+static void on_closed(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+/* As with PostgreSQL, the read completes in a later loop iteration. */
+static void schedule_that_is_closed_during_its_read_starts_no_backup(void **state)
+{
+    uv_loop_t loop;
+    struct store *store;
+    struct error error;
+    struct ticket_lock *write_lock = ticket_lock_new();
+    bool closed = false;
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(setenv("VIEWTALLY_TEST_LATE_READS", "1", 1), 0);
+    const struct store_options options = {.path = t.path, .mode = STORE_READ, .loop = &loop};
+    assert_int_equal(store_open(&store, &options, &error), OK);
+    assert_int_equal(unsetenv("VIEWTALLY_TEST_LATE_READS"), 0);
+    struct backup_schedule *s = backup_schedule_open(&loop, &config, store, write_lock, on_completed, NULL);
+    (void)uv_run(&loop, UV_RUN_NOWAIT); /* begins the read */
+    assert_int_equal(backup_schedule_status(s)->next_at, TIME_NONE);
+    backup_schedule_close(s, on_closed, &closed);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_true(closed);
+    assert_int_equal(count_files(), 0);
+    store_close(store);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    ticket_lock_free(write_lock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +355,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(stopped_backup_leaves_no_file_and_releases_the_lease, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(backup_that_is_not_due_is_not_made, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(schedule_that_is_closed_during_its_read_starts_no_backup, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
