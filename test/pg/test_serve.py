@@ -10,6 +10,7 @@ from lib import lines, postgres, wait
 from lib.client import connect, receive_all
 from lib.metrics import Metrics
 from lib.pages import sign_up
+from lib.pgstore import StoreDriver
 from lib.viewtally import Viewtally
 
 POSTED = "2026-07-01T00:00:00Z"
@@ -202,6 +203,14 @@ def test_postgresql_that_does_not_reply_does_not_block_the_event_loop(private, s
         request.join()
     assert statuses == [200, 200]
     wait.until(lambda: admin("/readyz").status == 200, "the server to be ready again")
+
+
+def test_wait_for_the_server_on_the_thread_of_an_event_loop_aborts(private, database):
+    """In builds with test seams, so that the tests detect each call that would block the loop."""
+    with pytest.raises(AssertionError, match=f"exit status -{int(signal.SIGABRT)}"), StoreDriver(private.url(database)) as driver:
+        driver.ok("migrate")
+        driver.send("loop")
+        driver.until_logged("waits_are_forbidden")
 
 
 def test_metrics_show_the_states_that_were_read_for_the_previous_scrape(private, database, served):

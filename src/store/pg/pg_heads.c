@@ -9,6 +9,7 @@
 #include "store/handle.h"
 #include "store/pg/pg_cursor.h"
 #include "store/pg/pg_reads.h"
+#include "store/pg/pg_session.h"
 #include "store/rows.h"
 
 #include <stdlib.h>
@@ -172,6 +173,7 @@ static void on_prepare(uv_prepare_t *prepare)
 {
     struct pg_heads *heads = prepare->data;
     struct pg_params params;
+    pg_session_forbid_waits(true); /* not earlier, because the other subsystems may block at start */
     if (list_is_empty(&heads->waiting))
         return;
     struct head_batch *batch = batch_new(heads, &params);
@@ -353,6 +355,7 @@ void pg_heads_close(struct pg_heads *heads)
     if (!heads)
         return;
     CHECK(list_is_empty(&heads->waiting) && !heads->changes.read);
+    pg_session_forbid_waits(false);
     pg_link_close(heads->link, NULL, NULL);
     uv_close((uv_handle_t *)&heads->prepare, on_closed);
 }

@@ -49,6 +49,19 @@ static void on_got(void *ctx, enum pg_got got, const struct pg_result *result, c
     s->is_synced = s->is_synced || got == PG_GOT_SYNC;
 }
 
+/* ---- threads that must not wait ---- */
+
+#ifdef VT_TEST_SEAMS
+static _Thread_local bool waits_are_forbidden;
+
+void pg_session_forbid_waits(bool forbids)
+{
+    waits_are_forbidden = forbids;
+}
+#else
+enum { waits_are_forbidden = false };
+#endif
+
 /* ---- deadlines ---- */
 
 enum { TICK_MS = 200, LAST_WAIT_MS = 500 };
@@ -177,6 +190,7 @@ void pg_session_add(struct pg_session *s, const char *name, const char *sql, con
 
 enum err pg_session_run(struct pg_session *s, int64_t deadline_ms)
 {
+    CHECK(!waits_are_forbidden);
     pg_result_free(s->result);
     s->result = NULL;
     s->has_error = s->is_synced = false;
@@ -284,7 +298,7 @@ enum err pg_session_open(struct pg_session *s)
 {
     char reasons[sizeof s->reason] = "";
     enum pg_failure worst = PG_FAILED_CONNECTION;
-    CHECK(!s->connection);
+    CHECK(!s->connection && !waits_are_forbidden);
     for (int i = 0; i < s->where.host_count; i++) {
         const char *name = s->where.hosts[s->host].name;
         if (name[0] == '/' ? open_address(s, NULL) : open_name(s, name))

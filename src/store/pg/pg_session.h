@@ -51,6 +51,18 @@ MUST_USE enum err pg_session_open(struct pg_session *s);
 /* Returns true if calls may wait only briefly for the server, see store_limit_waits(). */
 bool pg_session_is_limited(void);
 
+/* Sets whether calls of this thread that wait for the server, pg_session_open() and pg_session_run(), abort
+ * the process. The links set this on the thread of their event loop, which must not block. Has no effect in
+ * release builds, where such a defect only delays the event loop. */
+#ifdef VT_TEST_SEAMS
+void pg_session_forbid_waits(bool forbids);
+#else
+static inline void pg_session_forbid_waits(bool forbids)
+{
+    (void)forbids;
+}
+#endif
+
 /* Closes the connection, if there is one. The session can be opened again. */
 void pg_session_close(struct pg_session *s);
 
