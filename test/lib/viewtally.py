@@ -67,12 +67,19 @@ def runs_on_postgresql():
     return store == "pg"
 
 
+# Counts a write transaction like the program does (src/store/pg/pg_writers.h), which looks for changes only after a write transaction.
+COUNT_WRITE = ("INSERT INTO barriers (process, n, at) VALUES ('writer test-case', 1, now()) "
+               "ON CONFLICT (process) DO UPDATE SET n = barriers.n + 1, at = now()")
+
+
 def sql_on_server(url, statement, values):
     import psycopg2.extras     # here, because only a run on PostgreSQL needs it
     psycopg2.extras.register_uuid()
     with contextlib.closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
         cursor.execute(statement.replace("%", "%%").replace("?", "%s"), values)
         rows = cursor.fetchall() if cursor.description else []
+        if not statement.upper().startswith("SELECT"):
+            cursor.execute(COUNT_WRITE)
     return [tuple(as_sqlite(value) for value in row) for row in rows]
 
 
@@ -170,6 +177,7 @@ class Viewtally:
             with contextlib.closing(psycopg2.connect(self.settings["store"]["url"])) as connection, connection, connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(7239, hashtext(current_schema()))")    # PG_SQL_LOCK in pg_session.h
                 yield cursor.execute
+                cursor.execute(COUNT_WRITE)
             return
         with contextlib.closing(sqlite3.connect(self.database, isolation_level=None)) as database:
             database.execute("BEGIN IMMEDIATE")

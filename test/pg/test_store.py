@@ -201,10 +201,27 @@ def test_commit_of_another_process_is_reported_as_a_change(cluster, database, st
     with StoreDriver(cluster.url(database)) as reader:
         reader.ok("open read 0")
         assert reader.ok("changed") == "1"
-        store.ok("begin", "author Ann")
-        reader.ok("changed")
-        store.ok("commit")
-        assert reader.ok("changed") == "1"
+        for name in ("Ann", "Bob"):
+            store.ok("begin", f"author {name}")
+            assert reader.ok("changed") == "0"
+            store.ok("commit")
+            assert reader.ok("changed") == "1"
+        assert reader.ok("changed") == "0"
+
+
+def test_barriers_and_other_databases_are_not_reported_as_a_change(cluster, database, store):
+    def barrier(host):
+        cluster.sql(f"INSERT INTO barriers VALUES ('{host} pages', 1, now()) ON CONFLICT (process) DO UPDATE SET n = barriers.n + 1", database)
+
+    store.ok("begin", "author Ann", "commit", "changed")
+    for host in ("web1", "writer"):     # a host may have this name
+        for _ in range(2):
+            barrier(host)
+            assert store.ok("changed") == "0"
+    cluster.sql("CREATE TABLE other (id int); INSERT INTO other VALUES (1)", cluster.database())
+    assert store.ok("changed") == "0"
+    store.ok("begin", "author Bob", "commit")
+    assert store.ok("changed") == "1"
 
 
 # Keeps the table locked until another process has waited for the lock for half a second.

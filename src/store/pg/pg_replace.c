@@ -1,7 +1,7 @@
 /* The SQL statements are in this file, because queries.h is for the statements that all engines run.
  *
  * A viewtally server updates its rows of `barriers` every two seconds, so a row that is older than
- * BARRIER_STALE belongs to a server that has ended. The rows of write transactions (pg_sql.c) do not count,
+ * BARRIER_STALE belongs to a server that has ended. The rows of writers (pg_writers.h) do not count,
  * because commands write them, too. */
 #include "store/pg/pg_replace.h"
 
@@ -19,10 +19,11 @@ enum { CLEAR_BYTES_MAX = 4096 };
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "  \
     "AND application_name IN ('viewtally', current_setting('application_name'))"
 #define SQL_SERVERS                                                                                          \
-    "SELECT count(*) FROM barriers WHERE process NOT LIKE 'writer %' AND at > now() - " BARRIER_STALE
+    "SELECT count(*) FROM barriers WHERE process NOT LIKE " PG_WRITER_PATTERN                                \
+    " AND at > now() - " BARRIER_STALE
 /* In a transaction, now() is the time at which the transaction began. */
 #define SQL_SERVERS_SINCE_BEGIN                                                                              \
-    "SELECT count(*) FROM barriers WHERE process NOT LIKE 'writer %' AND at > now()"
+    "SELECT count(*) FROM barriers WHERE process NOT LIKE " PG_WRITER_PATTERN " AND at > now()"
 
 static enum err fail(const struct pg_sql *db, enum err err, struct error *error)
 {

@@ -6,12 +6,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/uuid.h"
 #include "pg/pg_link.h"
 #include "store/pg/pg_translate.h"
 #include "store/slow_query.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -33,7 +31,7 @@ enum own {
     PURGE_WRITERS,
     COMMIT,
     ROLLBACK,
-    SNAPSHOT,
+    CHANGES,
     SHARE_IMPORT_LOCK,
     TRY_IMPORT_LOCK,
     RELEASE_LOCKS,
@@ -49,16 +47,13 @@ static const struct pg_statement own[OWN] = {
     [BEGIN_SNAPSHOT] = {"vt_begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", true},
     [LOCK_TIMEOUT] = {"vt_lock_timeout", "SELECT set_config('lock_timeout', ($1::bigint)::text, true)", true},
     [LOCK] = {"vt_lock", PG_SQL_LOCK, true},
-    /* Has no name, so it is not prepared at the start, when the table might not exist yet. */
-    [TRANSACTION_NUMBER] = {"",
-                            "INSERT INTO barriers (process, n, at) VALUES ($1::text, $2::bigint, now()) "
-                            "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() "
-                            "RETURNING n",
-                            false},
+    /* The statements that use the table `barriers` have no name, so they are not prepared at the start, when
+     * the table might not exist yet. */
+    [TRANSACTION_NUMBER] = {"", PG_WRITER_ADD, false},
     [PURGE_WRITERS] = {"", "DELETE FROM barriers WHERE at < now() - interval '1 day'", false},
     [COMMIT] = {"vt_commit", "COMMIT", false},
     [ROLLBACK] = {"vt_rollback", "ROLLBACK", true},
-    [SNAPSHOT] = {"vt_snapshot", "SELECT pg_current_snapshot()::text", true},
+    [CHANGES] = {"", PG_WRITERS_STATE, true},
     [SHARE_IMPORT_LOCK] = {"vt_share_import_lock",
                            "SELECT pg_advisory_lock_shared(" PG_SQL_LOCK_KEY("7240") ")", true},
     [TRY_IMPORT_LOCK] = {"vt_try_import_lock", "SELECT pg_try_advisory_lock(" PG_SQL_LOCK_KEY("7240") ")",
@@ -494,12 +489,11 @@ enum err pg_sql_commit(struct pg_sql *db)
     return fail(db, ERR_INTERNAL, "commit");
 }
 
-/* Every commit changes the list of running transactions, which is a part of the snapshot. */
 bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen)
 {
     const uint64_t before = *seen;
     CHECK(db->transaction == PG_TRANSACTION_NONE);
-    if (ensure_connected(db, "snapshot") || run_own(db, SNAPSHOT))
+    if (ensure_connected(db, "changes") || run_own(db, CHANGES))
         return true;
     struct pg_row row = {.result = db->session.result};
     *seen = hash_64(pg_row_bytes(&row, 0), 0) | 1;
@@ -553,21 +547,11 @@ void pg_sql_release_import_lock(struct pg_sql *db)
 
 /* ---- the connection ---- */
 
-static void name_writer(struct pg_sql *db)
-{
-    uint8_t random[sizeof(struct uuid)];
-    char text[UUID_TEXT_LEN];
-    randombytes_buf(random, sizeof random);
-    const struct uuid id = uuid_from_random(random);
-    uuid_format(&id, text);
-    (void)snprintf(db->writer, sizeof db->writer, "writer %.*s", UUID_TEXT_LEN, text);
-}
-
 enum err pg_sql_open(struct pg_sql *db, const char *url, const char *password_file, bool is_read_only,
                      struct error *error)
 {
     *db = (struct pg_sql){.sql = {.engine = &pg_engine}, .is_read_only = is_read_only};
-    name_writer(db);
+    pg_writer_make_name(db->writer);
     enum err err = pg_session_init(&db->session, url, password_file, error);
     if (err)
         return err;

@@ -13,6 +13,7 @@
 #include "store/pg/pg_failure_log.h"
 #include "store/pg/pg_later.h"
 #include "store/pg/pg_session.h"
+#include "store/pg/pg_writers.h"
 
 enum pg_transaction_state {
     PG_TRANSACTION_NONE,
@@ -20,7 +21,7 @@ enum pg_transaction_state {
     PG_TRANSACTION_FAILED, /* it must be rolled back */
 };
 
-enum { PG_WRITER_MAX = 48, PG_STATEMENT_MS = 60000 /* deadline of a statement */ };
+enum { PG_STATEMENT_MS = 60000 /* deadline of a statement */ };
 
 struct pg_sql {
     struct sql sql; /* first */
@@ -33,8 +34,8 @@ struct pg_sql {
 
     enum pg_transaction_state transaction;
     enum err transaction_error; /* error of a failed transaction */
-    /* Every write transaction increments the number in the row of `barriers` that `writer` names. If the
-     * connection is lost during a commit, the row shows whether the transaction was committed. */
+    /* The name of this writer (pg_writers.h). If the connection is lost during a commit, the number of the
+     * writer shows whether the transaction was committed. */
     char writer[PG_WRITER_MAX];
     bool has_purged_writers; /* the rows of `barriers` that are older than a day were deleted */
     int64_t transaction_number;
@@ -72,8 +73,8 @@ void pg_sql_rollback(struct pg_sql *db);
 MUST_USE enum err pg_sql_read(struct pg_sql *db, const char *name, const char *text, struct pg_params *params,
                               int64_t deadline_ms, const struct pg_result **out);
 
-/* Returns true if any process may have committed since the previous call with the same `*seen`, see
- * store_has_changed(). */
+/* Returns true if any process may have committed a write transaction (pg_sql_begin()) since the previous call
+ * with the same `*seen`, see store_has_changed(). Barriers do not count. */
 bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen);
 
 /* The functions of import_lock.h. The lock belongs to the connection, so it is released if the connection is
