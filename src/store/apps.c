@@ -57,7 +57,8 @@ struct app_read {
     bool has_app;
 };
 
-/* Each row is the app with one of its redirect URIs. An app without redirect URIs is one row with NULL. */
+/* Each row contains the app and one of its redirect URIs. An app without redirect URIs has one row, in which
+ * the URI is NULL. */
 static bool on_app_row(struct store *s, struct sql_statement *q, void *ctx, enum err *err)
 {
     struct app_read *r = ctx;

@@ -50,13 +50,13 @@ MUST_USE enum err store_read_archive(struct store *s, const struct uuid *author_
                                      const struct archive_reader *reader);
 
 /* Inserts an event with the id event->id, and sets the author's last_event_id. All ids that are issued later
- * are higher. Precondition: event->id is higher than those of the author's other events. */
+ * are higher. Precondition: event->id is higher than the id of every other event of the author. */
 MUST_USE enum err store_restore_event(struct store *s, const struct event *event);
 
 /* Finds the lowest event id that this author shares with another author. Returns ERR_NOT_FOUND if all ids
  * differ. They always differ unless an export was imported, because a database never issues an id twice. The
- * index of the events begins with the author, so this function runs one query for each other author, which
- * reads the events in the range of this author's ids. */
+ * index of the events begins with the author, so this function runs one query for each other author. The
+ * query reads the events of that author that are in the range of this author's ids. */
 MUST_USE enum err store_find_shared_event_id(struct store *s, int64_t author_row, int64_t *id);
 
 #endif

@@ -13,7 +13,7 @@
 #define SQL_KEY_AND_APP SQL_KEY ", p.name, p.home_url"
 #define SQL_VIEWER      "a.id, a.uuid, a.name, a.plan_active, l.name, l.password"
 
-/* A row id that is higher than those of all existing and all erased rows (erase.h). */
+/* A row id that is higher than the id of every existing row and of every erased row (erase.h). */
 #define SQL_UNUSED_ROW(table, erased)                                                                        \
     "1 + max(coalesce((SELECT max(id) FROM " table "), 0), "                                                 \
     "coalesce((SELECT value FROM meta WHERE key = '" erased "'), 0))"

@@ -1,4 +1,4 @@
-/* Looks up books by row id and caches the last one. */
+/* Looks up books by row id and caches the book that was found most recently. */
 #include "store/book_lookup.h"
 
 #include "store/rows.h"

@@ -8,7 +8,7 @@
 
 /* A zeroed struct is empty. */
 struct book_lookup {
-    int64_t row; /* row id of the book that was found last; 0: none */
+    int64_t row; /* row id of the most recently found book; 0: none */
     struct sql_statement *q;
     struct book_ref ref;
 };

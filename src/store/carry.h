@@ -71,7 +71,8 @@ struct carry_result {
     int64_t counts[CARRY_KINDS]; /* number of changed rows of the new database, indexed by enum carry_kind */
 };
 
-/* Returns the kind as words for the operator, such as "keys revoked" or "plans ended". Static. */
+/* Returns the kind as words for the operator, such as "keys revoked", or "key revoked" if `count` is 1.
+ * Static. */
 const char *carry_kind_name(enum carry_kind kind, int64_t count);
 /* Returns the kind as the name of a JSON member, such as "keys_revoked". Static. */
 const char *carry_kind_key(enum carry_kind kind);

@@ -15,7 +15,7 @@ MUST_USE bool daily_table_exists(const struct store *s);
 MUST_USE enum err daily_table_read(struct store *s, int64_t video_row, int32_t from, int32_t to,
                                    int64_t *total_before);
 
-/* Adds `gained` views to a day, which must not be older than the newest one. */
+/* Adds `gained` views to a day, which must not be older than the newest day of the video in the table. */
 MUST_USE enum err daily_table_add(struct store *s, int64_t video_row, int32_t day, int64_t gained);
 
 /* Inserts a day that the table does not contain. */

@@ -54,7 +54,7 @@ struct store_engine {
 
     /* See move_check_replaceable(). */
     enum err (*check_replaceable)(struct store *s, struct error *error);
-    /* Returns ERR_BUSY if a server has been using the database since the open transaction began. */
+    /* Returns ERR_BUSY if a viewtally server has used the database since the open transaction began. */
     enum err (*check_not_served)(struct store *s, struct error *error);
     /* Deletes all rows of the tables in moved_tables (moved_rows.h), in the open transaction. New rows get
      * row ids from 1. */

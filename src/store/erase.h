@@ -61,8 +61,9 @@ MUST_USE enum err store_find_tombstone(struct store *s, const struct uuid *autho
 /* Deletes an author's tombstone, if there is one, so that the author can be created again. */
 MUST_USE enum err store_delete_tombstone(struct store *s, const struct uuid *author);
 
-/* Deletes a video with its events, and subtracts its gains from those of its platforms (author_days.h). If
- * the author's newest event is among the deleted ones, the author's last_event_id decreases. */
+/* Deletes a video with its events, and subtracts its gains from the gains of its author by platform
+ * (author_days.h). If the author's newest event is among the deleted ones, the author's last_event_id
+ * decreases. */
 MUST_USE enum err store_remove_video(struct store *s, const struct video *video);
 
 /* Deletes a book. Its videos remain and have no book afterwards. */

@@ -134,7 +134,7 @@ static void complete(struct late_read *late)
     waiter_complete(read->wait);
 }
 
-/* Completes the reads that were started before this iteration. */
+/* Completes all reads that are waiting. A read that starts during this call waits for the next iteration. */
 static void on_timer(uv_timer_t *timer)
 {
     struct late_reads *reads = timer->data;

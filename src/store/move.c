@@ -22,7 +22,7 @@
 #include <time.h>
 
 enum { ARENA_BYTES = 4096, ANCESTOR_MAX = 64 };
-/* These are 6 s in total: a server counts as running until 5 s after its last barrier. */
+/* Six seconds in total, because a viewtally server counts as running until 5 s after its last barrier. */
 enum { CHECK_PAUSE_MS = 100, CHECKS = 60 };
 #define MOVING STR("moving")
 
@@ -364,7 +364,7 @@ static enum err replace_and_commit(struct move *m, const struct move_replacement
 
 /* An import remembers row ids of videos, which identify other videos after the replacement. The check for
  * other processes (engine.h: check_replaceable) can overlook an import: an import makes no barriers, unlike a
- * server, and its URL may set another application_name. */
+ * viewtally server, and its URL may set another application_name. */
 static enum err lock_imports(struct move *m)
 {
     bool acquired;

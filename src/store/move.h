@@ -29,7 +29,7 @@ struct move_options {
 struct move_result {
     int64_t copied;   /* rows that this call has copied */
     int64_t compared; /* rows that are equal in both stores */
-    bool resumed;     /* the call has continued an interrupted call, which had copied the other rows */
+    bool resumed;     /* the call has continued an interrupted one, whose rows are not included in `copied` */
 };
 
 /* Copies all data of `from` into `to`, which must be empty, and compares the stores. Unless `keeps_id` is
@@ -40,9 +40,9 @@ struct move_result {
 MUST_USE enum err move_store(const struct move_options *options, struct move_result *result,
                              struct error *error);
 
-/* Copies one snapshot of the database server `from` into the existing empty file `to`, for a backup: the copy
- * has the same store_id(), is compared with the snapshot, is a single file without a write-ahead log, is
- * verified like with store_verify(), and is synced to disk. Other processes can write while the copy is made.
+/* Copies one snapshot of the database server `from` into the existing empty file `to`, for a backup. The copy
+ * has the same store_id() and is a single file without a write-ahead log. It is compared with the snapshot,
+ * verified as by store_verify(), and synced to disk. Other processes can write while the copy is made.
  * `progress` may be NULL. */
 MUST_USE enum err move_back_up(const struct store_options *from, const char *to,
                                const struct store_progress *progress, struct error *error);
@@ -58,7 +58,8 @@ struct move_replacement {
     /* Called before `from` is opened, while other processes can read but not write `to`. */
     enum err (*fill)(void *ctx, struct error *error);
     void *ctx;
-    bool ignores_servers; /* do not fail with ERR_BUSY if a server was started during the replacement */
+    bool ignores_servers; /* do not fail with ERR_BUSY if a viewtally server was started during the
+                             replacement */
 };
 
 /* Replaces all data of the server `to` with the data and the store_id() of `from`, and compares the two

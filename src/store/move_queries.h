@@ -118,8 +118,9 @@
     "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?1), 0), coalesce((SELECT value "     \
     "FROM meta WHERE key = CASE ?1 WHEN 'authors' THEN 'last_erased_author' WHEN 'api_keys' THEN "           \
     "'last_erased_key' END), 0))"
-/* Only for tables with AUTOINCREMENT. For authors and keys, `meta` contains the largest row id of an erased
- * row (erase.h). SQLite may assign the row ids of deleted rows of the other tables again. */
+/* Keeps SQLite from assigning row ids up to ?2 in the table ?1. Runs before the table is copied. Has an
+ * effect only on tables with AUTOINCREMENT: for authors and keys, `meta` contains the largest row id of an
+ * erased row (erase.h), and in the other tables, the row ids of deleted rows may be assigned again. */
 #define SQL_MOVE_RESERVE_IDS                                                                                 \
     "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE ?1 IN ('platform_credentials', "            \
     "'webhook_endpoints') AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)"

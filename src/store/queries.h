@@ -59,7 +59,7 @@
 enum query { STORE_QUERIES(STORE_QUERY_ENUM) QUERY_COUNT };
 #undef STORE_QUERY_ENUM
 
-/* This statement and all later ones are those of sql_prepare_rare(). */
+/* The first statement that sql_prepare_rare() prepares; it also prepares all statements after this one. */
 #define QUERY_FIRST_RARE QUERY_MOVE_LAST_ID
 
 #endif

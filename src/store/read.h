@@ -50,7 +50,8 @@ struct key_owner {
     /* Changes when the database may have lost commits. After lost commits, a revision can recur with other
      * data, so never reuse a result of another incarnation. */
     uint64_t incarnation;
-    /* Private to the store: the state of the database for which this result is valid; 0: not a result. */
+    /* Private to the store: the state of the database for which this result is valid; 0: the struct contains
+     * no result. */
     uint64_t version;
 };
 /* Finds the current owner of the API key with this SHA-256. Before the call, `*owner` is a previous result
@@ -213,8 +214,8 @@ enum next store_read_video_days(struct store_read *read, int64_t author_row, con
                                 int32_t from, int32_t to, store_video_days_fn fn, void *ctx);
 
 /* Lists events of an author by id. One call examines at most `scan_limit` events, so it is short even if few
- * events have a requested type. `progress->scanned_to` is the last event examined; `progress->more` says
- * whether more events follow it. */
+ * events have a requested type. `progress->scanned_to` is the id of the last event that the call has
+ * examined; `progress->more` says whether more events follow this one. */
 struct events_query {
     int64_t author_row;
     int64_t bound; /* ascending: id > bound; descending: id < bound */

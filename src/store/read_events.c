@@ -27,7 +27,7 @@ static bool passes(const struct events_query *query, const struct event *event)
            event->occurred_at > query->occurred_after;
 }
 
-/* The columns that follow those of the event and its video. */
+/* Indexes of the columns after the columns of the event and of its video. */
 enum { POSTS_COLUMN = EVENT_COLUMNS + VIDEO_REF_COLUMNS, LAST_EVENT_COLUMN, BOOK_COLUMN };
 
 /* Passes the event of the current row, with its video and book, to the callback. */

@@ -12,7 +12,7 @@ struct books_read {
     int64_t *author_rev;
 };
 
-/* The columns that follow those of the book. */
+/* Indexes of the columns after the columns of the book. */
 enum { AUTHOR_NAME_COLUMN = BOOK_COLUMNS, AUTHOR_REV_COLUMN };
 
 /* If there are no books, the query returns one row whose book is NULL. */

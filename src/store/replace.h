@@ -51,8 +51,8 @@ MUST_USE enum err database_replace_begin(struct replacement *r, const char *path
  * draft must be closed, synced, and without companions. On error the old files have their old names again. */
 MUST_USE enum err database_replace_publish(struct replacement *r, int64_t now_ms, struct error *error);
 
-/* Deletes the draft. Keeps it if the old database has been renamed and has not got its name back, because
- * then the draft marks the interrupted restore. */
+/* Deletes the draft. Keeps it if the old database has been renamed and could not be renamed back, because the
+ * draft then shows that a restore was interrupted. */
 void database_replace_abort(const struct replacement *r);
 
 /* Returns true if a restore was interrupted between steps 1 and 3. */

@@ -167,7 +167,7 @@ enum err store_list_run_counts(struct store *s, int64_t run_row, store_run_count
     return err;
 }
 
-/* --- videos to read --- */
+/* --- live videos --- */
 
 enum err store_find_next_author(struct store *s, int64_t after, int64_t *author_row)
 {

@@ -77,7 +77,7 @@ typedef bool (*store_run_count_fn)(void *ctx, const struct run_count *count);
 /* Lists the numbers that a run counted. */
 MUST_USE enum err store_list_run_counts(struct store *s, int64_t run_row, store_run_count_fn fn, void *ctx);
 
-/* ---- videos to read ---- */
+/* ---- live videos, for finding the posts to read ---- */
 
 /* Finds the author with the lowest row above `after` (0: the first author). Returns ERR_NOT_FOUND if there
  * are no more. */

@@ -11,11 +11,11 @@
  * logged text contains placeholders instead of values. */
 bool slow_query_report(const char *sql, int64_t took_ms);
 
-/* Requests that the plan of the statement is logged. Replaces an earlier request that is still waiting. */
+/* Requests that the plan of the statement be logged. Replaces an earlier request that is still waiting. */
 void slow_query_request_plan(enum query query);
 
-/* Returns true at most once a minute, and only if a request is waiting. Then ends the request and sets
- * `*query` to its statement. Any thread can call it. */
+/* Takes the waiting request for a plan: sets `*query` to its statement and returns true. Returns false if no
+ * request is waiting, or if a request was taken less than a minute ago. Any thread can call it. */
 bool slow_query_take_request(enum query *query);
 
 #endif

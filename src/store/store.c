@@ -58,8 +58,8 @@ enum err store_open(struct store **out, const struct store_options *options, str
 {
     const bool has_url = options->url && *options->url;
     enum err err = (has_url ? &store_pg_engine : &store_sqlite_engine)->open(out, options, error);
-    /* Skip the check if there is a loop: the same process also opens the store for writing, and is checked
-     * there. */
+    /* Skip the check for a store with a loop: the same process also opens the store for writing, and that
+     * call checks it. */
     if (err || options->opens_incomplete || options->loop)
         return err;
     err = move_check_complete(*out, has_url ? options->url : options->path, error);

@@ -69,9 +69,9 @@ MUST_USE enum err store_create(const char *path, int *count, struct error *error
  * none. The texts in the log contain no values. */
 void store_set_slow_query_ms(int64_t ms);
 
-/* After `ms` milliseconds, no call waits longer than half a second for a reply of a database server. Call
- * this function when the process is to stop. Otherwise a server that does not reply would delay the exit by
- * up to the deadline of each call. */
+/* Limits how long calls may wait for a reply of a database server: from `ms` milliseconds after this call on,
+ * at most half a second. Call this function when the process is about to exit. Otherwise a database server
+ * that does not reply would delay the exit by up to the deadline of each call. */
 void store_limit_waits(int ms);
 
 /* Returns true if any process may have committed since the previous call with the same `*seen`, which stores
@@ -97,7 +97,7 @@ struct store_log_state store_get_log_state(struct store *s);
  * not failures. */
 uint64_t store_get_failure_count(const struct store *s);
 
-/* The connection of a store on a database server that serves the reads of an event loop. */
+/* The state of the connection to the database server on which a store runs the reads of its event loop. */
 struct store_server_status {
     bool is_up;         /* reads are served; otherwise they wait, see store_options.hold_ms */
     const char *state;  /* "down", "opening", "up" or "stale" */
@@ -146,7 +146,7 @@ struct store_progress {
  * has the same store_id(). Returns ERR_VERSION if `path` is an empty file. */
 MUST_USE enum err store_copy(const char *path, const char *to, struct error *error);
 
-/* Like store_copy(), for a backup: the copy is a single file without a write-ahead log, is verified like with
+/* Like store_copy(), for a backup: the copy is a single file without a write-ahead log, is verified as by
  * store_verify(), and is synced to disk. `progress` may be NULL. */
 MUST_USE enum err store_back_up(const char *path, const char *to, const struct store_progress *progress,
                                 struct error *error);

@@ -57,20 +57,20 @@ struct upgrade_result {
     char backup[DATABASE_PATH_MAX + 32]; /* "": none was made */
 };
 
-/* Migrates or creates the database `path`, on which this process holds `lock` shared. While the function
- * runs, it may release `lock` or make it exclusive. When it returns, `lock` is shared again, unless this has
- * failed. If nothing is pending, does not wait for anything. Blocks. Returns ERR_VERSION if `viewtally
- * migrate` has to be run; ERR_BUSY if other processes use the database and could not use it after the
- * migration; ERR_FULL if the disk has too little space; and the errors of store_migrate(). `result` is valid
- * in any case. */
+/* Migrates or creates the database `path`, on which this process holds `lock` shared. Blocks; does not wait
+ * for other processes if no migration is pending. While the function runs, it may release `lock` or make it
+ * exclusive. When it returns, it holds `lock` shared again, unless acquiring the lock again has failed.
+ * Returns ERR_VERSION if `viewtally migrate` has to be run; ERR_BUSY if other processes use the database and
+ * could not use it after the migration; ERR_FULL if the disk has too little space; and the errors of
+ * store_migrate(). `result` is valid in any case. */
 MUST_USE enum err upgrade_database(struct database_lock *lock, const char *path,
                                    const struct upgrade_options *options, struct upgrade_result *result,
                                    struct error *error);
 
-/* Writes a duration such as "0.3 s", "12 s" or "5 min". */
+/* Writes a duration such as "0.3 s", "12 s" or "5 min" to `text`, and returns `text`. */
 enum { UPGRADE_TEXT_MAX = 32 };
 const char *upgrade_format_ms(int64_t ms, char text[UPGRADE_TEXT_MAX]);
-/* Writes a size such as "0.3 MB" or "1.6 GB". */
+/* Writes a size such as "0.3 MB" or "1.6 GB" to `text`, and returns `text`. */
 const char *upgrade_format_bytes(int64_t bytes, char text[UPGRADE_TEXT_MAX]);
 
 #endif

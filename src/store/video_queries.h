@@ -21,16 +21,16 @@
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?5"
 
 /* Returns the videos of a list, each with the author's revision. If the list is empty, returns one row with
- * the revision and NULLs. The revision is a subselect, because SQLite evaluates it only once; it would decode
- * a.rev for each row. */
+ * the revision and NULLs. The revision is a subselect, because SQLite evaluates a subselect only once, but
+ * would decode the column a.rev for each row. */
 #define SQL_STATS_SCAN(index, where)                                                                         \
     "SELECT " SQL_STATS ", (SELECT rev FROM authors WHERE id = ?1), v.book_id FROM authors a "               \
     "LEFT JOIN videos v INDEXED BY " index " ON " where                                                      \
     " AND v.posted_at IS NOT NULL AND (v.posted_at, v.uuid) < (?2, ?3) WHERE a.id = ?1"                      \
     " ORDER BY v.posted_at DESC, v.uuid DESC LIMIT ?4"
 
-/* LEFT JOIN also fixes the order of the loops. If the video of an event is missing, its columns are NULL,
- * which row_to_video_ref() rejects. */
+/* LEFT JOIN fixes the order of the loops, like CROSS JOIN. If the video of an event is missing, its columns
+ * are NULL, which row_to_video_ref() rejects. */
 #define SQL_EVENTS_PAGE(compare, order)                                                                      \
     "SELECT " SQL_EVENT ", " SQL_VIDEO_REF                                                                   \
     ", v.posts, (SELECT last_event_id FROM authors WHERE id = ?1), v.book_id FROM authors a "                \

@@ -2,9 +2,9 @@
 #ifndef VT_STORE_WEBHOOK_QUERIES_H
 #define VT_STORE_WEBHOOK_QUERIES_H
 
-/* An endpoint of an app has the secret of the app, and is active only while the app has a live key of the
- * author and its URL is the one to which the author has consented. The subselect with LIMIT 1 replaces
- * EXISTS, for which PostgreSQL might read the list of all keys. */
+/* An endpoint of an app has the secret of the app. It is connected (the last column) only while the app has a
+ * live key of the author, and the URL of the app's webhook is the URL to which the author has consented. The
+ * subselect with LIMIT 1 replaces EXISTS, for which PostgreSQL might read the list of all keys. */
 #define SQL_WEBHOOK                                                                                          \
     "e.id, e.uuid, e.author_id, e.app_id, e.url, e.types, coalesce(e.secret, p.webhook_secret), "            \
     "coalesce(e.old_secret, p.webhook_old_secret), coalesce(e.old_secret_until, "                            \
@@ -19,8 +19,8 @@
     " FROM webhook_endpoints e CROSS JOIN authors a ON a.id = e.author_id "                                  \
     "LEFT JOIN apps p ON p.id = e.app_id WHERE "
 
-/* 172800000 ms are two days, longer than any pause between attempts. A stored time that is further ahead is
- * from before the clock was set back, so the endpoint is due. */
+/* 172800000 ms are two days, longer than any pause between attempts. If a stored time is further ahead, the
+ * clock has been set back since the time was stored, so the endpoint is due. */
 #define SQL_WEBHOOK_IS_DUE                                                                                   \
     "(e.next_attempt_at IS NULL OR e.next_attempt_at <= ?2 OR e.next_attempt_at - 172800000 > ?2)"
 

@@ -68,9 +68,9 @@ MUST_USE enum err store_get_webhook(struct store *s, struct arena *a, int64_t ro
 MUST_USE enum err store_list_webhooks(struct store *s, int64_t after, int limit, store_webhook_fn fn,
                                       void *ctx);
 /* Like store_list_webhooks(), but lists only due endpoints: those that are active, whose author has an active
- * plan and an event after the position, and whose next attempt is at or before `now`. An attempt more than
- * two days ahead is due as well, because only a clock that was set back can have caused it. Includes
- * endpoints whose app is not connected. */
+ * plan and an event after the position, and whose next attempt is at or before `now`. An endpoint whose next
+ * attempt is more than two days after `now` is due, too, because only a clock that was set back can have
+ * caused this. Includes endpoints whose app is not connected. */
 MUST_USE enum err store_list_due_webhooks(struct store *s, int64_t after, int64_t now, int limit,
                                           store_webhook_fn fn, void *ctx);
 /* Sets `*at` to the earliest next_attempt_at after `now`, or to INT64_MAX if no attempt is scheduled. */

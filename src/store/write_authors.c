@@ -252,8 +252,8 @@ static enum err note_first_use(struct store *s, int64_t key_row, int64_t at, str
     return err;
 }
 
-/* Does not change the author's revision: responses about videos do not show last_used_at, and a long response
- * would otherwise invalidate itself. */
+/* Does not change the author's revision, because responses about videos do not show last_used_at. If the
+ * revision changed, the use of a key could invalidate the long response that it requests. */
 enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at, struct str address)
 {
     bool is_first;

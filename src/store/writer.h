@@ -39,9 +39,9 @@ MUST_USE enum err writer_submit(struct writer *w, struct writer_job *job);
 
 struct writer_counts {
     int waiting;       /* number of jobs in the queue, including the running job */
-    uint64_t failed;   /* jobs that failed because of a database failure, not because of their own result */
-    int64_t failed_ms; /* monotonic time of the last such failure */
-    bool is_failing;   /* true if no job has succeeded since that failure */
+    uint64_t failed;   /* jobs that failed after the database had reported a failure to them */
+    int64_t failed_ms; /* monotonic time of the last job counted in `failed` */
+    bool is_failing;   /* true if no job has succeeded since `failed_ms` */
     struct metrics_duration_histogram times; /* duration of the transactions */
 };
 /* Returns the counters. They are valid until writer_close(). */
