@@ -6,7 +6,7 @@
 #include "store/pg/pg_sql.h"
 #include "store/write.h"
 
-/* The videos that one statement has read ahead. A zeroed struct contains none. */
+/* The videos that one statement has read before they are needed. A zeroed struct contains none. */
 struct pg_ahead {
     const struct pg_result *videos; /* rows by ascending id; NULL: no videos are loaded */
     bool *taken;                    /* for each row: pg_ahead_take_video() has returned it */

@@ -1,5 +1,5 @@
 /* Saves the counts of many videos with one statement, instead of one QUERY_SAVE_COUNTS for each call of
- * sql_write_later(). PostgreSQL needs half as much time for the one statement. */
+ * sql_write_later(). PostgreSQL needs half as much time for this statement as for the single ones. */
 #ifndef VT_STORE_PG_PG_BULK_H
 #define VT_STORE_PG_PG_BULK_H
 

@@ -9,7 +9,7 @@
 
 /* A zeroed struct has logged nothing. */
 struct pg_failure_log {
-    char state[6];        /* SQLSTATE of the failure that was logged last; "": connection lost */
+    char state[6];        /* SQLSTATE of the most recently logged failure; "": connection lost */
     int64_t logged_at_ms; /* 0: no failure was logged, or the connection is open again */
     int unlogged;         /* number of failures since logged_at_ms that were not logged */
 };
@@ -19,8 +19,8 @@ struct pg_failure_log {
 void pg_failure_log_add(struct pg_failure_log *log, enum err err, const char *what, const char *state,
                         const char *text);
 
-/* Call when the connection is open. Logs that the connection is open again, if the last failure in the log is
- * a lost connection. */
+/* Call when the connection is open. Logs that the connection is open again, if the most recently logged
+ * failure is a lost connection. */
 void pg_failure_log_connected(struct pg_failure_log *log);
 
 #endif

@@ -229,8 +229,8 @@ static bool decode_heads(void *ctx, const struct pg_result *result)
     return true;
 }
 
-/* Moves the requests whose author has changed, or is not in the result of the read: for example, because the
- * request began to wait after the read was sent. */
+/* Moves the requests whose author has changed. Also moves requests whose author is not in the result of the
+ * read, for example because the request began to wait after the read was sent. */
 static void move_changed(const struct changes_read *c)
 {
     for (struct list *link = c->waiting->next, *next; link != c->waiting; link = next) {

@@ -1,4 +1,4 @@
-/* Finds out which delayed statement has failed by the index of the failed command in its batch. */
+/* Delays statements. The index of the failed command in a batch shows which delayed statement has failed. */
 #include "store/pg/pg_later.h"
 
 #include "base/check.h"

@@ -32,9 +32,9 @@ void pg_later_add(struct pg_later *l, struct pg_session *s, enum query query, co
  * that is not delayed, which may depend on these rows. */
 void pg_later_append_bulk(struct pg_later *l, struct pg_session *s);
 
-/* Call when a batch has ended with `err`. Returns the error for the caller, who has run another statement in
- * this batch. If a delayed statement has failed with ERR_EXISTS or ERR_INVALID, returns ERR_INTERNAL, because
- * the caller would relate these codes to its own statement. */
+/* Call when a batch has ended with `err`. Returns the error to report to the caller, whose own statement was
+ * in this batch, too. If a delayed statement has failed with ERR_EXISTS or ERR_INVALID, returns ERR_INTERNAL,
+ * because the caller would relate these codes to its own statement. */
 MUST_USE enum err pg_later_end_batch(struct pg_later *l, const struct pg_session *s, enum err err);
 
 #endif

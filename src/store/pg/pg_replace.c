@@ -1,8 +1,8 @@
 /* The SQL statements are in this file, because queries.h is for the statements that all engines run.
  *
  * A viewtally server updates its rows of `barriers` every two seconds, so a row that is older than
- * BARRIER_STALE belongs to a server that has ended. The rows of writers (pg_writers.h) do not count,
- * because commands write them, too. */
+ * BARRIER_STALE belongs to a viewtally server that has ended. The rows of writers (pg_writers.h) do not show
+ * that a viewtally server is running, because commands write them, too. */
 #include "store/pg/pg_replace.h"
 
 #include "store/moved_rows.h"
@@ -13,15 +13,16 @@ enum { CLEAR_BYTES_MAX = 4096 };
 #define SQL_OWNER                                                                                            \
     "SELECT current_user::text, coalesce(bool_and(pg_has_role(relowner, 'USAGE')), false) FROM pg_class "    \
     "WHERE relnamespace = current_schema()::text::regnamespace AND relname = 'authors'"
-/* Every role can see the application_name of all sessions. A URL may set another application_name, so servers
- * are also found by their barriers. */
+/* Finds other viewtally sessions by their application_name, which every role can see. As a connection URL may
+ * set another application_name, SQL_SERVERS also finds viewtally servers by their barriers. */
 #define SQL_OTHER_SESSIONS                                                                                   \
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "  \
     "AND application_name IN ('viewtally', current_setting('application_name'))"
 #define SQL_SERVERS                                                                                          \
     "SELECT count(*) FROM barriers WHERE process NOT LIKE " PG_WRITER_PATTERN                                \
     " AND at > now() - " BARRIER_STALE
-/* In a transaction, now() is the time at which the transaction began. */
+/* Counts the servers that have made a barrier since the open transaction began: in a transaction, now() is
+ * the time at which it began. */
 #define SQL_SERVERS_SINCE_BEGIN                                                                              \
     "SELECT count(*) FROM barriers WHERE process NOT LIKE " PG_WRITER_PATTERN " AND at > now()"
 

@@ -66,7 +66,7 @@ enum { waits_are_forbidden = false };
 
 enum { TICK_MS = 200, LAST_WAIT_MS = 500 };
 
-/* From this time on, in ms of uv_hrtime(), no call waits longer than LAST_WAIT_MS. */
+/* From this time on, which is uv_hrtime() in ms, no call waits longer than LAST_WAIT_MS. */
 static _Atomic uint64_t limited_from_ms = UINT64_MAX;
 
 static uint64_t now_ms(void)

@@ -24,7 +24,7 @@ struct pg_session {
     int host;                         /* index of the host of the connection, or of the first one to try */
     struct pg_connection *connection; /* NULL: not connected */
     bool is_ready, is_synced, is_lost, is_late, is_out_of_memory;
-    uint64_t started_ms, late_at_ms; /* begin and deadline of the current wait, in ms of uv_hrtime() */
+    uint64_t started_ms, late_at_ms; /* start and deadline of the current wait; uv_hrtime() in ms */
 
     const struct pg_result *result; /* result of the last command of the batch that returned one */
     int ended; /* number of completed commands of the batch; a preparation is a command, too */
@@ -42,10 +42,10 @@ MUST_USE enum err pg_session_init(struct pg_session *s, const char *url, const c
                                   struct error *error);
 void pg_session_fini(struct pg_session *s);
 
-/* Connects to one of the hosts, beginning with the host that was used last. Each host has its own deadline.
- * Checks that the server is the primary and that there is no connection pooler in transaction mode in
- * between. Returns ERR_READONLY if no host is the primary, otherwise ERR_IO. Sets `failure` and `reason`.
- * Precondition: not connected. */
+/* Connects to one of the hosts, beginning with the most recently used host. Each host has its own deadline.
+ * Checks that the server is the primary and that the connection does not lead through a connection pooler in
+ * transaction mode. Returns ERR_READONLY if no host is the primary, otherwise ERR_IO. Sets `failure` and
+ * `reason`. Precondition: not connected. */
 MUST_USE enum err pg_session_open(struct pg_session *s);
 
 /* Returns true if calls may wait only briefly for the server, see store_limit_waits(). */

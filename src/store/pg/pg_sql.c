@@ -417,7 +417,8 @@ static enum err run_own(struct pg_sql *db, enum own which)
 void pg_sql_rollback(struct pg_sql *db)
 {
     pg_bulk_clear(&db->later.bulk);
-    /* In a batch of their own, because the server skips the rest of a batch after a statement has failed. */
+    /* Send the delayed statements in another batch than ROLLBACK, because the server skips the rest of a
+     * batch after a statement has failed. */
     if (pg_session_is_open(&db->session) && db->later.count)
         (void)run_batch(db, "several writes", PG_STATEMENT_MS);
     /* If ROLLBACK fails, the connection may still be in a transaction, and must not be used again. */

@@ -27,8 +27,8 @@ struct pg_sql {
     struct sql sql; /* first */
     struct pg_session session;
     bool is_read_only;
-    bool has_import_lock; /* the lock is held; if the connection is lost, it is not replaced, because the lock
-                             is lost, too */
+    bool has_import_lock; /* the import lock is held. A lost connection is then not replaced, because the lock
+                             was lost with it */
     bool was_prepared[QUERY_COUNT]; /* on this connection */
     struct pg_cursor *cursors;      /* QUERY_COUNT elements */
 

@@ -133,7 +133,7 @@ static enum err clear(struct store *s, struct error *error)
     return pg_replace_clear(pg_sql_of_store(s), error);
 }
 
-/* Reports the state of a link that is not up, if there is one, and the sums of the numbers of both links. */
+/* Reports the state of the link that is not up, if there is one. Adds up the numbers of both links. */
 static void get_server_status(const struct store *s, struct store_server_status *out)
 {
     const struct pg_store *p = (const struct pg_store *)s;

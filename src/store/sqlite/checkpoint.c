@@ -8,7 +8,8 @@
  * SQLite restarts the log only if a writer finds that all of it is checkpointed. This never happens while one
  * write transaction follows another without a pause. So a job has two parts. First it copies most pages while
  * writers continue. Then it holds the write lock and copies the few pages that were written since. A reader
- * with an old snapshot blocks both parts. The checkpointer can only log this (report_length()). */
+ * with an old snapshot blocks both parts. In this case, the checkpointer can only log that the log is too
+ * long (report_length()). */
 #include "store/checkpoint.h"
 
 #include "base/check.h"
@@ -44,7 +45,7 @@ struct checkpointer {
     enum err result;         /* of the running job */
     int64_t took_us;         /* of the running job */
     int64_t not_before_mono; /* earliest start of the next job, in ms of the monotonic clock */
-    int64_t pause_ms;        /* pause after the last job; 0 if this job shortened the log */
+    int64_t pause_ms;        /* pause after the most recent job; 0 if that job shortened the log */
     struct checkpoint_counts counts;
     void (*closed)(void *ctx); /* the callback; not NULL while the checkpointer is closing */
     void *closed_ctx;

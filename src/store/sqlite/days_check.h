@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-/* `*bad` receives the number of videos whose column `days` (the packed gains) is damaged, or valid but
- * different from the table. A column is valid if its sum is views - baseline; other columns are not used
- * (stored_days.h). */
+/* Sets `*bad` to the number of videos whose column `days` (the packed gains) is damaged, or is valid but
+ * differs from the table. A column is valid if its sum is views - baseline. Columns that are not valid are
+ * not compared, because they are not used (stored_days.h). */
 MUST_USE enum err days_check_count_bad_videos(const char *path, int64_t *bad, struct error *error);
 
 #endif

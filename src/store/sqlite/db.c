@@ -101,8 +101,8 @@ static void log_failure(struct db *db, int code, const char *what, const char *w
         db->unlogged++;
         return;
     }
-    /* A violated constraint and an interruption are expected: the caller handles the first, and has caused
-     * the second. */
+    /* A violated constraint and an interruption are expected: the caller handles a violated constraint, and
+     * has itself requested the interruption. */
     enum log_level level = (code & 0xff) == SQLITE_CONSTRAINT  ? LOG_DEBUG
                            : (code & 0xff) == SQLITE_INTERRUPT ? LOG_DEBUG
                            : (code & 0xff) == SQLITE_BUSY      ? LOG_WARN

@@ -53,7 +53,8 @@ static const struct {
 } sums[] = {STORE_SUMS(AS_SUM)};
 #undef AS_SUM
 
-/* `bad` is the number of rows that break the rule `failed`; for the packed gains, the number of videos. */
+/* `bad` is the number of rows that break the rule `failed`. If `failed` is the rule of the packed gains, it
+ * is the number of videos. */
 struct sum_result {
     const char *failed;
     int64_t bad;

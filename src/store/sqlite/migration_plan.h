@@ -29,8 +29,8 @@ MUST_USE enum err migration_plan_read(const char *path, bool creates, struct mig
 /* Returns true if the migration has to be applied, or completed (migration 018). */
 bool migration_plan_includes(const struct migration_plan *plan, const struct schema_migration *m);
 
-/* Each of these returns an estimate for the whole migration, with or without a backup: its duration, or the
- * disk space that it needs. */
+/* These return estimates for all pending migrations, and for the backup if `backs_up`: the duration in ms,
+ * and the necessary disk space in bytes. */
 int64_t migration_plan_ms(const struct migration_plan *plan, bool backs_up);
 int64_t migration_plan_bytes(const struct migration_plan *plan, bool backs_up);
 

@@ -124,7 +124,8 @@ static enum err enter_wal_mode(struct db *db)
     }
 }
 
-/* Returns the version of the last migration up to and including `m` that is not additive. */
+/* Returns the version of the newest migration that is not additive, among `m` and the migrations before
+ * it. */
 static int compatible_since(const struct schema_migration *m)
 {
     while (m->is_additive)

@@ -235,7 +235,8 @@ static bool move_aside(struct replacement *r)
     return move_companions(r) && file_sync_directory_of(r->path);
 }
 
-/* Undoes the renames in reverse order: first the log, so that the database never exists without its log. */
+/* Undoes the renames in reverse order: renames the log before the database, so that the database never exists
+ * without its log. */
 static void move_back(const struct replacement *r)
 {
     char from[NAME_MAX_BYTES], to[NAME_MAX_BYTES];

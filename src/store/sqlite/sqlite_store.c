@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-/* Maximum wait when a store is opened, because another process may be recovering the log after a crash, or
- * closing the database. */
+/* The maximum wait for a lock while a store is opened: another process may be recovering the log after a
+ * crash, or closing the database. */
 enum { OPEN_TIMEOUT_MS = 10000 };
 
 /* Number of pages in the log (256 MiB) above which a commit makes a checkpoint even if there are checkpoint
