@@ -1,5 +1,6 @@
 /* The validity of the proof is counted from the time at which the barrier was sent, not from its
- * acknowledgment: the commit proves only that the server was the primary at some time between the two. */
+ * acknowledgment: the commit proves only that the server was the primary at some time between sending and
+ * acknowledgment. */
 #include "pg/pg_barrier.h"
 
 #include "base/clock.h"

@@ -16,8 +16,8 @@
 struct pg_connection;
 
 /* Why a connection failed. PG_FAILED_AUTH, _TLS, _SCHEMA and _POOLER mean that the configuration is wrong.
- * The order is that of importance: if several hosts have failed, pg_link.c reports the greatest of their
- * failures. */
+ * The values are in ascending order of importance: if several hosts have failed, pg_link.c reports the most
+ * important failure. */
 enum pg_failure {
     PG_FAILED_CONNECTION,
     PG_FAILED_AUTH,
@@ -52,8 +52,8 @@ struct pg_connection_events {
 };
 enum { PG_RESULT_BYTES_MAX = 64 << 20 };
 
-/* Call in `got` with PG_GOT_RESULT: the result stays valid until the caller frees it with pg_result_free().
- */
+/* Keeps the result that `got` has received with PG_GOT_RESULT: it stays valid until the caller frees it with
+ * pg_result_free(). Call it in `got`. */
 void pg_connection_keep_result(struct pg_connection *c);
 
 /* Starts to connect to options->hosts[host]. `address` is a numeric address, or NULL for a Unix socket. There

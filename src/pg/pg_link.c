@@ -17,7 +17,8 @@
 
 enum { TICK_MS = 50, REASON_MAX = 1000 };
 
-/* Ids of internal commands. An internal command with a smaller id prepares the statement with this index. */
+/* Ids of internal commands. A smaller id is the index of a statement and belongs to the command that prepares
+ * this statement. */
 enum {
     ID_PREPARE_SETTINGS = PG_STATEMENTS_MAX,
     ID_PREPARE_IDENTITY,
@@ -97,7 +98,8 @@ static void drop_connection(struct pg_link *l)
     pg_queue_lost(&l->queue);
 }
 
-/* Enters DOWN before it drops the connection, because dropping completes waiters, which may start queries. */
+/* Enters DOWN before it drops the connection, because dropping it completes waiters, whose owners may start
+ * queries. */
 static void go_down(struct pg_link *l, enum pg_failure failure, const char *reason)
 {
     if (l->state == PG_CLOSED || l->state == PG_DOWN)

@@ -29,10 +29,10 @@
 #include "pg/pg_connection.h"
 
 enum {
-    PG_QUEUE_MAX = 1024,      /* queries held and in flight */
+    PG_QUEUE_MAX = 1024,      /* maximum number of queries held and in flight */
     PG_BARRIER_MS = 2000,     /* interval of the barriers */
-    PG_STALE_MS = 5000,       /* without an acknowledged barrier the link becomes STALE */
-    PG_STALE_LOST_MS = 10000, /* without an acknowledged barrier the link becomes DOWN */
+    PG_STALE_MS = 5000,       /* after this time without an acknowledged barrier, the link becomes STALE */
+    PG_STALE_LOST_MS = 10000, /* after this time without an acknowledged barrier, the link becomes DOWN */
     PG_ANSWER_MS = 5000,      /* if a query or the opening batch takes longer, the connection is dropped */
     PG_STATEMENTS_MAX = 256,
 };
@@ -76,7 +76,7 @@ struct pg_link_options {
     int statement_count;
     const char *process; /* identifies this link in `barriers`; must outlive the link */
     int hold_ms;         /* how long a query may wait for the link to be up */
-    int held_max;        /* maximum of queries held and in flight while the link is not up */
+    int held_max;        /* maximum number of queries held and in flight while the link is not up */
 };
 
 /* Creates a link, which connects and reconnects until pg_link_close(). Takes ownership of `where`, even on

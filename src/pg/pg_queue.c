@@ -12,9 +12,9 @@
 
 enum {
     QUERY_MAGIC = 0x50675175,
-    /* The barrier of the link is answered after all queries in flight. If many queries were held during an
-     * outage, and PostgreSQL reads slowly after it because its cache is empty, more queries than this could
-     * delay the barrier until the link is considered stale. */
+    /* The maximum number of queries in flight. PostgreSQL answers the barrier of the link only after them.
+     * After an outage, many held queries are sent, and PostgreSQL is slow while its cache is empty. So with a
+     * higher limit, they could delay the barrier until the link is considered stale. */
     IN_FLIGHT_MAX = 128
 };
 enum item_kind { ITEM_QUERY, ITEM_INTERNAL, ITEM_SYNC };

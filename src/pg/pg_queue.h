@@ -37,8 +37,8 @@ enum next pg_queue_add(struct pg_queue *q, int max, int statement, struct pg_par
                        struct pg_reply *reply);
 
 /* Appends held queries to the output buffer of the connection, as long as fewer than 128 queries are in
- * flight. Returns their number, or -1 if out of memory; the connection is then unusable. Call in each loop
- * iteration, so that the rest is sent when results have arrived. */
+ * flight. Returns the number of appended queries. Returns -1 if out of memory; the connection is then
+ * unusable. Call in each loop iteration, so that the rest is sent when results have arrived. */
 MUST_USE int pg_queue_send(struct pg_queue *q, struct pg_connection *connection);
 
 /* Each of these adds a command of the link itself, or a synchronization point, to the queries in flight. Call

@@ -2,15 +2,15 @@
  * its backend. The defaults of PostgreSQL, and values that an administrator has set for the role or the
  * database, would do harm in three cases:
  *
- *   canceled statements        Timeouts of the server are switched off, because we have our own deadlines,
- * and a canceled statement can leave a transaction half done (pg_session.h). the client has vanished    If
- * our machine loses its power or its network, the backend would notice this only after two hours. Until then,
- * it would keep the lock of its write transaction, so no process could write. With these keepalives, it
- * notices the loss within 30 s. the client has given up    A backend that waits for a lock notices only at
- * the end of the wait that its connection is closed. Each further attempt of a link would leave one more
- *                              waiting backend, until the server has no connection left. With
- *                              client_connection_check_interval, it checks its connection every two
- *                              seconds. */
+ * - Statements are canceled. The statement switches off the timeouts of the server, because we have our own
+ *   deadlines, and a canceled statement can leave a transaction half done (pg_session.h).
+ * - The client has vanished. If our machine lost its power or its network, the backend would notice this only
+ *   after two hours. Until then, it would hold the lock of its write transaction, so no process could write.
+ *   With keepalives, it notices the loss within 30 s.
+ * - The client has given up. A backend that waits for a lock would notice only at the end of the wait that
+ *   its connection is closed. Each further attempt of a link would leave one more waiting backend, until the
+ *   server has no connection left. With client_connection_check_interval, the backend checks its connection
+ *   every two seconds. */
 #ifndef VT_PG_PG_SERVER_SETTINGS_H
 #define VT_PG_PG_SERVER_SETTINGS_H
 
