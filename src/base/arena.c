@@ -35,7 +35,8 @@ struct arena_piece {
 static void *memory_of(struct arena *a, unsigned char *in_block, size_t size)
 {
     (void)in_block;
-    /* malloc() instead of try_malloc(), because fault injection applies to blocks only. */
+    /* Calls malloc() instead of try_malloc(), because faults are injected only into the allocation of
+     * blocks. */
     struct arena_piece *piece = malloc(sizeof *piece + size);
     if (!piece)
         out_of_memory();

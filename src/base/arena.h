@@ -23,7 +23,7 @@ struct arena {
     struct arena_piece *pieces;
     size_t block_size;
     struct arena_reserve *reserve; /* NULL if the arena has none */
-    bool lacks_memory;             /* malloc() failed, and the arena allocates from its reserve */
+    bool lacks_memory;             /* malloc() has failed, so the arena allocates from its reserve */
 };
 
 /* Initializes an empty arena; memory is allocated at the first use. Blocks have `block_size` bytes, or more

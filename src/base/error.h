@@ -7,7 +7,7 @@
 
 enum err {
     OK = 0,
-    ERR_NOT_FOUND, /* no such row, file, key */
+    ERR_NOT_FOUND, /* there is no such row, file or key */
     ERR_EXISTS,    /* the item exists already */
     ERR_INVALID,   /* input breaks a rule */
     ERR_BUSY,      /* another process or call uses the resource; a later attempt may succeed */
@@ -19,7 +19,8 @@ enum err {
     ERR_IO,
     ERR_TIMEOUT,
     ERR_CANCELED,
-    ERR_UNKNOWN_OUTCOME, /* the connection was lost during a commit; it may or may not be committed */
+    ERR_UNKNOWN_OUTCOME, /* the connection was lost during a commit; the transaction may or may not be
+                            committed */
     ERR_INTERNAL,
 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The value of floor_ahead_ms until a floor has been observed or loaded. */
+/* The value of floor_ahead_ms before expiry_raise_floor() is called for the first time. */
 #define NO_FLOOR INT64_MIN
 
 static _Atomic int64_t floor_ahead_ms = NO_FLOOR;

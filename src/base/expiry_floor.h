@@ -21,7 +21,7 @@
 #define EXPIRY_ADOPT_MS DAY_MS
 
 /* Processes share the floor once a minute; in between, their expiry clocks may drift apart. An item whose
- * time of issue is at most this far in the future was issued just now by another process. */
+ * time of issue is at most this far in the future counts as issued just now by another process. */
 #define EXPIRY_SKEW_MS MINUTE_MS
 
 /* The state that is stored in the database, with all times in ms. */

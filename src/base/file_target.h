@@ -1,6 +1,6 @@
 /* The file that a command writes. The operator names it, so it may be a symbolic link, a device or a
- * directory. A command that creates a temporary file and renames it to the target would replace these: as
- * root, `viewtally backup /dev/null` would replace the device. */
+ * directory. A command that creates a temporary file and renames it to the target would replace the link or
+ * the device: as root, `viewtally backup /dev/null` would replace the device. */
 #ifndef VT_BASE_FILE_TARGET_H
 #define VT_BASE_FILE_TARGET_H
 

@@ -10,8 +10,8 @@
  * second. */
 uint64_t hash_64(struct str s, uint64_t seed);
 
-/* Returns the hash of an integer. Consecutive integers are spread evenly. Do not use it for integers that a
- * client chooses, because a client can choose integers that collide. */
+/* Returns a hash of an integer. The hashes of consecutive integers are spread evenly. Do not use it for
+ * integers that a client chooses, because a client can choose integers that collide. */
 static inline uint64_t hash_i64(int64_t v)
 {
     uint64_t x = (uint64_t)v;

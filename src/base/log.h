@@ -9,7 +9,7 @@
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR, LOG_NOTHING };
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Sets the lowest level that is written, and the format of the lines. Thread-safe. */
+/* Sets the lowest level at which lines are written, and the format of the lines. Thread-safe. */
 void log_set(enum log_level min, enum log_format format);
 
 /* log_start() starts a thread that writes the lines (log_writer.h), so that a slow reader of standard error

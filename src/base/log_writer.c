@@ -70,7 +70,8 @@ static size_t atomic_length(const char *p, size_t n)
     return end ? (size_t)(end - p) + 1 : len;
 }
 
-/* Writes a batch. Returns false on failure, or if the deadline of STOPPING expires first. */
+/* Writes a batch. Returns false on failure, or if the deadline of STOPPING expires before all of it is
+ * written. */
 static bool write_batch(const char *p, size_t n)
 {
     while (n) {

@@ -7,8 +7,8 @@
 struct nearest_word {
     struct str typed;
     const char *best; /* NULL if no candidate is similar enough */
-    size_t distance;  /* number of edits from `typed` to `best`; the next candidate matches only with fewer
-                         edits; initially a limit */
+    size_t distance;  /* number of edits from `typed` to `best`. The next candidate matches only with fewer
+                         edits. Before the first match, the limit of edits */
 };
 
 /* Starts a search for the word `typed`, which must outlive the result. A candidate matches if one edit turns

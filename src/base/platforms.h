@@ -10,7 +10,7 @@
 
 /* X(enum constant, name, title), in the order in which the JSON API lists platforms. The value of the
  * constant is stored in the database, so never reorder or remove rows. The name appears in the API, in the
- * configuration and on the command line; the title is for people. */
+ * configuration and on the command line; the title is the name that people see. */
 #define PLATFORM_LIST(X)                                                                                     \
     X(PLATFORM_TIKTOK, tiktok, "TikTok")                                                                     \
     X(PLATFORM_INSTAGRAM, instagram, "Instagram")                                                            \

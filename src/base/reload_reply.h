@@ -18,7 +18,7 @@ struct reload_reply {
 };
 
 /* Called by the server when it has handled SIGHUP. `restart_keys` names the changed keys that need a restart;
- * more than RELOAD_KEYS_MAX bytes are cut off. */
+ * everything after RELOAD_KEYS_MAX bytes is cut off. */
 void reload_reply_send(enum reload_result result, struct str restart_keys);
 
 /* Opens the socket for the reply of the server `pid`. Call it before sending SIGHUP. Returns the file

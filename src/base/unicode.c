@@ -73,8 +73,8 @@ static bool is_white_space(int32_t c)
            c == 0x3000;
 }
 
-/* Returns the position of the first character from `at` on that is white space. If `wanted` is false, returns
- * the position of the first one that is not. Returns text.len if there is none. */
+/* Returns the position of the first white space at or after `at`, or, if `wanted` is false, of the first
+ * other character. Returns text.len if there is none. */
 static size_t find_white_space(struct str text, size_t at, bool wanted)
 {
     while (at < text.len) {
