@@ -31,7 +31,7 @@ struct redis_hook {
 
 struct redis {
     uv_loop_t *loop;
-    uv_timer_t retry; /* runs until the next attempt, or is the timeout of the current attempt */
+    uv_timer_t retry; /* the pause before the next attempt, or the timeout of the current attempt */
     uv_prepare_t prepare;
     struct redis_hook before_wait, before_write, closed;
     struct redis_connection *connection;

@@ -11,9 +11,9 @@ struct redis_calls {
     uv_timer_t deadline; /* deadline of the oldest call; the owner closes the timer */
     struct list pending; /* calls that have no reply yet and are not late, oldest first */
     struct redis_counts counts;
-    /* Called for each reply before the waiter completes, and once for all calls that become late at the
-     * same time. `failure` is NULL if the call succeeded. Not called if a late or canceled call succeeds
-     * after all. Not called if the connection is lost, because redis_connection reports the loss. */
+    /* Called for each reply before the waiter completes, and once for all calls that become late at the same
+     * time. `failure` is NULL if the call succeeded. Not called if a late or canceled call succeeds
+     * afterwards. Not called if the connection is lost, because redis_connection reports the loss. */
     void (*ended)(void *ctx, const char *failure);
     void *ctx;
 };

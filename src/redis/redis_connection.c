@@ -29,7 +29,7 @@ struct redis_connection {
     struct redis_options options;
     struct redis_connection_events events;
     struct name_lookup *lookup; /* NULL for a Unix socket */
-    struct redis_tls *tls;      /* NULL without TLS, or if the files must be read (again) */
+    struct redis_tls *tls;      /* NULL without TLS, and while the TLS files are not loaded */
     redisAsyncContext *context; /* NULL if none exists */
     struct ssl_st *session;     /* owned by the context; may be NULL */
     bool is_opening, has_replied;

@@ -11,7 +11,7 @@
 struct redis_status {
     enum { STATUS_UNKNOWN, STATUS_UP, STATUS_UNAVAILABLE } reported;
     bool proven;                /* a call has succeeded since Redis came up; probes do not count */
-    int unproven_losses;        /* number of consecutive times that Redis came up but its first call failed */
+    int unproven_losses;        /* how many times in a row Redis came up, but its first call failed */
     bool rejected;              /* the log says that Redis rejected AUTH or SELECT since it was last up */
     enum redis_failure failure; /* operation that failed at the last loss */
     char reason[256];           /* reason of the last loss */
@@ -22,8 +22,8 @@ struct redis_status {
 void redis_status_record_up(struct redis_status *s);
 
 /* Call when the connection is lost or a call fails. Logs that Redis is unavailable, unless the log already
- * contains this. A rejected AUTH or SELECT is an error of the configuration: it is logged as an error, also
- * if the log already says that Redis is unavailable for another reason. */
+ * says so. A rejected AUTH or SELECT is a mistake in the configuration: it is logged as an error even if the
+ * log already says that Redis is unavailable for another reason. */
 void redis_status_record_loss(struct redis_status *s, enum redis_failure failure, const char *reason);
 
 /* Call when a call that was sent while Redis was up has failed or succeeded. The first success after
