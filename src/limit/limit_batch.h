@@ -13,9 +13,9 @@ struct limit_reply {
     struct limit_verdict verdict; /* only if `ok` */
 };
 
-/* Called for each request of a batch whose reply from Redis is valid, also for canceled requests, before any
- * waiter of the batch completes. `opened_ms` (monotonic) is when the batch was opened; Redis checked the
- * request at that time or later. */
+/* Called for each request of a batch for which Redis has sent a valid reply, even if the request was
+ * canceled. Called before any waiter of the batch completes. `opened_ms` (monotonic) is when the batch was
+ * opened; Redis checked the request at that time or later. */
 typedef void limit_replied_fn(void *ctx, int64_t key_row, const struct limit_verdict *verdict,
                               int64_t opened_ms);
 

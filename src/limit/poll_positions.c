@@ -8,8 +8,8 @@
 
 enum { PENDING_MAX = 64, FLUSH_MS = 500, EXPIRE_DAYS = 90 };
 
-/* Lua numbers are exact up to this value. Event ids are much smaller, but a client may send a larger
- * number. */
+/* The maximum position that is stored, because Lua numbers are exact only up to this value. Event ids are
+ * much smaller, but a client may send any number as `after`. */
 static const int64_t position_max = INT64_C(9007199254740991);
 
 struct pending_update {

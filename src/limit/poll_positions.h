@@ -36,8 +36,8 @@ struct poll_update {
     int polls;     /* number of polls to add: 1 for the first update of a request, 0 for later ones */
 };
 
-/* Records an update. Updates wait for the next write to Redis, at most half a second, and are then sent in
- * one call. Several updates of one key are merged. */
+/* Records an update. Updates wait until other commands are written to Redis, but at most half a second. They
+ * are then sent in one call. Several updates of one key are merged. */
 void poll_positions_record(struct poll_positions *p, const struct uuid *key_id,
                            const struct poll_update *update);
 
@@ -76,7 +76,7 @@ enum { LAG_MAX = 1000 };
 
 struct poll_position_counts {
     unsigned long long recorded, dropped; /* updates; they are dropped if Redis is unavailable */
-    struct metrics_size_histogram lag;    /* lag of the key when a poll arrives, for each poll */
+    struct metrics_size_histogram lag;    /* for each poll: the lag of the key when the poll arrived */
 };
 
 /* Returns the totals since the start. */

@@ -14,8 +14,8 @@ enum redis_script { SCRIPT_LIMIT, SCRIPT_SHOW_WINDOW, SCRIPT_RECORD_POLLS, SCRIP
 /* The Lua sources, in the order of enum redis_script, for redis_new(). */
 extern const char *const redis_scripts[];
 
-/* The probes for redis_new(): one call of each script that the server uses, with Redis keys that belong to no
- * API key. `key_prefix` has at most 64 bytes and is copied. */
+/* The probes for redis_new(): one call of each script that a viewtally server uses, with Redis keys that
+ * belong to no API key. `key_prefix` has at most 64 bytes and is copied. */
 enum { REDIS_PROBES = 3, REDIS_KEY_MAX = 128 };
 struct redis_probes {
     struct redis_probe probes[REDIS_PROBES];

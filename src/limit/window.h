@@ -3,7 +3,7 @@
  * times are monotonic; the caller passes the current time.
  *
  * Memory: 8 bytes for each request admitted in the last minute, which are at most `limit` per key. A window
- * to which no request was added in the last minute is removed. */
+ * is removed when no request has been added to it for a minute. */
 #ifndef VT_LIMIT_WINDOW_H
 #define VT_LIMIT_WINDOW_H
 
