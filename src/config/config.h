@@ -163,8 +163,8 @@ struct config_key {
     /* Checks a further rule for the value. On failure, returns ERR_INVALID and a text such as "must be …".
      * NULL if there is no further rule. */
     enum err (*check)(struct str value, struct error *error);
-    const char *help; /* the text for config.example.ini and docs/; NULL if the previous key's help describes
-                         this key too */
+    const char *help; /* the text for config.example.ini and docs/; NULL if the help of the key before it
+                         describes this key, too */
 };
 
 struct config_section {
@@ -204,9 +204,9 @@ void config_copy(struct config *out, const struct config *from);
 
 /* Reads the values of the file `path`, and then those of the environment, into `c`. Call config_init()
  * before. `environment` is a NULL-terminated list of NAME=VALUE. `path` and `environment` may be NULL.
- * Returns ERR_INVALID if the file or a value is invalid; `message` then contains one line per mistake,
- * without a line feed at the end, and `c` contains the defaults. A line is `FILE:LINE: text`, `FILE: text` or
- * `VARIABLE: text`. It shows the wrong value unless the value is secret. */
+ * Returns ERR_INVALID if the file or a value is invalid; in this case, `message` contains one line per
+ * mistake, without a line feed at the end, and `c` contains the defaults. A line is `FILE:LINE: text`, `FILE:
+ * text` or `VARIABLE: text`. It shows the wrong value unless the value is secret. */
 MUST_USE enum err config_load(struct config *c, const char *path, const char *const *environment,
                               struct buf *message);
 

@@ -33,8 +33,8 @@ static size_t section_prefix(struct str name)
     return 0;
 }
 
-/* Finds the name of a key that is most similar to `name` and whose first `same` bytes are those of `name`.
- * The result points into `names`. */
+/* Among the names of keys that begin with the first `same` bytes of `name`, finds the name that is most
+ * similar to `name`. The result points into `names`. */
 static struct nearest_word find_nearest(struct str name, size_t same,
                                         char names[CONFIG_KEYS_MAX * 2][CONFIG_NAME_MAX])
 {

@@ -25,7 +25,7 @@ struct config_text {
     int line;                      /* number of the current line */
     bool is_applying;              /* true in the last round only */
     int unparsable[UNPARSABLE_MAX], unparsable_count;
-    char unknown_section[CONFIG_NAME_MAX]; /* the unknown section that was reported last */
+    char unknown_section[CONFIG_NAME_MAX]; /* the most recently reported unknown section */
 };
 
 /* ---- lines ---- */

@@ -47,9 +47,9 @@ void loading_mark_section(struct loading *l, const char *section)
             l->failed[i] = true;
 }
 
-/* Returns the part of a wrong value that can be shown. Everything before an @ may be a user and password. In
- * a URL of PostgreSQL, and in a Redis URL without an @, a password may be in the wrong place, so only the
- * scheme can be shown. */
+/* Returns the part of a wrong value that may be shown. Everything before an @ is hidden, because it may be a
+ * user and password. Of a PostgreSQL URL, and of a Redis URL without an @, only the scheme is shown, because
+ * a password may be in the wrong place. */
 static struct str shown_part(struct str value)
 {
     const char *at = value.len ? memrchr(value.p, '@', value.len) : NULL;
@@ -194,8 +194,8 @@ static const struct config_rule {
      "[refresh] source = platforms requires [secrets] key_file, because tokens are stored encrypted"},
 };
 
-/* Returns false if a section that the rule reads has a mistake, because the mistake may be why the rule is
- * not met. */
+/* Returns false if a section that the rule reads has a mistake, because this mistake may be the reason why
+ * the rule is not met. */
 static bool may_check(const struct loading *l, const struct config_rule *rule)
 {
     const struct config_key *key;
