@@ -82,8 +82,8 @@ static int64_t expires_ms(const struct failure_limiter *l, const struct failure_
 }
 
 /* Returns the entry of the name. If the name has no entry, replaces the entry of the set that expires first.
- * If several entries expire at the same time, replaces the last of them, so that new names replace each other
- * and older entries stay. */
+ * If several entries expire at the same time, replaces the entry with the highest index, so that new names
+ * replace each other and older entries stay. */
 static struct failure_entry *find_or_replace(struct failure_limiter *l, struct str name)
 {
     const uint64_t key = hash_64(name, l->seed);

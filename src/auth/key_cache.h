@@ -26,7 +26,7 @@ void key_cache_compute_tag(const struct key_cache *c, struct str key, uint8_t ta
 
 struct known_key {
     uint8_t hash[KEY_HASH_LEN];
-    struct key_owner owner; /* as of the last store_resolve_key() */
+    struct key_owner owner; /* the result of the most recent store_resolve_key() */
 };
 
 /* Looks up an entry. Returns false if there is no entry with this tag. */

@@ -52,8 +52,8 @@ struct key_usage {
     size_t pending_count, written_count;
     struct key_use *pending;                /* not yet submitted */
     struct key_use *written;                /* owned by the job while is_writing */
-    struct recent_use recent[RECENT_SLOTS]; /* the last recorded use of each key. Two keys may share an
-                                               element, which only causes more writes */
+    struct recent_use recent[RECENT_SLOTS]; /* the most recently recorded use of each key. Two keys may share
+                                               an element, which only causes more writes */
 };
 
 struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer)
@@ -147,7 +147,8 @@ static void last_done(struct writer_job *job, enum err err)
     record_result(u, err);
 }
 
-/* The last job uses `pending`, so it can be queued behind a running job, which uses `written`. */
+/* Submits the final job, which writes `pending`. A job that is still running uses `written`, so both can be
+ * in the queue of the writer. */
 void key_usage_close(struct key_usage *u)
 {
     u->is_closing = true;

@@ -1,4 +1,4 @@
-/* The network of a client: the part of its IP address that it cannot change easily. */
+/* The network of a client: the part of its IP address that the client cannot change easily. */
 #ifndef VT_AUTH_NETWORK_H
 #define VT_AUTH_NETWORK_H
 

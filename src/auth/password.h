@@ -48,7 +48,7 @@ struct password_call {
 /* Each of these starts a job. Returns NEXT_WAIT, or NEXT_MORE if `call` already contains the result. If there
  * is no account, pass `stored` with p == NULL: the password then does not match, but the job takes as long as
  * with an account. A password longer than PASSWORD_MAX_BYTES never matches; password_hash() must not be
- * called with one. */
+ * called with such a password. */
 enum next password_verify(struct passwords *p, struct waiter *waiter, struct password_call *call,
                           struct str password, struct str stored);
 enum next password_hash(struct passwords *p, struct waiter *waiter, struct password_call *call,

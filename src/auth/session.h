@@ -20,8 +20,8 @@ bool session_is_live(const struct session *s, int64_t now);
 struct str cookie_find(struct str field, struct str name);
 
 /* Stores in the background when sessions were last used, at most once a minute per session, and deletes
- * expired sessions. Only one job runs at a time; a use during a job is not recorded, but a later request will
- * record the session. */
+ * expired sessions. Only one job runs at a time. A use while a job is running is not recorded, which does no
+ * harm, because a later request of the session is recorded. */
 struct session_recorder;
 
 /* Creates a recorder. */
