@@ -30,8 +30,8 @@ const char *authorize_check_redirect(struct authorize_request *q, const struct a
  * `*description` to its reason; send both to the app with authorize_error_uri(). */
 const char *authorize_check_parameters(struct authorize_request *q, const char **description);
 
-/* Each function returns the redirect URI with the parameters of a response added: a code, or an error. The
- * URI is allocated in the arena. `iss` is the issuer (RFC 9207). */
+/* Each function returns the redirect URI of the request with the parameters of the response: a code or an
+ * error. The URI is allocated in the arena. `iss` is the issuer (RFC 9207). */
 struct str authorize_code_uri(struct arena *a, const struct authorize_request *q, struct str iss,
                               struct str code);
 struct str authorize_error_uri(struct arena *a, const struct authorize_request *q, struct str iss,

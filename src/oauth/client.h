@@ -28,16 +28,16 @@ static inline struct oauth_call *oauth_call_of(const struct request *r)
     return r->state;
 }
 
-/* Creates the state of the request and reads the fields `names` (NULL-terminated) from the body. If the body
- * is invalid, or if the client's network must wait because of failed attempts, writes an error response and
- * returns NULL. */
+/* Creates the state of the request and reads the fields `names` (NULL-terminated) from the body. Writes an
+ * error response and returns NULL if the body is invalid, or if the client's network must wait because of
+ * failed attempts. */
 struct oauth_call *oauth_read_fields(struct request *r, const char *const *names);
 
 /* Authenticates the client. Continues with the step `then` on success, otherwise writes an error response. A
  * public client needs no secret. */
 enum next oauth_authenticate_client(struct request *r, request_step *then);
 
-/* Counts a failed attempt for the client's network address, and logs it. */
+/* Counts a failed attempt of the client's network, and logs it. */
 void oauth_record_failure(struct request *r);
 
 /* Writes an error response (RFC 6749, 5.2). `description` must be ASCII without quotes and backslashes.

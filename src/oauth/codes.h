@@ -39,8 +39,8 @@ struct code_grant {
     struct str webhook_url; /* webhook URL that the consent page showed; p == NULL: none */
 };
 /* Stores a new code, writes it to `code`, and deletes a few old codes. Call in a write transaction. If the
- * author has reached a limit of keys, issues no code, because the app could not exchange it; sets `*reached`
- * to that limit, else to KEY_LIMIT_NONE. */
+ * author has reached a limit of keys, issues no code, because the app could not exchange it. Sets `*reached`
+ * to the limit, or to KEY_LIMIT_NONE if none has been reached. */
 MUST_USE enum err code_issue(struct store *store, const struct code_grant *grant, int64_t now,
                              struct key_text *code, enum key_limit *reached);
 

@@ -19,7 +19,7 @@ struct oauth {
     struct writer *writer;
     struct str docs_url; /* URL of the API's documentation, for error bodies */
     struct str base_url; /* [server] base_url, which is also the issuer */
-    /* Limit failed attempts by network address, and wrong secrets by app. */
+    /* `address_failures` limits failed attempts by network; `client_failures` limits wrong secrets by app. */
     struct failure_limiter *address_failures, *client_failures;
     struct failure_log *failures;
 };

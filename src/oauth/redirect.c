@@ -88,8 +88,8 @@ static bool has_dot_segment(struct str uri)
     return false;
 }
 
-/* Returns true if the query of the URI has a parameter that the response adds too (code, state, error …),
- * because the response would be ambiguous. */
+/* Returns true if the query of the URI has a parameter that the response also adds (code, state, error …).
+ * Such a URI is rejected, because the response would be ambiguous. */
 static bool has_response_parameter(struct str uri)
 {
     static const char *const names[] = {"code", "state", "iss", "error", "error_description", "error_uri"};
