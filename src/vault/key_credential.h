@@ -2,8 +2,8 @@
  * so that the file itself may belong to root. NAME must be the last part of [secrets] key_file; then the
  * server reads $CREDENTIALS_DIRECTORY/NAME, and commands that root runs read the file.
  *
- * A credential is a copy from the start of the service, so a server would not see a new key. Therefore the
- * server holds a lock, and key rotation refuses to run while it is held. */
+ * systemd copies the file into the credential when the service starts, so a running server would not see a
+ * new key. Therefore the server holds a lock, and key rotation refuses to run while this lock is held. */
 #ifndef VT_VAULT_KEY_CREDENTIAL_H
 #define VT_VAULT_KEY_CREDENTIAL_H
 

@@ -22,8 +22,9 @@ struct key_list {
  * seal_keys_open(). The caller wipes `*out`, also after an error. */
 MUST_USE enum err key_file_read(const char *path, struct key_list *out, struct stat *is, struct error *error);
 
-/* Writes the key file and syncs it to disk. If `replace` is false, returns ERR_EXISTS if the file exists. If
- * the superuser calls it, the file gets the owner of the file `model`, or of the directory of `model`. */
+/* Writes the key file and syncs it to disk. Returns ERR_EXISTS if the file exists and `replace` is false. If
+ * the superuser calls it, the file gets the owner of the file `model`, or if `model` does not exist, of its
+ * directory. */
 MUST_USE enum err key_file_write(const char *path, const char *model, const struct key_list *keys,
                                  bool replace, struct error *error);
 

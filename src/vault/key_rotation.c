@@ -186,9 +186,9 @@ static enum err drop_old_keys(struct rotation *r, bool *removed)
     return err;
 }
 
-/* Reseals all rows and removes the old keys. Repeats both, at most PASSES_MAX times, if rows with an old key
- * remain: a transaction that started before the new key was inserted may have written them. Fails if rows
- * with an old key remain after that. */
+/* Reseals all rows and removes the old keys. If rows with an old key remain, repeats both, up to PASSES_MAX
+ * passes in total, because a transaction that started before the new key was inserted may have written these
+ * rows. Fails if such rows remain after the last pass. */
 static enum err reseal_and_remove(struct rotation *r)
 {
     bool removed = false;

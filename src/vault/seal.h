@@ -9,7 +9,7 @@
  *
  * Key rotation may change the file while a server runs. Call seal_encrypt() in the write transaction that
  * stores the sealed bytes: it reads the file again if it has changed. Key rotation, for its part, removes old
- * keys only inside a write transaction. So no row is ever stored under a removed key. */
+ * keys only inside a write transaction. So no row is ever stored that was sealed with a removed key. */
 #ifndef VT_VAULT_SEAL_H
 #define VT_VAULT_SEAL_H
 

@@ -14,7 +14,8 @@
 enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MAX = 4096 };
 
 /* Checks that the key file contains all keys that the sealed rows need, and that each key decrypts at least
- * one of its rows. Call before a server or a refresh starts. Without sealed rows no key file is needed. */
+ * one of its rows. Call before a server or a refresh starts. If there are no sealed rows, no key file is
+ * needed. */
 MUST_USE enum err vault_check_key_file(const struct config *config, struct store *s, struct error *error);
 
 /* Like vault_check_key_file(), but decrypts every row if `all` is true. `*rows` receives the number of rows.
@@ -54,9 +55,9 @@ void tokens_wipe(struct tokens *t);
 MUST_USE enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
 
 /* Returns true if the access token should be refreshed now. Pass true for `idle` if no call needs the token
- * now: then a token with a lifetime below two days is refreshed only once a week, which is enough to keep the
- * account from lapsing. Returns false if the author must reconnect the account, or if tokens of this API
- * cannot be refreshed. */
+ * now. In this case, a token with a lifetime below two days is refreshed only once a week, which is enough to
+ * keep the account from lapsing. Returns false if the author must reconnect the account, or if tokens of this
+ * API cannot be refreshed. */
 bool token_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
                           bool idle);
 

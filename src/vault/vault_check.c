@@ -55,8 +55,8 @@ static enum err open_row(struct inspection *l, const struct credential *c, struc
     (void)fail(l, err, access->id, c);
     if (l->all)
         return err;
-    /* A single damaged row must not stop the server, because the key may decrypt another row. For each key,
-     * record the first account that it failed to decrypt. If the key decrypts no row, the error names this
+    /* A single damaged row must not stop the server if the key decrypts another row. So record, for each key,
+     * the first account that it failed to decrypt. If the key decrypts no row, the error names this
      * account. */
     for (struct key_result *k = access; k; k = k == refresh ? NULL : refresh)
         if (!*k->account) {

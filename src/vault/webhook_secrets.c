@@ -134,7 +134,7 @@ struct resealing {
     struct store *store;
     struct seal_keys *keys;
     uint32_t key_id;
-    int64_t *count; /* rows that were resealed, or for count_row(), rows that must still be resealed */
+    int64_t *count; /* number of resealed rows; in count_row(), number of rows that must be resealed */
 };
 
 static bool is_sealed_with(const struct webhook_secrets *row, uint32_t key_id)

@@ -24,7 +24,7 @@ MUST_USE enum err webhook_secret_seal(struct seal_keys *keys, const struct webho
 MUST_USE enum err webhook_secret_open(struct seal_keys *keys, const struct webhook_secret_place *place,
                                       struct str sealed, uint8_t secret[WEBHOOK_SECRET_LEN]);
 
-/* For the key rotation: seals all secrets that are not sealed with `key_id` again with the first key of
+/* For the key rotation: reseals all secrets that are not sealed with the key `key_id`. Uses the first key of
  * `keys`, which must have this id. Uses one transaction per page of rows. Adds the number of resealed rows
  * (apps and endpoints) to `*resealed`. */
 MUST_USE enum err webhook_secrets_reseal(struct store *s, struct seal_keys *keys, uint32_t key_id,
