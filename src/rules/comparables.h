@@ -11,8 +11,8 @@
 
 struct comparables {
     size_t count;
-    int64_t extra_row; /* row of the oldest of `videos` if there is one more than compare_last, otherwise 0.
-                          If the compared video is not among `videos`, this oldest one is left out */
+    int64_t extra_row; /* row of the oldest video if there are compare_last + 1 `videos`, otherwise 0. The
+                          oldest one is left out if the compared video is not among `videos` */
     struct comparable videos[COMPARE_LAST_MAX + 1]; /* the comparable videos: newest first; after
                                                        comparables_sort(), ascending by views */
     int64_t views[COMPARE_LAST_MAX + 1];            /* ascending after comparables_sort() */

@@ -382,7 +382,7 @@ struct platform_gain {
 };
 
 /* A linear search is sufficient, because a step has few of these gains. Almost all are gains of one day; only
- * a video whose last reading is newer than the step adds another day. */
+ * a video with a reading that is newer than the step adds another day. */
 static void add_platform_gain(struct step *s, int32_t day, enum platform platform, int64_t gained)
 {
     if (!gained)
