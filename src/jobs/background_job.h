@@ -34,7 +34,7 @@ struct background_job {
     uv_thread_t thread;
     bool is_running, is_closing;
     int64_t not_before_mono; /* paused until this monotonic time, ms */
-    int64_t failed_pause_ms; /* length of the last pause after a failure; 0 if there was a success since */
+    int64_t failed_pause_ms; /* length of the most recent pause after a failure; 0 if a success followed */
     int open_handles;
 };
 

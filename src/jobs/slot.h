@@ -3,8 +3,8 @@
  * run makes up for all missed slots.
  *
  * If the clock is set forward, one run makes up for the skipped slots. If the clock is set back by up to two
- * slots, no run is repeated. If it is set back further, the last run is ignored; otherwise the job would
- * pause until the clock reaches the time of the last run again. */
+ * slots, no run is repeated. If it is set back further, the last run is ignored, because otherwise the job
+ * would pause until the clock reaches the time of the last run again. */
 #ifndef VT_JOBS_SLOT_H
 #define VT_JOBS_SLOT_H
 
