@@ -16,7 +16,7 @@
 
 enum feed_problem {
     FEED_EVENT_MISSING,   /* the video has reached a milestone or gone viral, but the feed has no event */
-    FEED_MARK_MISSING,    /* the feed has an event without the milestone or viral mark of the video */
+    FEED_MARK_MISSING,    /* the feed has an event for which the video has no milestone or viral mark */
     FEED_EVENT_DIFFERS,   /* the time or the numbers of the event differ from those of the video */
     FEED_EVENT_DUPLICATE, /* an earlier event reports the same milestone, or the same viral mark */
     FEED_VIDEO_MISSING,   /* the author has no such video */
