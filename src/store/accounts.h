@@ -1,6 +1,6 @@
 /* How authors sign in: login names and passwords, sessions, known devices, invitations. The rules of read.h
- * apply to functions with a `struct store_read`, those of write.h to all others. A secret is identified by
- * its SHA-256. */
+ * apply to functions with a `struct store_read`, and the rules of write.h to all other functions. A secret is
+ * identified by its SHA-256. */
 #ifndef VT_STORE_ACCOUNTS_H
 #define VT_STORE_ACCOUNTS_H
 

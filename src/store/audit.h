@@ -49,7 +49,7 @@ enum audit_action {
     AUDIT_WEBHOOK_PAUSED,
     AUDIT_WEBHOOK_RESUMED,
     AUDIT_WEBHOOK_SECRET_ROTATED,
-    AUDIT_WEBHOOK_URL_CHANGED, /* the webhook of an app; its endpoints then need new consent */
+    AUDIT_WEBHOOK_URL_CHANGED, /* the webhook of an app; its endpoints need new consent */
     AUDIT_WEBHOOK_DELETED,
     AUDIT_AUTHOR_EXPORTED,
     AUDIT_AUTHOR_IMPORTED,

@@ -1,5 +1,5 @@
 /* Finds the book of each row of a list. With SQLite, a second statement looks up the book, but only if the
- * book differs from that of the previous row. This is faster than a join. If an engine cannot nest
+ * book differs from the book of the previous row. This is faster than a join. If an engine cannot nest
  * statements, its list statements join the books instead. */
 #ifndef VT_STORE_BOOK_LOOKUP_H
 #define VT_STORE_BOOK_LOOKUP_H

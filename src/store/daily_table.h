@@ -1,7 +1,7 @@
 /* The table `daily`, which contains the gains of a video by day for the previous release. This release reads
  * the gains of a video from it only if the video's column `days` is not valid (stored_days.h). An engine that
- * no previous release has used does not have this table; the functions then do nothing. The next minor
- * version removes this file and the table. */
+ * no previous release has used does not have this table. Without the table, the functions that write do
+ * nothing. The next minor version removes this file and the table. */
 #ifndef VT_STORE_DAILY_TABLE_H
 #define VT_STORE_DAILY_TABLE_H
 

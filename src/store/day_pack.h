@@ -39,7 +39,8 @@ MUST_USE bool days_total(struct str packed, int64_t *total);
 void days_pack(struct buf *b, const struct day_gain *days, size_t count);
 
 /* Appends a copy of the column `packed` to which `gained` views on `date` have been added. Returns false if
- * `packed` is damaged, if `date` is older than its newest date, or if the sum would exceed GAINED_MAX. */
+ * `packed` is damaged, if `date` is older than the newest date in `packed`, or if the sum would exceed
+ * GAINED_MAX. */
 MUST_USE bool days_add(struct buf *b, struct str packed, int32_t date, int64_t gained);
 
 /* Appends the column `recent` with the same gains, which the previous release reads: version 1, the newest

@@ -10,7 +10,7 @@
 #include "store/handle.h"
 #include "store/write.h"
 
-/* Unless a comment says otherwise, the contract of a function is that of store_NAME(). */
+/* Unless a comment says otherwise, a function has the contract of store_NAME(). */
 struct store_engine {
     /* Allocates the engine's struct and calls store_init(). After a failure it calls store_close(). */
     enum err (*open)(struct store **out, const struct store_options *options, struct error *error);

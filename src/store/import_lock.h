@@ -11,7 +11,7 @@
 MUST_USE enum err import_lock_share(struct store *s);
 
 /* Releases the shared lock, if it is held, and tries to acquire the exclusive lock. Sets `*acquired` to false
- * if another import is running; no lock is held then. Errors are logged. */
+ * if another import is running; in this case, no lock is held. Errors are logged. */
 MUST_USE enum err import_lock_try_exclusive(struct store *s, bool *acquired);
 
 /* Releases the lock. Does nothing if it is not held. store_close() releases it, too. */

@@ -33,10 +33,10 @@ struct move_result {
 };
 
 /* Copies all data of `from` into `to`, which must be empty, and compares the stores. Unless `keeps_id` is
- * set, the copy has a store_id() of its own. It issues event ids that are greater than those of `from`.
- * Returns ERR_EXISTS if `to` contains data that is not a part of this copy; ERR_INVALID if the stores differ,
- * for example because `from` has changed since the copy was interrupted; ERR_BUSY if another process is
- * writing to `from`. */
+ * set, the copy has a store_id() of its own. It issues event ids that are greater than the event ids of
+ * `from`. Returns ERR_EXISTS if `to` contains data that is not a part of this copy; ERR_INVALID if the stores
+ * differ, for example because `from` has changed since the copy was interrupted; ERR_BUSY if another process
+ * is writing to `from`. */
 MUST_USE enum err move_store(const struct move_options *options, struct move_result *result,
                              struct error *error);
 
@@ -64,8 +64,8 @@ struct move_replacement {
 
 /* Replaces all data of the server `to` with the data and the store_id() of `from`, and compares the two
  * stores. This is one transaction: after a crash at any point, `to` has all of its old or all of its new
- * data. Sets `*committing` to true before the commit: if the function then fails, it is unknown whether `to`
- * has the old or the new data. */
+ * data. Sets `*committing` to true before the commit. If the function fails after that, it is unknown whether
+ * `to` has the old or the new data. */
 MUST_USE enum err move_replace(const struct move_replacement *replacement, bool *committing,
                                struct error *error);
 

@@ -3,10 +3,10 @@
  *
  *     T(X, NAME, table, number of key columns, (key columns), number of columns, types, columns)
  *
- * The columns begin with those of the primary key, in its order. The types have one letter for each column: i
- * integer, t text, b blob (or, on PostgreSQL, UUID). A referenced table precedes the tables that refer to it.
- * Not moved: generated columns; leases and the record of backups, which belong to a database and not to its
- * data; the table `daily` and the column videos.recent, which only the previous release reads. */
+ * The columns begin with the columns of the primary key, in its order. The types have one letter for each
+ * column: i integer, t text, b blob (or, on PostgreSQL, UUID). A referenced table precedes the tables that
+ * refer to it. Not moved: generated columns; leases and the record of backups, which belong to a database and
+ * not to its data; the table `daily` and the column videos.recent, which only the previous release reads. */
 #ifndef VT_STORE_MOVE_QUERIES_H
 #define VT_STORE_MOVE_QUERIES_H
 

@@ -176,7 +176,7 @@ struct stats_query {
     int64_t book_row; /* 0: all videos of the author; otherwise only videos of this book */
     int32_t from, to;
     bool for_totals; /* also list the videos that gained nothing in this range, if they have ever had a
-                        reading; stats_video.book is then empty for all videos */
+                        reading; in this case, stats_video.book is empty for all videos */
     bool has_after;
     struct video_position after;
     int limit;

@@ -41,9 +41,9 @@ struct replacement {
     bool resumes;                       /* an earlier restore was interrupted between steps 1 and 3 */
 };
 
-/* Inspects the files and creates the draft, an empty file. The draft gets the owner, group and permissions
- * of the database. If there is no database, it gets those of r->before, or else of the directory. Call with
- * the database lock held. After an error do not call database_replace_abort(). */
+/* Inspects the files and creates the draft, an empty file. The draft gets the owner, group and permissions of
+ * the database; if there is no database, of r->before; or else of the directory. Call with the database lock
+ * held. After an error do not call database_replace_abort(). */
 MUST_USE enum err database_replace_begin(struct replacement *r, const char *path, struct error *error);
 
 /* Renames the database and its companions, moves the draft to the database's path, and syncs the directory to
@@ -58,8 +58,8 @@ void database_replace_abort(const struct replacement *r);
 /* Returns true if a restore was interrupted between steps 1 and 3. */
 bool database_replace_was_interrupted(const char *path);
 
-/* The databases that restores have replaced, including those of which only a -wal, -shm or -journal file is
- * left. */
+/* The databases that restores have replaced, including databases of which only a -wal, -shm or -journal file
+ * is left. */
 struct before_path {
     char path[DATABASE_PATH_MAX + 40]; /* <database>.before-TIME */
 };

@@ -49,8 +49,8 @@ MUST_USE enum err store_finish_run(struct store *s, const struct run_row *run);
 MUST_USE enum err store_put_run_count(struct store *s, int64_t run_row, int source, int platform,
                                       const char *name, int64_t value);
 
-/* Marks every run in progress as abandoned. Call after acquiring the lease, because then no other process is
- * running one. */
+/* Marks every run in progress as abandoned. Call after acquiring the lease, because no other process has a
+ * run while this process holds the lease. */
 MUST_USE enum err store_abandon_runs(struct store *s);
 
 /* Deletes the run `newest_row` and all older ones, except the newest complete run, on which the schedule

@@ -61,8 +61,8 @@ void store_close(struct store *s);
 MUST_USE enum err store_migrate(const char *path, int *count, struct error *error);
 
 /* Like store_migrate(), but creates a new database if the file is missing or empty. Returns ERR_NOT_FOUND if
- * the directory does not exist, or if a restore was interrupted. In that case a new database would hide the
- * old database, which the restore has renamed. */
+ * the directory does not exist, or if a restore was interrupted. After an interrupted restore, a new database
+ * would hide the old database, which the restore has renamed. */
 MUST_USE enum err store_create(const char *path, int *count, struct error *error);
 
 /* Logs statements that take at least `ms`, on every connection of this process. Initially 0, which means
@@ -75,8 +75,8 @@ void store_set_slow_query_ms(int64_t ms);
 void store_limit_waits(int ms);
 
 /* Returns true if any process may have committed since the previous call with the same `*seen`, which stores
- * the state. Set `*seen` to 0 before the first call, which returns true. Call this function before a read: a
- * commit during the read is then reported by the next call. */
+ * the state. Set `*seen` to 0 before the first call, which returns true. Call this function before a read, so
+ * that the next call reports a commit during the read. */
 bool store_has_changed(struct store *s, uint64_t *seen);
 
 /* Returns the 16 random bytes that identify this database. A database restored from its backup has a
@@ -111,7 +111,8 @@ struct store_server_status {
 /* Returns false if the store is a database file. */
 bool store_get_server_status(const struct store *s, struct store_server_status *out);
 
-/* The load of a database server, as its statistics report it. The rows are those of viewtally's tables. */
+/* The load of a database server, as its statistics report it. Only the rows of viewtally's tables are
+ * counted. */
 struct store_server_load {
     int64_t connections, connections_max; /* of all programs */
     int64_t live_rows, dead_rows; /* estimates; dead rows are old versions that no vacuum has removed */
@@ -152,9 +153,9 @@ MUST_USE enum err store_back_up(const char *path, const char *to, const struct s
                                 struct error *error);
 
 /* Checks that the numbers in the database agree: the views of each video with its gains by day, the gains by
- * platform with those of the videos, stored counts with the rows that they count, event ids, and references
- * between tables. Returns ERR_CORRUPT and names the first check that fails. The file must have this binary's
- * schema. */
+ * platform with the gains of the videos, stored counts with the rows that they count, event ids, and
+ * references between tables. Returns ERR_CORRUPT and names the first check that fails. The file must have
+ * this binary's schema. */
 MUST_USE enum err store_check_sums(const char *path, struct error *error);
 
 /* Checks that the file is a viewtally database that this binary can use, at least after a migration. Returns

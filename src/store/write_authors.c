@@ -204,7 +204,7 @@ static enum err revoke_live_key(struct store *s, const struct api_key *key, int6
     enum err err = sql_update(s->sql, q);
     if (err)
         return err;
-    /* Wakes the author's long polls, which then resolve their keys again. */
+    /* Wakes the author's long polls, which resolve their keys again, and so notice the revocation. */
     err = store_adjust_author(s, key->author_row, (struct author_adjustment){.feed = 1});
     return err ? err : note_key(s, key, now, key->app_row ? AUDIT_APP_DISCONNECTED : AUDIT_KEY_REVOKED, by);
 }

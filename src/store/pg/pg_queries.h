@@ -1,5 +1,5 @@
-/* The statements that differ on PostgreSQL from those of queries.h. For all other statements, the translation
- * of pg_translate.h is sufficient. */
+/* The statements for PostgreSQL that differ from the statements of queries.h. For all other statements, the
+ * translation of pg_translate.h is sufficient. */
 #ifndef VT_STORE_PG_PG_QUERIES_H
 #define VT_STORE_PG_PG_QUERIES_H
 
@@ -20,7 +20,7 @@
     " ?2 ORDER BY e.id " order " LIMIT ?3) e ON true LEFT JOIN videos v ON v.id = e.video_id LEFT JOIN "     \
     "books b ON b.id = v.book_id WHERE a.id = ?1 ORDER BY e.id " order
 
-/* The texts that replace those of queries.h. They have parameters of the same form, such as ?1. On
+/* The texts that replace texts of queries.h. They have parameters of the same form, such as ?1. On
  * PostgreSQL, the ids of authors and keys come from sequences, which never issue an id twice, and videos have
  * no column `recent`. */
 #define PG_OTHER_TEXTS(X)                                                                                    \

@@ -11,7 +11,7 @@ enum { PG_NAME_MAX = 64 };
 
 struct pg_schema {
     char database[PG_NAME_MAX], schema[PG_NAME_MAX], role[PG_NAME_MAX];
-    int64_t tables;  /* number of tables and views in `schema`, without those of extensions */
+    int64_t tables;  /* number of tables and views in `schema` that do not belong to an extension */
     bool may_create; /* the role may create tables */
     bool may_write;  /* the role may insert and update rows of `barriers`, which every write transaction
                         changes */

@@ -78,9 +78,9 @@ void pg_session_prepare(struct pg_session *s, const char *name, const char *sql)
 void pg_session_add(struct pg_session *s, const char *name, const char *sql, const struct pg_params *params);
 
 /* Sends the batch and waits at most `deadline_ms`; 0 waits without a limit. Frees the result of the previous
- * batch. Returns ERR_IO if the connection was lost or is now closed because the reply is late, ERR_NOMEM if
- * out of memory (the connection is then closed, too), or the error of the first command that failed, which
- * `error` describes. */
+ * batch. Returns ERR_IO if the connection was lost or the reply is late, or ERR_NOMEM if out of memory; in
+ * these cases, the connection is closed. If a command has failed, returns the error of the first failed
+ * command, which `error` describes. */
 MUST_USE enum err pg_session_run(struct pg_session *s, int64_t deadline_ms);
 
 /* Returns `result`. The caller owns it and frees it with pg_result_free(). */

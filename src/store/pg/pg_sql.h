@@ -5,7 +5,8 @@
  * outside of a transaction must only read, because it is sent again if the connection turns out to be lost.
  *
  * After any error, even ERR_EXISTS, PostgreSQL rejects the rest of the transaction, so the caller must roll
- * it back. Until then, all statements return the same error, or ERR_INTERNAL if it was ERR_EXISTS. */
+ * it back. Until then, all statements return the same error, or ERR_INTERNAL if the first error was
+ * ERR_EXISTS. */
 #ifndef VT_STORE_PG_PG_SQL_H
 #define VT_STORE_PG_PG_SQL_H
 

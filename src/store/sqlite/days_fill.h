@@ -1,7 +1,7 @@
 /* Fills the column videos.days from the table `daily` after migration 018. The work is divided into slices of
  * one transaction each. If the process is killed, the next process that migrates continues with the
- * unfinished slice. During this time, other processes may read and write the database, including those of the
- * previous release. */
+ * unfinished slice. During this time, other processes may read and write the database, including processes of
+ * the previous release. */
 #ifndef VT_STORE_DAYS_FILL_H
 #define VT_STORE_DAYS_FILL_H
 

@@ -24,7 +24,7 @@ struct db {
     struct sql sql;                               /* first, so that a pointer to it can be cast */
     struct sqlite3 *handle;                       /* NULL: closed */
     struct sql_statement statements[QUERY_COUNT]; /* `handle` is a struct sqlite3_stmt */
-    int logged_code;                              /* the last code that was logged */
+    int logged_code;                              /* the most recently logged code */
     int64_t logged_at_ms;                         /* monotonic */
     int64_t unlogged; /* how many times logged_code has occurred since logged_at_ms */
     int busy_timeout_ms;
@@ -44,8 +44,8 @@ MUST_USE enum err db_open(struct db *db, const char *path);
 void db_close(
     struct db *db); /* Closes the connection. Does nothing if it is closed. All statements must be reset. */
 
-/* Prepares every statement of queries.h, except those of sql_prepare_rare(). An error means that the schema
- * is not the one that this binary expects. */
+/* Prepares every statement of queries.h, except the statements of sql_prepare_rare(). An error means that the
+ * schema is not the one that this binary expects. */
 MUST_USE enum err db_prepare(struct db *db);
 
 /* Sets the maximum wait for a lock. 0 means not to wait. */
