@@ -41,14 +41,14 @@ struct password_call {
     enum err err; /* ERR_FULL if too many jobs wait; ERR_NOMEM */
     bool matches; /* set by password_verify() */
     /* The hash to store. password_verify() sets it to "", unless the password matches but the stored hash has
-     * outdated parameters; then replace the stored hash by this one. */
+     * outdated parameters; in this case, replace the stored hash by this one. */
     char text[PASSWORD_STORED_LEN];
 };
 
 /* Each of these starts a job. Returns NEXT_WAIT, or NEXT_MORE if `call` already contains the result. If there
- * is no account, pass `stored` with p == NULL: the password then does not match, but the job takes as long as
- * with an account. A password longer than PASSWORD_MAX_BYTES never matches; password_hash() must not be
- * called with such a password. */
+ * is no account, pass `stored` with p == NULL: the job reports that the password does not match, but takes as
+ * long as with an account. A password longer than PASSWORD_MAX_BYTES never matches; password_hash() must not
+ * be called with such a password. */
 enum next password_verify(struct passwords *p, struct waiter *waiter, struct password_call *call,
                           struct str password, struct str stored);
 enum next password_hash(struct passwords *p, struct waiter *waiter, struct password_call *call,

@@ -202,7 +202,7 @@ void config_fini(struct config *c);
  * Call config_fini() on the copy. */
 void config_copy(struct config *out, const struct config *from);
 
-/* Reads the values of the file `path`, and then those of the environment, into `c`. Call config_init()
+/* Reads the values in the file `path`, and then the values in the environment, into `c`. Call config_init()
  * before. `environment` is a NULL-terminated list of NAME=VALUE. `path` and `environment` may be NULL.
  * Returns ERR_INVALID if the file or a value is invalid; in this case, `message` contains one line per
  * mistake, without a line feed at the end, and `c` contains the defaults. A line is `FILE:LINE: text`, `FILE:

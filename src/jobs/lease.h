@@ -19,7 +19,7 @@ enum { LEASE_MS = 30 * 1000, LEASE_RENEW_MS = 10 * 1000 };
 struct lease {
     enum lease_kind kind;
     char holder[HOLDER_MAX];
-    int64_t fence;       /* number of the last acquisition by this struct; 0 if there was none */
+    int64_t fence;       /* fence of the most recent acquisition with this struct; 0 if there was none */
     int64_t acquired_at; /* time of the acquisition, wall clock in ms */
     int64_t renewed_at; /* time of the last renewal, committed or in the open transaction; wall clock in ms */
 };

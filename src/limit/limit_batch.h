@@ -28,9 +28,9 @@ struct limit_batcher *limit_batcher_new(struct redis *redis, const char *key_pre
 void limit_batcher_free(struct limit_batcher *b);
 
 /* Adds a request of the API key to the batch of this loop iteration. If Redis is unavailable, or if out of
- * memory, sets out->ok to false and returns NEXT_MORE. Otherwise returns NEXT_WAIT; `w` completes at most
- * REDIS_DEADLINE_MS after the end of this iteration, and `*out` is then filled in. A request still counts
- * toward the limit if its waiter is canceled. */
+ * memory, sets out->ok to false and returns NEXT_MORE. Otherwise returns NEXT_WAIT; at most REDIS_DEADLINE_MS
+ * after the end of this iteration, `*out` is filled in and `w` completes. A request still counts toward the
+ * limit if its waiter is canceled. */
 enum next limit_batcher_add(struct limit_batcher *b, int64_t key_row, const struct uuid *key_id, int limit,
                             struct waiter *w, struct limit_reply *out);
 

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Admits or rejects one request for each of KEYS, in their order; a key may occur several times. ARGV:
- * limit. Replies with two integers for each request: the number of further requests that would be admitted
- * now, or -1 if this request is rejected; and the ms until the oldest of the last `limit` requests leaves
- * the window.
+/* Admits or rejects one request for each of KEYS, in their order; a key may occur several times. ARGV: limit.
+ * Replies with two integers for each request: the number of further requests that would be admitted now, or
+ * -1 if this request is rejected; and the ms until the oldest of the newest `limit` requests leaves the
+ * window.
  *
  * A window consists of the times of the requests that were admitted in the last minute, according to the
  * clock of Redis, oldest first. Each time has 6 bytes: ms, big-endian. If the clock was moved back, the
@@ -52,8 +52,8 @@ static const char limit_script[] =
     "return reply\n";
 
 /* Replies with two integers for the window KEYS[1]: the number of requests that were admitted in the last
- * minute; and the ms until the oldest of the last `limit` of them leaves the window, or 0 if there are
- * none. ARGV: limit; 1 to delete the window afterwards. */
+ * minute; and the ms until the oldest of the newest `limit` of these requests leaves the window, or 0 if
+ * there are none. ARGV: limit; 1 to delete the window afterwards. */
 static const char show_window_script[] =
     "local limit, t = tonumber(ARGV[1]), redis.call('TIME')\n"
     "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"

@@ -1,5 +1,5 @@
-/* A window is a ring buffer with the times of the last admitted requests. All windows are in a hash table,
- * and in a list with the least recently used window first, from which idle windows are removed. */
+/* A window is a ring buffer with the times of the most recently admitted requests. All windows are in a hash
+ * table, and in a list with the least recently used window first, from which idle windows are removed. */
 #include "limit/window.h"
 
 #include "base/check.h"

@@ -34,9 +34,9 @@ void pg_barrier_send(struct pg_barrier *b, const char *process, struct pg_params
 MUST_USE bool pg_barrier_read_identity(struct pg_barrier *b, const struct pg_result *result,
                                        enum pg_failure *failure, const char **reason);
 
-/* Reads the row of pg_barrier_statement; the result is as for pg_barrier_read_identity(). If another backend
- * than that of pg_identity_statement has replied, a connection pooler in transaction mode is in between,
- * which would hide a restart of the server. */
+/* Reads the row of pg_barrier_statement; the result is as for pg_barrier_read_identity(). Fails with
+ * PG_FAILED_POOLER if the backend is not the one that replied to pg_identity_statement: the connection goes
+ * through a pooler in transaction mode, which would hide a restart of the server. */
 MUST_USE bool pg_barrier_read(struct pg_barrier *b, const struct pg_result *result, enum pg_failure *failure,
                               const char **reason);
 

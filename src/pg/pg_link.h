@@ -58,7 +58,7 @@ enum pg_link_state { PG_DOWN, PG_OPENING, PG_UP, PG_STALE, PG_CLOSED };
 
 struct pg_reply {
     /* Set by the caller; NULL ignores the result. Called with the result before the waiter completes, unless
-     * the waiter was canceled. Returns false if the form of the result is not that of the statement. */
+     * the waiter was canceled. Returns false if the form of the result does not fit the statement. */
     bool (*decode)(void *ctx, const struct pg_result *result);
     void *ctx;
 
@@ -89,17 +89,17 @@ void pg_link_close(struct pg_link *l, void (*closed)(void *ctx), void *ctx);
 
 /* Starts a query. Takes ownership of the parameters. Returns NEXT_WAIT if the query was started: `w` is
  * completed when `reply` contains the result, and `reply` must stay valid until then. Returns NEXT_MORE if
- * the query was refused: `reply->err` is then already set. */
+ * the query was refused; in this case, `reply->err` is already set. */
 enum next pg_link_query(struct pg_link *l, int statement, struct pg_params *params, struct waiter *w,
                         struct pg_reply *reply);
 
 struct pg_status {
     enum pg_link_state state;
-    struct pg_incarnation incarnation; /* of the last server that replied; zero before the first reply */
+    struct pg_incarnation incarnation; /* of the server that replied most recently; zero before a reply */
     bool is_synchronous;               /* the server has a synchronous standby configured */
     const char *host;                  /* "HOST:PORT"; "" while the link is DOWN */
     enum pg_failure failure;           /* only valid if `reason` is not empty */
-    const char *reason; /* of the last failure, valid until the next one; contains no password */
+    const char *reason; /* of the most recent failure; valid until the next one; contains no password */
     int held, in_flight;
     int64_t barrier_age_ms; /* since the latest acknowledged barrier was sent; -1 if there was none */
 };

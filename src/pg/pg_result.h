@@ -1,9 +1,9 @@
 /* Results of PostgreSQL, in the binary format. A result is valid until the callback that receives it returns,
  * unless the callback keeps it (pg_connection_keep_result()). The strings point into the result.
  *
- * The functions of struct pg_row never fail. If a value is NULL, or its size is not that of the type, they
- * set `bad` and return 0. So read a whole row, then test `bad` once. The sizes are checked because the server
- * is not trusted to send the declared types. */
+ * The functions of struct pg_row never fail. If a value is NULL, or its size does not fit the type, they set
+ * `bad` and return 0. So read a whole row, then test `bad` once. The sizes are checked because the server is
+ * not trusted to send the declared types. */
 #ifndef VT_PG_PG_RESULT_H
 #define VT_PG_PG_RESULT_H
 

@@ -42,8 +42,8 @@ void redis_options_fini(struct redis_options *o);
 struct config;
 
 /* Sets the options from the configuration, whose strings must outlive the client. Also reads the TLS files
- * once to check them. On failure, `error` names the configuration key; do not call redis_options_fini()
- * then. */
+ * once to check them. On failure, `error` names the configuration key, and redis_options_fini() must not be
+ * called. */
 MUST_USE enum err redis_options_from_config(struct redis_options *o, const struct config *c,
                                             struct error *error);
 
@@ -105,8 +105,8 @@ struct redis_result {
 };
 
 /* Calls scripts[script]. The first `keys` of the `count` arguments are the script's keys. If Redis is not up,
- * or if out of memory, sets out->ok to false and returns NEXT_MORE. Otherwise returns NEXT_WAIT; `w`
- * completes within REDIS_DEADLINE_MS, and `*out` is then filled in. */
+ * or if out of memory, sets out->ok to false and returns NEXT_MORE. Otherwise returns NEXT_WAIT; within
+ * REDIS_DEADLINE_MS, `*out` is filled in and `w` completes. */
 enum next redis_call(struct redis *r, int script, const struct str *args, int keys, int count,
                      struct waiter *w, struct redis_result *out);
 

@@ -48,7 +48,7 @@ void redis_connection_open(struct redis_connection *c);
 void redis_connection_drop(struct redis_connection *c);
 
 /* Buffers a command until redis_connection_flush(). If `command` is NULL, the reply is ignored. Returns false
- * if out of memory; `replied` is not called then. Precondition: the connection is open. */
+ * if out of memory; in this case, `replied` is not called. Precondition: the connection is open. */
 bool redis_connection_send(struct redis_connection *c, struct redis_command *command, const struct str *args,
                            int count);
 

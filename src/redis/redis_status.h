@@ -31,7 +31,7 @@ void redis_status_record_loss(struct redis_status *s, enum redis_failure failure
 void redis_status_record_failed_call(struct redis_status *s);
 void redis_status_record_successful_call(struct redis_status *s);
 
-/* Returns true if the last report was that Redis is unavailable. */
+/* Returns true if the most recent report says that Redis is unavailable. */
 bool redis_status_is_unavailable(const struct redis_status *s);
 
 #endif

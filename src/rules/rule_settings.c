@@ -1,4 +1,4 @@
-/* Converts units of the configuration to those of the step engine. */
+/* Converts the units of the configuration to the units of the step engine. */
 #include "rules/rule_settings.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* A step works in memory on the videos as the transaction sees them, and saves each changed video once at the
- * end. Exception: a first reading makes a video comparable to the others of the same step, so such a video is
- * saved before the comparable videos are read, and again at the end.
+ * end. Exception: a first reading makes a video comparable to the other videos of the same step, so such a
+ * video is saved before the comparable videos are read, and again at the end.
  *
  *     step_add()       reading -> merged with the other readings of its post
  *     apply_all()      merged readings -> counts and times of the videos
@@ -227,7 +227,7 @@ static bool apply_post(const struct step *s, struct touched_video *v, struct pos
 }
 
 /* If the same step is applied again, it changes no count and must not mark the video as changed. Otherwise
- * its threshold would be recomputed from the present views of the other videos. */
+ * the threshold of the video would be recomputed from the present views of the other videos. */
 static void apply_video(const struct step *s, struct touched_video *v, struct step_result *result)
 {
     struct video *video = &v->video;

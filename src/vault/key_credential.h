@@ -1,6 +1,6 @@
 /* A key file that systemd passes to the service as a credential (LoadCredential=NAME:FILE, systemd.exec(5)),
- * so that the file itself may belong to root. NAME must be the last part of [secrets] key_file; then the
- * server reads $CREDENTIALS_DIRECTORY/NAME, and commands that root runs read the file.
+ * so that the file itself may belong to root. If NAME is the last part of [secrets] key_file, the server
+ * reads $CREDENTIALS_DIRECTORY/NAME instead of the file. Commands that root runs read the file itself.
  *
  * systemd copies the file into the credential when the service starts, so a running server would not see a
  * new key. Therefore the server holds a lock, and key rotation refuses to run while this lock is held. */

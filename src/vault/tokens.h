@@ -10,8 +10,8 @@ int64_t token_expiry(const struct platform_desc *desc, int64_t expires_in_s, int
 /* Returns the time at which a refresh token expires; TIME_NONE means never or unknown. */
 int64_t refresh_token_expiry(int64_t expires_in_s, int64_t now_ms);
 
-/* Seals both tokens of the grant for the row `c`. Sets the sealed columns of `c`, which then point into
- * `access` and `refresh`. */
+/* Seals both tokens of the grant for the row `c`. Appends the sealed bytes to `access` and `refresh`, and
+ * makes the sealed columns of `c` point into these buffers. */
 MUST_USE enum err tokens_seal(struct seal_keys *keys, struct credential *c, const struct token_grant *grant,
                               struct buf *access, struct buf *refresh);
 
