@@ -35,7 +35,7 @@ static enum err observe_work(struct writer_job *job, struct store *store)
     return store_put_expiry_floor(store, &o->state);
 }
 
-/* Logs one line when the clock starts to deviate. */
+/* Logs one line when the wall clock begins to deviate from the floor by more than EXPIRY_JUMP_MS. */
 static void report(struct expiry_observer *o)
 {
     const bool is_ahead = o->state.ahead_wall_ms != 0;

@@ -7,7 +7,7 @@
 
 #include <sys/resource.h>
 
-/* How often the wall clock is checked. */
+/* The interval at which the timer calls check(). */
 #ifdef VT_TEST_SEAMS
 enum { CHECK_MS = 50 };
 #else

@@ -161,7 +161,7 @@ void pg_array_clear(struct pg_array *a)
 
 void pg_array_add_null(struct pg_array *a)
 {
-    append_big_endian(&a->elements, (uint64_t)-1, 4); /* instead of a length */
+    append_big_endian(&a->elements, (uint64_t)-1, 4); /* this length means NULL */
     a->count++;
     a->has_null = true;
 }

@@ -8,7 +8,7 @@ static int64_t value_at(const int64_t *sorted, size_t skip, size_t i)
 }
 
 /* Returns the median. For an even number of values, this is the floor of the mean of the middle two. The sum
- * fits: a total is at most five counts of 2^53 - 1. */
+ * of these two cannot overflow, because each is at most five counts of 2^53 - 1. */
 static int64_t median_of(const int64_t *sorted, size_t skip, size_t n)
 {
     int64_t high = value_at(sorted, skip, n / 2);

@@ -30,8 +30,8 @@ enum err store_add_platform_gain(struct store *s, int64_t author_row, int32_t da
     return gained ? write_gain(s->sql, QUERY_AUTHOR_DAY_ADD, author_row, day, platform, gained) : OK;
 }
 
-/* Subtracts `wanted` from the row, or everything if the row contains less. Reduces `*gained` by the
- * subtracted number. */
+/* Subtracts `wanted` from the author's row of this day and platform, or everything if the row contains less.
+ * Reduces `*gained` by the subtracted number. */
 static enum err subtract(struct sql *sql, const struct video *video, enum platform platform, int32_t day,
                          int64_t wanted, int64_t *gained)
 {

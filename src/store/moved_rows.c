@@ -74,7 +74,7 @@ static void set_key(struct moved_rows *rows, const struct moved_row *row)
 void moved_rows_begin(struct moved_rows *rows, struct store *store, const struct moved_table *table,
                       const struct moved_row *after)
 {
-    /* No row has a key as small as this initial one. */
+    /* With this key, the iteration starts at the first row, because no row has a key as small. */
     *rows = (struct moved_rows){
         .store = store, .table = table, .key = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN}};
     buf_init(&rows->key_bytes, KEY_MAX_BYTES);

@@ -59,5 +59,5 @@ bool slow_query_take_request(enum query *query)
     next_plan_at = now + PLAN_INTERVAL_MS;
     const int taken = atomic_exchange(&requested, QUERY_COUNT);
     *query = (enum query)taken;
-    return taken != QUERY_COUNT; /* another thread may have been faster */
+    return taken != QUERY_COUNT; /* another thread may have taken the request */
 }

@@ -108,7 +108,7 @@ static bool copy_text(char *out, size_t max, struct str text, bool may_be_empty)
 
 int64_t token_expiry(const struct platform_desc *desc, int64_t expires_in_s, int64_t now_ms)
 {
-    /* A longer lifetime is an error. The limit prevents an overflow. */
+    /* The maximum lifetime. A longer one must be an error of the platform, and could cause an overflow. */
     enum { LIFE_MAX_S = 20 * 366 * 86400 };
     if (expires_in_s < 0 || (!expires_in_s && desc->refresh_before_s < 0))
         return TIME_NONE;

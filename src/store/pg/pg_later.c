@@ -22,7 +22,7 @@ void pg_later_clear(struct pg_later *l)
     pg_bulk_clear(&l->bulk);
 }
 
-/* Leaves room for the statement of pg_bulk.h. */
+/* One place stays free for the statement that saves the collected rows (pg_bulk.h). */
 bool pg_later_is_full(const struct pg_later *l)
 {
     return l->count >= PG_LATER_MAX - 1;

@@ -95,7 +95,7 @@ static enum err fill_video(struct store *s, struct arena *a, struct video *video
     return sql_update(s->sql, q);
 }
 
-/* Runs in an open transaction. */
+/* Fills the next slice in the open transaction, and stores the new position. */
 static enum err fill_slice(struct store *s, struct arena *a, struct days_slice *slice)
 {
     enum err err = read_position(s, &slice->from);

@@ -39,8 +39,8 @@ static void on_sqlite_log(void *unused, int code, const char *text)
 
 static void init_library(void)
 {
-    /* Fails if SQLite has already been initialized (by the VFS of a test). Then SQLite's messages are not
-     * logged. */
+    /* This call fails if SQLite has already been initialized by the VFS of a test. In this case, SQLite's
+     * messages are not logged. */
     (void)sqlite3_config(SQLITE_CONFIG_LOG, on_sqlite_log, NULL);
     if (sqlite3_libversion_number() < SQLITE_VERSION_SOUND)
         log_warn("sqlite: version %s can corrupt a database that has two writers; use 3.51.3 or newer",

@@ -128,7 +128,7 @@ static enum err erase_again(struct store *s, struct carry_result *carried)
     return err;
 }
 
-/* Runs in an open transaction. */
+/* Makes the changes of store_renew() in the open transaction. */
 static enum err apply_renewal(struct store *s, int64_t event_floor, struct carry_result *carried)
 {
     /* Sessions, invitations and codes of the backup may have been revoked or used after it was made. */

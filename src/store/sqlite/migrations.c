@@ -133,7 +133,8 @@ static int compatible_since(const struct schema_migration *m)
     return m->version;
 }
 
-/* Runs in an open transaction. */
+/* Applies the migration in the open transaction, commits it, and sets `*applied` to true. Does nothing if the
+ * schema already has the version of the migration. */
 static enum err apply_in_transaction(struct db *db, const struct schema_migration *m, bool *applied)
 {
     int64_t version;

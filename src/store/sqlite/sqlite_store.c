@@ -116,8 +116,8 @@ static void sqlite_close(struct store *s)
     free(((struct sqlite_store *)s)->path);
 }
 
-/* Uses BEGIN IMMEDIATE, because a transaction that begins with a read does not wait for another writer: its
- * first write fails. */
+/* Uses BEGIN IMMEDIATE, which waits for another writer. In a transaction that begins with a read, the first
+ * write would not wait but fail. */
 static enum err begin(struct store *s)
 {
     return sql_run(s->sql, sql_use(s->sql, QUERY_BEGIN_WRITE));
