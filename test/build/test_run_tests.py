@@ -99,7 +99,7 @@ def test_failed_tests_are_not_repeated_if_there_are_many(script):
 
 @pytest.mark.parametrize("output", ["ERROR: AddressSanitizer: heap-use-after-free", "x.c:1:2: runtime error: shift", "viewtally: check failed: p (x.c:1)",
                                     "(exit status -11)"])
-def test_defect_is_not_flaky(script, output):
+def test_crash_or_sanitizer_error_is_never_counted_as_flaky(script, output):
     part = script.Part("one", failed=1, output=output, repeat=lambda: script.Part("one", passed=1))
     script.repeat_failed([part])
     assert (part.failed, part.flaky) == (1, 0)

@@ -105,7 +105,7 @@ def test_disconnected_client_is_logged_as_incomplete(logged):
     assert (line["request_id"], line["status"], line["bytes"], line["complete"]) == ("gone", None, 0, False)
 
 
-def test_last_lines_are_written_before_exit(logged):
+def test_server_writes_all_access_log_lines_before_it_exits(logged):
     client = logged.client(logged.key)
     for _ in range(50):
         client.get("/account")
@@ -209,7 +209,7 @@ def test_full_pipe_drops_lines_without_blocking(make_viewtally, clock, tmp_path)
         os.close(reader)
 
 
-def test_access_log_goes_to_standard_error_or_is_off(make_viewtally, clock):
+def test_access_log_can_go_to_standard_error_or_be_turned_off(make_viewtally, clock):
     instance = make_viewtally({"log": {"access": "-"}}, clock)
     key = instance.create_key(instance.add_author())
     with instance:
@@ -268,7 +268,7 @@ def test_reload_applies_the_refresh_minute_and_the_viral_rules(viewtally, clock,
         wait.until(lambda: client.get(f"/videos/{uid('a')}").json()["data"]["viral"]["is_viral"], "the new rule")
 
 
-def test_reload_names_keys_that_need_a_restart(logged):
+def test_reload_logs_each_changed_setting_that_needs_a_restart(logged):
     logged.configure({"server": {"max_connections": "77", "base_url": "http://elsewhere/v1"}, "redis": {"password": "hushhush"}})
     reload(logged, "configuration reloaded, 0 values changed")
     for key in ("[server] max_connections", "[server] base_url", "[redis] password"):
@@ -296,7 +296,7 @@ def test_reload_ignores_an_invalid_configuration(logged, text, message):
     assert "debug" not in logged.log
 
 
-def test_connections_leave_descriptors_for_the_admin_listener(make_viewtally, clock, tmp_path):
+def test_api_connections_do_not_use_up_the_descriptors_of_the_admin_listener(make_viewtally, clock, tmp_path):
     clock.set_monotonic(1_000_000)      # stands still, so no connection becomes idle long enough to be evicted
     instance = make_viewtally({"server": {"max_connections": "10000"}}, clock)
     limited = tmp_path / "limited"

@@ -34,7 +34,7 @@ def audit(instance):
     return [entry["action"] for entry in instance.run("audit", "--author", uid("Ann"), "--json").json()]
 
 
-def test_download_equals_the_export_of_the_command(world, tmp_path):
+def test_downloaded_file_equals_the_output_of_author_export(world, tmp_path):
     page = download(world.browser)
     assert page.status == 200 and page.headers["Content-Type"] == "application/x-ndjson"
     assert page.headers["Content-Disposition"] == 'attachment; filename="viewtally-export.ndjson"'
@@ -74,7 +74,7 @@ def test_author_signed_in_by_a_proxy_needs_no_password(make_viewtally, clock):
     assert browser.send(page, "/account/export", follow=False).body == viewtally.run("author", "export", uid("Ann"), "-").out
 
 
-def test_simultaneous_downloads_are_complete_or_postponed(world):
+def test_simultaneous_downloads_are_complete_or_rejected_with_503(world):
     """One export runs at a time. Simultaneous requests get 503 with Retry-After and no audit entry. No temporary file remains."""
     world.import_lines([video(f"big {number}", "Ann", "2026-07-01T00:00:00Z", title="x" * 1500) for number in range(2000)])
     page = world.browser.get("/account")
@@ -94,7 +94,7 @@ def test_simultaneous_downloads_are_complete_or_postponed(world):
     assert not list(world.directory.glob(".viewtally-*"))
 
 
-def test_client_disconnect_during_the_export_releases_everything(world):
+def test_client_disconnect_during_the_export_leaks_nothing(world):
     """A leak fails the test only with AddressSanitizer, which reports it when the server exits."""
     page = world.browser.get("/account")
     fields = {**page.form("/account/export").fields, "export-current": PASSWORD}

@@ -58,7 +58,7 @@ def test_author_accepts_an_invitation_and_creates_and_revokes_a_key(viewtally):
     assert viewtally.log.count("error") == 0
 
 
-def test_root_redirects_to_sign_in(viewtally):
+def test_root_path_redirects_to_sign_in(viewtally):
     viewtally.start()
     browser = Browser(viewtally.client())
     page = browser.get("/", follow=False)
@@ -119,7 +119,7 @@ def test_invitation_expires_after_a_day_or_when_replaced(viewtally, clock):
     assert rows(viewtally, "SELECT * FROM logins") == []
 
 
-def test_invitation_resets_a_forgotten_password_and_signs_out(world):
+def test_invitation_resets_a_forgotten_password_and_ends_older_sessions(world):
     path = invite(world, world.author)
     other = Browser(world.client())
     assert 'value="ann"' in other.get(path).body
@@ -258,7 +258,7 @@ def test_session_expires_after_60_days_of_use(world, clock):
     sign_in(world, "ann", PASSWORD)
 
 
-def test_session_use_is_recorded_once_a_minute(world, clock):
+def test_session_use_is_recorded_at_most_once_a_minute(world, clock):
     def seen():
         world.browser.get("/account")
         # The server queues this write after the write of the use, so the use is stored now.
@@ -370,7 +370,7 @@ def test_page_rejects_a_new_key_of_an_author_with_100_live_keys(world):
 
 # ---- connected apps --------------------------------------------------------------------------------------------------
 
-def test_apps_are_listed_and_disconnected(world):
+def test_connected_apps_are_listed_and_can_be_disconnected(world):
     key = connect_app(world)
     make_key(world.browser, "by hand")
     page = world.browser.get("/apps")
@@ -412,7 +412,7 @@ def test_lag_of_an_app_is_shown(make_viewtally, clock, redis):
 # ---- the database cannot be written -----------------------------------------------------------------------------
 
 @pytest.mark.sqlite_only("locks the database file")
-def test_locked_database_is_reported_on_the_page(make_viewtally, tmp_path):
+def test_page_reports_a_locked_database(make_viewtally, tmp_path):
     viewtally = make_viewtally({"store": {"busy_timeout_ms": "50"}}, clock=FakeClock(tmp_path / "c", "2026-07-10"))
     author = viewtally.add_author()
     viewtally.start()

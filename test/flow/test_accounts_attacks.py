@@ -85,7 +85,7 @@ def test_login_csrf_fails(world):
     assert attacker.post("/sign-in", fields).status == 303
 
 
-def test_form_tokens_differ_and_stay_valid(world):
+def test_each_page_has_its_own_form_token_and_older_tokens_stay_valid(world):
     first, second = (world.browser.get("/keys") for _ in range(2))
     assert first.form("/keys").fields["token"] != second.form("/keys").fields["token"]
     for page in (first, second):
@@ -218,14 +218,14 @@ def test_account_has_at_most_20_known_devices(proxied):
     assert rows(proxied, count, "bob") == [(1,)]
 
 
-def test_device_cookie_is_not_a_session(proxied):
+def test_device_cookie_alone_does_not_sign_in(proxied):
     browser = proxied.devices["ann"]
     assert "viewtally-device" in browser.cookies and not is_signed_in(browser)
     hashes = [bytes(found) for found, in rows(proxied, "SELECT hash FROM devices")]
     assert browser.cookies["viewtally-device"].encode() not in b"".join(hashes)
 
 
-def test_ipv4_mapped_addresses_are_separate_networks(proxied):
+def test_each_ipv4_mapped_address_counts_as_its_own_network(proxied):
     """Behind a dual-stack proxy, all IPv4 clients have such addresses."""
     clients = [Browser(proxied.client(), headers={"X-Forwarded-For": f"::ffff:192.0.2.{i}"}) for i in range(40)]
     assert {client.send(client.get("/sign-in"), "/sign-in", {"login": f"name{i}", "password": WRONG}).status for i, client in enumerate(clients)} == {422}
@@ -271,7 +271,7 @@ def peak_memory(server, action):
     return status("VmHWM:") - before, result
 
 
-def test_unknown_login_costs_as_much_as_a_wrong_password(world):
+def test_sign_in_uses_as_much_memory_for_an_unknown_login_as_for_a_wrong_password(world):
     """The server runs Argon2id over 64 MiB whether or not the account exists. The test measures memory, because time
     depends on the load of the machine."""
     nobody = world.add_author("No password yet")
@@ -357,7 +357,7 @@ def test_sign_in_header_is_ignored_unless_configured(make_viewtally, clock):
 
 
 @pytest.mark.parametrize("name", ["Authorization", "cookie", "X-Forwarded-For", "X Remote", "X:Y"])
-def test_invalid_auth_header_is_rejected(make_viewtally, name):
+def test_invalid_header_name_in_auth_header_is_rejected(make_viewtally, name):
     viewtally = make_viewtally({"account": {"auth_header": name}})
     assert "auth_header" in viewtally.run("check-config", status=2).err
 

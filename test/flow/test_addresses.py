@@ -27,7 +27,7 @@ def servers_of(instance):
     return [server["url"] for server in document_of(instance).json()["servers"]]
 
 
-def test_description_names_base_url_and_direct_url(served):
+def test_openapi_document_lists_base_url_and_direct_url_as_servers(served):
     """Generated clients take the address from `servers`. No other address is left in the document."""
     instance = served({"base_url": URL, "direct_url": "https://10.0.0.7:8443/v1"})
     assert servers_of(instance) == [URL, "https://10.0.0.7:8443/v1"]

@@ -100,7 +100,7 @@ def test_disconnecting_client_is_counted(served):
     assert metrics.get("viewtally_http_responses_incomplete_total") == 1 and metrics.get("viewtally_http_requests_in_flight") == 0
 
 
-def test_only_the_three_admin_pages_exist(served):
+def test_admin_listener_serves_only_livez_readyz_and_metrics(served):
     admin = served.admin()
     assert (admin.get("/livez").status, admin.get("/livez").body) == (200, b"alive\n")
     assert (admin.get("/readyz").status, admin.get("/readyz").body) == (200, b"ready\n")
@@ -138,7 +138,7 @@ def test_metrics_include_build_info_and_process_figures(served):
 
 
 @pytest.mark.sqlite_only("creates the database with serve --create")
-def test_address_in_use_is_an_error_that_names_the_key(served, make_viewtally, clock):
+def test_configured_admin_address_in_use_is_an_error_that_names_the_setting(served, make_viewtally, clock):
     second = make_viewtally({"admin": {"listen": served.admin_addresses[0]}}, clock)
     refused = second.run("serve", "--create", status=3)
     assert f"[admin] listen: {served.admin_addresses[0]}: address already in use" in refused.err and "listening" not in refused.out
@@ -146,7 +146,7 @@ def test_address_in_use_is_an_error_that_names_the_key(served, make_viewtally, c
     assert "[admin] listen must be addresses such as" in second.run("serve", "--create", status=2).err
 
 
-def test_default_address_in_use_is_only_a_warning(make_viewtally, clock):
+def test_default_admin_address_in_use_is_only_a_warning(make_viewtally, clock):
     """A configured address that is in use is an error (above); the default address is only a warning."""
     with socket.socket() as sock:
         try:
@@ -336,7 +336,7 @@ def test_server_with_an_unreadable_database_is_not_ready(served):
     wait.until(lambda: admin.get("/readyz").status == 200, "service to come back")
 
 
-def test_start_time_of_the_process_stays_the_same(served):
+def test_start_time_metric_does_not_change_with_the_wall_clock(served):
     """The start time must not follow adjustments of the wall clock, because Prometheus would count each change as a
     restart."""
     before = scrape(served).get("process_start_time_seconds")

@@ -23,7 +23,7 @@ def world(viewtally):
     return start_with_author(viewtally)
 
 
-def test_life_of_a_key_is_recorded_with_its_actors(world):
+def test_creation_use_and_revocation_of_a_key_are_recorded_with_their_actors(world):
     page = world.browser.send(world.browser.get("/keys"), "/keys", {"name": "Sheet <b>"}, follow=False)
     key = re.search(r"service_live_[0-9A-Za-z]{49}", page.body).group()
     assert world.client(key).get("/account").status == 200
@@ -50,7 +50,7 @@ def test_author_sees_own_entries_without_the_operator_name(world):
     assert "Bobs key" not in page.text and f"operator {name}" not in page.text
 
 
-def test_connected_app_is_recorded(world):
+def test_connecting_and_disconnecting_an_app_is_recorded(world):
     app = oauth.add_app(world, name="Zap")
     for _ in range(2):
         assert oauth.Grant(world, app, world.author, at_ms=world.clock.wall_ms).exchange(world.client()).status == 200
@@ -86,7 +86,7 @@ def test_plan_changed_by_an_import_is_recorded(viewtally):
     (("--limit", "99999999999999999999"), 2, "--limit"),
     (("operand",), 2, ""),
 ])
-def test_wrong_options_are_explained(viewtally, arguments, status, message):
+def test_error_names_the_wrong_option(viewtally, arguments, status, message):
     viewtally.run("migrate")
     assert message in viewtally.run("audit", *arguments, status=status).err
 
@@ -101,7 +101,7 @@ def test_limit_and_since_select_the_newest_entries(viewtally):
 
 
 @pytest.mark.sqlite_only("viewtally restore replaces a file")
-def test_entries_after_the_backup_survive_a_restore(viewtally):
+def test_audit_entries_newer_than_the_backup_survive_a_restore(viewtally):
     viewtally.import_lines([author_line("Ann")])
     viewtally.run("author", "set-plan", uid("Ann"), "inactive")
     viewtally.run("backup", "then.db")

@@ -88,7 +88,7 @@ def test_export_contains_hashes_but_no_secrets(source):
 
 # --- import ---
 
-def test_import_gives_equal_responses_while_the_server_runs(source, target):
+def test_author_imported_while_the_server_runs_gives_the_same_responses_as_at_the_source(source, target):
     target.ensure_database()
     target.import_lines(world_lines("Carl"))
     with source, target:
@@ -103,7 +103,7 @@ def test_import_gives_equal_responses_while_the_server_runs(source, target):
     assert actions[-1] == "author.imported" and "key.created" not in actions
 
 
-def test_later_readings_of_an_imported_author_give_equal_results(source, target):
+def test_later_readings_of_an_imported_author_give_the_same_results_as_at_the_source(source, target):
     """The source and the target import the same later readings. Event ids continue to ascend."""
     target.run("import", "--create", "-", stdin=export(source))
     for instance in (source, target):
@@ -114,7 +114,7 @@ def test_later_readings_of_an_imported_author_give_equal_results(source, target)
     assert [line for line in left if line["type"] in ("state", "gains", "video")] == [line for line in right if line["type"] in ("state", "gains", "video")]
 
 
-def test_posted_at_may_be_later_than_the_last_reading(source, target):
+def test_export_whose_posted_at_is_later_than_the_last_reading_can_be_imported(source, target):
     """A later import may correct posted_at. A reading is compared with posted_at only when the reading arrives."""
     source.import_lines([video("Ann one", "Ann", at(5), ("youtube", "tiktok"), book_id=uid("Ann book"))])
     target.run("import", "--create", "-", stdin=export(source))
@@ -136,7 +136,7 @@ def test_dry_run_changes_nothing(source, target):
     assert "Dry run" in result.out and "exports    1 imported" in result.out and rows(target) == before
 
 
-def test_import_registers_the_apps_of_keys_as_removed(source, target):
+def test_apps_whose_keys_are_imported_are_registered_as_removed(source, target):
     app = oauth.add_app(source)
     source.sql("UPDATE api_keys SET app_id = (SELECT id FROM apps) WHERE name = 'test'")
     target.run("import", "--create", "-", stdin=export(source))

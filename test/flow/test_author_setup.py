@@ -77,7 +77,7 @@ def test_importing_again_changes_nothing_and_keeps_invitations_valid(installatio
     assert len(rows(set_up(installation, CSV).out)) == 3
 
 
-def test_links_go_to_a_new_private_file(installation):
+def test_invitation_links_are_written_to_a_new_private_file(installation):
     path = installation.directory / "links.csv"
     done = set_up(installation, CSV, "--links", path)
     assert done.out == "authors    3 new, 0 changed, 0 unchanged\nlinks      3 new\n" and done.err == ""
@@ -89,7 +89,7 @@ def test_links_go_to_a_new_private_file(installation):
     assert "No such file" in set_up(installation, CSV, "--new-links", "--links", missing, status=3).err
 
 
-def test_existing_authors_are_changed_where_they_differ(installation):
+def test_existing_authors_get_the_values_of_the_file(installation):
     installation.import_lines([author("Ada"), author("Bob"), author("Cyd")])
     text = (f"id,name,plan,login\n{uid('Ada')},Ada King,,\n,Bob,inactive,bob\n,Cyd,active,\n")
     done = set_up(installation, text, "--no-links")
@@ -119,7 +119,7 @@ def test_dry_run_prints_a_report_and_changes_nothing(installation):
 
 @pytest.mark.parametrize("text", ["﻿name;plan\r\nZoë;inactive\r\n", "name,plan\r\n\r\nZoë,inactive", " name , plan \nZoë, inactive \n"],
                          ids=["semicolons", "no-final-line-end", "spaces"])
-def test_files_of_spreadsheets_are_read(installation, text):
+def test_csv_files_from_spreadsheets_can_be_imported(installation, text):
     set_up(installation, text, "--no-links")
     assert {name: entry["plan_active"] for name, entry in authors(installation).items()} == {"Zoë": False}
 
@@ -189,7 +189,7 @@ def test_three_thousand_authors_are_set_up_through_a_pipe(installation):
     assert len(rows(done.out)) == 3000 and len({row["link"] for row in rows(done.out)}) == 3000
 
 
-def test_links_that_cannot_be_written_change_nothing(installation):
+def test_import_changes_nothing_if_the_links_cannot_be_written(installation):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([installation.binary, "author", "import", write(installation, CSV), "--config", installation.config_path], stdout=full,
                               stderr=subprocess.PIPE, env=installation.environment(), timeout=60, check=False)
@@ -212,7 +212,7 @@ def test_links_file_that_is_too_large_is_reported_with_the_reason(installation):
 # --- show and rename ---
 
 
-def test_author_is_shown_by_id_and_sign_in_name(installation):
+def test_author_show_accepts_an_id_or_a_sign_in_name(installation):
     owner = installation.add_author("Ada")
     installation.create_key(owner)
     revoked = installation.run("key", "create", "--author", owner, "--name", "old", "--json").json()["id"]
@@ -296,7 +296,7 @@ def test_key_is_found_by_its_text_or_last_characters(installation):
 
 
 @pytest.mark.sqlite_only("deletes the database file")
-def test_leaked_keys_are_revoked(installation):
+def test_revoke_leaked_revokes_every_key_that_occurs_in_a_text(installation):
     owner = installation.add_author("Ada")
     keys = [installation.create_key(owner, f"k{i}") for i in range(4)]
     stranger = installation.run("key", "create", "--author", owner, "--name", "x").out.strip()

@@ -63,7 +63,7 @@ def test_only_regular_files_are_replaced(world, kind, linked):
     assert after == before
 
 
-def test_target_of_a_symbolic_link_is_replaced(world):
+def test_backup_replaces_the_target_of_a_symbolic_link_but_not_the_link(world):
     other = world.directory / "other"
     other.mkdir()
     link = world.directory / "link.db"
@@ -193,7 +193,7 @@ def test_list_explains_an_empty_or_missing_directory(world):
         assert "[backup] directory is not set" in world.run("backup", *words, status=2).err
 
 
-def test_verify_finds_damage_and_other_files(world):
+def test_verify_reports_damaged_backups_and_files_that_are_no_backups(world):
     names = make_backups(world)
     folder = world.directory / "backups"
     assert world.run("backup", "verify").out.count("every page is intact") == 3
@@ -240,7 +240,7 @@ def test_backups_made_before_a_restore_are_still_pruned(world):
     assert [path.name for path in (world.directory / "backups").iterdir()] == [names[2]]
 
 
-def test_prune_deletes_replaced_databases_only_with_its_option(world):
+def test_prune_deletes_replaced_databases_only_with_the_option_before_files(world):
     make_backups(world)
     newest = world.run("backup", "list", "--json").json()[-1]["file"]
     for _ in range(2):
@@ -329,7 +329,7 @@ BREAKS = {
 
 
 @pytest.mark.parametrize("what", BREAKS)
-def test_drill_finds_numbers_that_do_not_agree(world, what):
+def test_drill_rejects_a_backup_whose_numbers_do_not_agree(world, what):
     world.run("backup", "copy.db")
     sql(world.directory / "copy.db", BREAKS[what])
     done = world.run("restore", "--drill", "copy.db", status=1)
@@ -337,7 +337,7 @@ def test_drill_finds_numbers_that_do_not_agree(world, what):
     assert not list(world.directory.glob(".viewtally-backup-*"))
 
 
-def test_drill_finds_packed_days_that_differ(world):
+def test_drill_rejects_packed_days_that_differ_from_the_table_daily(world):
     """The packed daily gains have the same sum as the rows of the table daily, but another date."""
     world.run("backup", "copy.db")
     for statement in ("DELETE FROM author_daily", "DELETE FROM daily", "INSERT INTO daily SELECT id, 20001, 5, 5 FROM videos",

@@ -183,7 +183,7 @@ def open_connections(admin):
     return next(int(line.split()[1]) for line in lines if line.startswith("viewtally_http_connections "))
 
 
-def test_late_batch_is_decided_by_the_process(make_world, fake):
+def test_process_decides_a_batch_whose_reply_is_late(make_world, fake):
     gate = threading.Event()
     world = make_world(fake.url, limit=1, keys=8, timed=True)
     fake.reply = lambda words: gate.wait(60) and LAST

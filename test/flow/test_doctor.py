@@ -265,7 +265,7 @@ def test_failed_and_old_backups_are_found(make_viewtally, clock, tmp_path):
     expect(diagnose(instance), "freshness.backup", "error", "the last backup is 120 minutes old")
 
 
-def test_tokens_without_their_key_are_found(instance):
+def test_tokens_that_the_key_file_cannot_decrypt_are_found(instance):
     path = secrets.with_keys(instance)
     expect(diagnose(instance), "platforms.tokens", "skipped", "no tokens are stored")
     secrets.connect(instance, instance.add_author())

@@ -130,7 +130,7 @@ def test_erased_text_is_not_in_the_database_files(world):
     assert b"Ann" not in contents() and b"Bob one" in contents() and path.exists()
 
 
-def test_running_server_rejects_the_keys_and_serves_other_authors(world):
+def test_running_server_rejects_the_keys_of_an_erased_author_and_serves_others(world):
     world.start()
     with world.client(world.anns) as ann, world.client(world.bobs) as bob:
         pages = [bob.get(path).json() for path in ("/account", "/videos", "/books", "/events")]

@@ -202,7 +202,7 @@ def test_import_changes_the_tags_of_affected_responses(world, lines, affected):
     assert world.client.opened == 1
 
 
-def test_views_final_changes_with_the_clock(world):
+def test_etag_of_a_video_changes_when_its_views_become_final(world):
     path = f"/videos/{uid('first')}"
     before = world.get(path)
     world.clock.set_wall("2026-07-31T08:00:00Z")                        # posted_at + 30 days
@@ -216,7 +216,7 @@ def test_views_final_changes_with_the_clock(world):
 
 
 @pytest.mark.parametrize("query", ["", "?group_by=book", "?format=csv", "?start_date=2026-07-09"])
-def test_stats_change_at_midnight_utc(world, query):
+def test_etag_of_stats_changes_at_midnight_utc(world, query):
     path = "/stats" + query
     etag = world.get(path).headers["ETag"]
     world.clock.set_wall("2026-07-10T23:59:59.999Z")

@@ -128,7 +128,7 @@ def test_database_restored_into_an_empty_directory_gets_the_owner_of_the_directo
     assert_the_service_reads_and_writes(installation, key)
 
 
-def test_spool_refreshed_by_root_belongs_to_the_service(installation):
+def test_files_that_a_refresh_by_root_leaves_in_the_spool_belong_to_the_service(installation):
     installation.import_lines([author("A"), video("V", "A", POSTED)])
     spool = installation.directory / "spool"
     spool.mkdir()

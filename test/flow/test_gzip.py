@@ -43,7 +43,7 @@ def test_compressed_response_contains_the_same_body_under_another_etag(server):
         assert (head.headers["ETag"], head.headers["Content-Length"]) == (packed.headers["ETag"], str(len(packed.body)))
 
 
-def test_either_etag_gives_a_304(server):
+def test_etags_of_the_compressed_and_the_plain_response_both_give_a_304(server):
     client = server.client(server.key)
     packed, plain = compressed(client, "/videos"), client.get("/videos")
     for etag in (packed.headers["ETag"], plain.headers["ETag"]):

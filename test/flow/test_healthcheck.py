@@ -20,13 +20,13 @@ def served(viewtally):
         yield viewtally
 
 
-def test_ready_server_exits_with_0(served):
+def test_healthcheck_of_a_ready_server_exits_with_0(served):
     done = served.run("healthcheck")
     assert (done.out, done.err) == ("ready\n", "")
     assert served.run("healthcheck", "--strict").out == "ready\n"
 
 
-def test_degraded_server_exits_with_0_or_with_1_if_strict(make_viewtally, redis):
+def test_healthcheck_of_a_degraded_server_exits_with_0_or_if_strict_with_1(make_viewtally, redis):
     instance = make_viewtally({"redis": {"url": redis.url}})
     with instance:
         instance.configure({"admin": {"listen": instance.admin_addresses[0]}})
@@ -46,7 +46,7 @@ def test_draining_server_is_not_ready(served):
     served.wait_stopped()
 
 
-def test_server_that_is_not_running_exits_with_3(viewtally):
+def test_healthcheck_exits_with_3_if_no_server_is_running(viewtally):
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{sock.getsockname()[1]}"

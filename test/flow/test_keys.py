@@ -265,7 +265,7 @@ def test_last_use_is_written_once_a_minute(world):
     database.close()
 
 
-def test_last_use_is_per_key_and_listed_by_the_command_line(world):
+def test_last_use_is_recorded_for_each_key_and_shown_by_key_list(world):
     other = world.create()
     world.client.get("/account", key=other["key"])
     wait.until(lambda: world.client.get("/account", key=other["key"]).json()["data"]["key"]["last_used_at"], "the use to be written")
@@ -324,7 +324,7 @@ def test_rejected_requests_do_not_count_as_use(world):
     assert world.instance.run("key", "list", "--author", world.author, "--json").json()[0]["last_used_at"] is None
 
 
-def test_using_a_key_changes_no_other_response(world):
+def test_recording_the_use_of_a_key_changes_no_etag(world):
     """Recording the use must not change the revision: a polling client would get 200 instead of 304 once a minute."""
     clock = world.instance.clock
     etags = {path: world.client.get(path).headers["ETag"] for path in ("/stats", "/videos", "/books", "/events")}

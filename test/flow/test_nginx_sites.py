@@ -53,18 +53,18 @@ def get(nginx, host, path="/v1/openapi.json"):
 
 
 @pytest.mark.parametrize("host", ["api.example.com", "127.0.0.1", "localhost:8080", "[::1]", "API.EXAMPLE.COM."])
-def test_without_a_name_viewtally_serves_every_host_despite_the_default_site(make_sites, host):
+def test_site_without_server_name_serves_every_host_despite_the_default_site(make_sites, host):
     status, body = get(make_sites(unchanged, default_site()), host)
     assert status == 200 and b'"openapi"' in body
 
 
-def test_another_site_with_a_name_still_gets_its_requests(make_sites):
+def test_other_site_with_a_server_name_still_gets_its_requests(make_sites):
     nginx = make_sites(unchanged, default_site(), OTHER_SITE)
     assert get(nginx, "other.example.com") == (200, b"another site")
     assert get(nginx, "api.example.com")[0] == 200
 
 
-def test_with_a_name_viewtally_leaves_other_hosts_to_the_default_site(make_sites):
+def test_site_with_a_server_name_leaves_other_hosts_to_the_default_site(make_sites):
     def named(text):
         return replace_once(replace_once(text, "# server_name api.example.com;", "server_name api.example.com;"), "server_name ~.;", "")
 

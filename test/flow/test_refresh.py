@@ -156,7 +156,7 @@ def test_suspended_server_writes_nothing_after_it_resumes(make, time, large_worl
             runs.wait_for_runs(3)
 
 
-def test_systemd_unit_waits_for_a_token_refresh(viewtally):
+def test_stop_timeout_of_the_systemd_unit_allows_a_token_refresh_to_finish(viewtally):
     """SIGKILL during a token refresh would lose the new tokens."""
     unit = (ROOT / "packaging/systemd/viewtally@.service").read_text(encoding="utf-8")
     settings = viewtally.run("check-config").out
@@ -185,7 +185,7 @@ def test_refresh_command_waits_for_another_run_or_names_its_process(make, time, 
 
 
 @pytest.mark.sqlite_only("copies a large database file")
-def test_stopped_server_ends_its_run_and_the_next_server_continues_it(make, time, large_world):
+def test_stopped_server_ends_its_run_early_and_the_next_server_starts_a_new_run(make, time, large_world):
     server = make(large_world)
     runs = Refreshing(server)
     runs.hold_back(time)

@@ -34,7 +34,7 @@ def limit_files(server, size):
 
 
 @pytest.mark.sqlite_only("limits the size of the write-ahead log")
-def test_full_disk_ends_a_run_and_the_next_catches_up(server, time):
+def test_full_disk_ends_a_run_and_the_next_run_catches_up(server, time):
     key = server.create_key(uid("A0"))
     runs = Refreshing(server)
     runs.hold_back(time)

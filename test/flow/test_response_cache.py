@@ -66,7 +66,7 @@ def pair(make_viewtally, clock):
         client.close()
 
 
-def test_video_becomes_final_to_the_millisecond(pair):
+def test_cached_video_becomes_final_at_the_exact_millisecond(pair):
     paths = [f"/videos/{uid('v0')}", "/videos", "/videos?limit=2"]
     final = lambda: pair.clients[0].get(paths[0]).json()["data"]["views_final"]     # noqa: E731
     pair.clock.set_wall("2026-07-31T07:59:59.999Z")

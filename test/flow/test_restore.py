@@ -70,7 +70,7 @@ def test_wal_of_a_moved_database_is_not_recovered(viewtally):
     assert files_put_aside(viewtally) == ["-shm", "-wal"]
 
 
-def test_newest_replaced_database_is_found_in_both_forms_of_its_name(viewtally):
+def test_most_recently_replaced_database_is_found_under_either_name_format(viewtally):
     """Earlier releases wrote the time in seconds since 1970."""
     viewtally.import_lines([author("One")])
     viewtally.database.rename(viewtally.directory / "viewtally.db.before-1783684799")       # 2026-07-10 11:59:59
@@ -175,7 +175,7 @@ def test_restore_detects_an_open_sqlite_shell(viewtally):
         assert "is in use" in viewtally.run("restore", "one.db", status=3).err
 
 
-def test_running_command_holds_the_lock(viewtally):
+def test_restore_fails_while_another_command_runs(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")
     importing = viewtally.command("import", "-")

@@ -326,7 +326,7 @@ def endpoints(world):
     return sql(world, "SELECT url, secret, old_secret, state, position, attempts FROM webhook_endpoints ORDER BY url")
 
 
-def test_webhooks_keep_their_newer_state(world):
+def test_restore_keeps_the_newer_state_of_webhooks(world):
     """A restore must not send events to a deleted endpoint, sign with a leaked secret, or send delivered events again."""
     for url in ("https://deleted.example", "https://paused.example", "https://same.example"):
         add_endpoint(world, "Ann", url)

@@ -8,7 +8,7 @@ from lib import secrets
 from lib.viewtally import Viewtally
 
 
-def test_init_creates_a_key_once(viewtally):
+def test_secrets_init_creates_a_key_file_but_never_replaces_it(viewtally):
     path = viewtally.directory / "k"
     done = viewtally.run("secrets", "init", str(path))
     assert f"key_file = {path}" in done.out

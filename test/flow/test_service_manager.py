@@ -248,7 +248,7 @@ def test_reload_waits_until_the_configuration_is_applied(make_viewtally):
     assert instance.run("reload", env={"MAINPID": str(instance.pid)}).status == 0
 
 
-def test_reload_names_changed_keys_that_need_a_restart(make_viewtally):
+def test_reload_command_prints_changed_settings_that_need_a_restart(make_viewtally):
     instance = make_viewtally({"server": {"drain_ms": "1000"}, "redis": {"key_prefix": "a:"}})
     instance.start()
     instance.configure({"limits": {"requests_per_minute": "7"}, "server": {"max_connections": "99"}, "redis": {"key_prefix": "b:"}})
@@ -271,7 +271,7 @@ def test_reload_fails_if_the_server_rejects_the_configuration(make_viewtally):
     assert "must be" in instance.run("reload", instance.pid, status=2).err
 
 
-def test_reload_signals_only_a_server(make_viewtally):
+def test_reload_command_rejects_a_process_that_is_not_a_viewtally_server(make_viewtally):
     instance = make_viewtally()
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
         assert "is not a viewtally server" in instance.run("reload", other.pid, status=3).err

@@ -215,7 +215,7 @@ def test_file_that_changes_during_reading_is_applied_later(service, spool, ada):
         assert (views_of(service, ada, "a"), views_of(service, ada, "b")) == (1440, 7) and not spool.bad
 
 
-def test_report_is_written_later_if_it_cannot_be_written(service, spool, ada):
+def test_report_of_a_bad_file_is_written_by_a_later_run_if_it_cannot_be_written_at_first(service, spool, ada):
     obstacle = spool.path / "bad" / ".f.ndjson.errors"
     obstacle.mkdir(parents=True)
     spool.drop("f.ndjson", [reading("a", at(1), 10), "{", reading("a", at(2), 20)])

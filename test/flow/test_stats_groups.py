@@ -135,7 +135,7 @@ def test_row_lists_all_gains_after_posted_at_is_corrected_to_an_earlier_time(wor
 
 
 @pytest.mark.parametrize("name, left", [("two", {"tiktok": 50, "youtube": 1150}), ("one", {"tiktok": 20000, "pinterest": 7})])
-def test_gains_of_a_removed_video_are_taken_from_its_platforms(world, name, left):
+def test_gains_of_a_removed_video_are_subtracted_from_the_rows_of_its_platforms(world, name, left):
     world.run("video", "remove", uid(name))
     found = {platform: row[-1][2] for platform, row in rows(world, start_date="2026-06-20").items()}
     account, = stats(world, group_by="account", start_date="2026-06-20").json()["data"]

@@ -196,7 +196,7 @@ def holds_open(pid, path):
 
 
 @pytest.mark.parametrize("command", ["import", "key create"])
-def test_write_lock_that_stays_is_reported_as_busy(viewtally, command):
+def test_write_lock_that_is_not_released_is_reported_as_busy(viewtally, command):
     viewtally.configure({"store": {"busy_timeout_ms": 50}})
     filled(viewtally, "A")
     with holding_lock(viewtally, "BEGIN IMMEDIATE"):
@@ -256,7 +256,7 @@ def last_used(instance):
         return [used for used, in database.execute("SELECT last_used_at FROM api_keys")]
 
 
-def test_write_lock_delays_no_read_and_loses_no_time_of_use(viewtally):
+def test_write_lock_of_another_process_delays_no_read_and_no_time_of_use_is_lost(viewtally):
     names = "ABCD"
     keys = filled(viewtally, *names)
     viewtally.configure({"store": {"busy_timeout_ms": 600_000}})
@@ -344,7 +344,7 @@ def other_database(viewtally, make_viewtally, clock):
     return database_of(other), key
 
 
-def test_server_continues_with_its_open_file_after_replacement(viewtally, make_viewtally, clock):
+def test_server_continues_with_its_open_file_after_the_database_is_replaced(viewtally, make_viewtally, clock):
     """The server continues with the file that it has open; after a restart it serves the new one.
 
     The test deletes the old log, which SQLite would apply to the new file. `viewtally restore` is the safe way."""

@@ -156,7 +156,7 @@ def test_long_write_of_another_process_delays_no_read(world):
     assert world.client.opened == 1
 
 
-def test_stop_waits_at_most_for_the_busy_timeout(world):
+def test_shutdown_waits_for_a_write_lock_no_longer_than_the_busy_timeout(world):
     """The write of the key's time of use waits for the lock."""
     world.instance.configure({"store": {"busy_timeout_ms": 300}})
     world.serve()

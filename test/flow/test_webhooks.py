@@ -157,7 +157,7 @@ def test_receiver_can_extend_the_pause_with_retry_after(world):
     ((200, {}, b"x" * 300_000), "exceeds the size limit"),
     (404, "status 404"),
 ])
-def test_redirect_large_body_or_other_status_is_a_failure(world, answer, error):
+def test_redirect_large_response_or_status_404_is_a_failed_delivery(world, answer, error):
     ident = world.create()
     world.receiver.answers["/hook"] = answer
     world.read(1000)

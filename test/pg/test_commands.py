@@ -82,7 +82,7 @@ def test_import_reads_videos_and_posts_together(cluster, commands, url):
     assert logged.count("execute vt_save_counts") == 6      # a first reading is saved before the other videos are compared
 
 
-def test_import_reads_views_and_ends_with_events(cluster, commands, url):
+def test_import_stores_views_and_creates_events_with_distinct_ids(cluster, commands, url):
     commands.run("import", "-", stdin=world(25_000))
     commands.run("import", "-", stdin=world(25_000))       # nothing changes
     [author] = commands.json("author", "list")
@@ -142,7 +142,7 @@ def test_commands_before_migrate_say_what_to_run(tmp_path, url):
         assert "run `viewtally migrate`" in Commands(tmp_path, url, REFRESH_SOURCE="simulated").run(*words, status=3)
 
 
-def test_doctor_checks_the_server_instead_of_files(commands, tmp_path):
+def test_doctor_checks_postgresql_instead_of_database_files(commands, tmp_path):
     found = findings(commands)
     assert found["database.open"]["state"] == found["database.server_settings"]["state"] == "ok"
     for check in ("files.database", "files.companions", "disk.space", "database.integrity", "database.wal", "freshness.backup"):
@@ -187,7 +187,7 @@ def test_doctor_reports_an_unusable_database_once(tmp_path, url):
     assert text["state"] == "error"
 
 
-def test_unreachable_server_is_an_error_that_says_what_to_check(tmp_path):
+def test_error_for_an_unreachable_postgresql_says_what_to_check(tmp_path):
     text = Commands(tmp_path, "postgresql://u@127.0.0.1:1/d").run("status", status=3)
     assert "Connection refused" in text and "check the host and the port in the URL, and that PostgreSQL is running" in text
 
@@ -298,7 +298,7 @@ def test_role_with_the_documented_rights_can_do_everything_but_migrate(cluster, 
     assert service.json("author", "list") == []
 
 
-def test_command_says_that_the_outcome_is_unknown_and_keeps_the_links(cluster, tmp_path):
+def test_author_import_reports_an_unknown_outcome_and_keeps_the_invitation_links(cluster, tmp_path):
     """The connection is lost while the server commits, and cannot be opened again within 25 s."""
     database = cluster.database("template0")
     Commands(tmp_path, cluster.url(database)).run("migrate")

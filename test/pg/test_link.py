@@ -513,7 +513,7 @@ URLS = {
 
 
 @pytest.mark.parametrize("url", URLS)
-def test_wrong_url_is_refused_without_quoting_it(url):
+def test_error_for_a_wrong_url_does_not_contain_its_password(url):
     driver = Driver(url)
     assert driver.process.wait(20) == 2
     message = driver.line()

@@ -62,7 +62,7 @@ def test_killed_backend_loses_no_read(cluster, database):
         assert "terminating connection due to administrator command" in driver.until_logged("unavailable")
 
 
-def test_server_notices_within_half_a_minute_that_a_client_has_vanished(cluster, database):
+def test_postgresql_notices_within_half_a_minute_that_a_client_has_vanished(cluster, database):
     """Otherwise the backend of a machine without power would stay for two hours. test_commands.py checks this for a transaction."""
     with Driver(cluster.tcp_url(database, "secured"), password=PASSWORD):
         wait.until(lambda: [1 for seconds in cluster.keepalive_seconds() if 0 < seconds <= 10], "the keepalive timer to be set")

@@ -44,7 +44,7 @@ def replaced_file(text):
     return re.search(r"The old data was copied to (\S+)\n", text)[1]
 
 
-def test_data_of_the_backup_replace_those_of_the_server(commands, tmp_path, sql, url):
+def test_data_of_the_backup_replace_the_data_in_postgresql(commands, tmp_path, sql, url):
     add_views(commands, 99_000)
     commands.run("author", "add", "--name", "Bob")
     newest, = sql("SELECT max(id) FROM events")[0]
@@ -140,7 +140,7 @@ def test_unusable_backup_changes_nothing(commands, tmp_path, sql, content):
     assert sql("SELECT views FROM videos") == [["99000"]] and [path.name for path in tmp_path.iterdir()] == ["b.db"]
 
 
-def test_role_that_does_not_own_the_tables_is_named(commands, tmp_path, sql, url):
+def test_error_names_the_role_that_does_not_own_the_tables(commands, tmp_path, sql, url):
     add_views(commands, 99_000)
     sql("""CREATE ROLE restorer LOGIN;
            GRANT USAGE ON SCHEMA public TO restorer;
@@ -221,7 +221,7 @@ def test_account_that_the_replaced_data_never_had_is_restored(commands, sql):
     assert sql("SELECT account_id FROM platform_credentials ORDER BY id") == [["old"], ["new"]]
 
 
-def test_restore_refuses_while_a_server_with_another_application_name_runs(commands, tmp_path, sql, url):
+def test_restore_refuses_while_a_viewtally_server_with_another_application_name_runs(commands, tmp_path, sql, url):
     with Viewtally(tmp_path / "server", {"store": {"url": f"{url}&application_name=other"}}) as server:
         with server.admin() as client:
             wait.until(lambda: client.get("/readyz").status == 200, "the server to be ready")
@@ -229,7 +229,7 @@ def test_restore_refuses_while_a_server_with_another_application_name_runs(comma
     assert "restored from b.db" in commands.run("restore", "b.db")      # waits until the server is known to have ended
 
 
-def test_file_of_store_path_can_be_restored(commands, tmp_path, sql, url):
+def test_sqlite_file_at_store_path_can_be_restored_to_postgresql(commands, tmp_path, sql, url):
     """[store] path may still be set, although `url` is used."""
     add_views(commands, 99_000)
     Commands(tmp_path, url, STORE_PATH="b.db").run("restore", "b.db")

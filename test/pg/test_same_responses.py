@@ -119,7 +119,7 @@ def test_video_lists_are_equal_on_sqlite_and_postgresql(pair):
     assert seen[0] == seen[1] and len(seen[0]) > 200
 
 
-def test_commit_is_in_the_next_response_and_revoked_key_is_rejected(pair):
+def test_next_response_shows_a_commit_and_rejects_a_revoked_key(pair):
     _, side = pair.sides
     with side.client(pair.keys[side, "Bob"]) as client:
         for n in range(3):

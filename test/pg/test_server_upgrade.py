@@ -171,7 +171,7 @@ def test_asynchronous_commits_are_reported(cluster, empty):
 
 
 @pytest.mark.parametrize("url", ["postgresql://me:sesame@host/db", "http://sesame@host/", "postgresql://host/db?sslmode=sesame&passwort=sesame"])
-def test_wrong_url_is_not_quoted(url):
+def test_error_for_a_wrong_url_does_not_quote_it(url):
     error, text = refusal(url)
     assert error == "invalid" and text.startswith("[store] url: ") and "sesame" not in text, text
 

@@ -202,7 +202,7 @@ def test_ordinary_rows_stay_uncompressed_in_the_table(cluster, empty):
     cluster.sql("DELETE FROM videos", empty)
 
 
-def test_statement_that_does_not_prepare_is_found(cluster, empty):
+def test_statement_that_cannot_be_prepared_is_found(cluster, empty):
     with pytest.raises(SqlError, match="ifnull"):
         run_each(cluster, empty, {"BAD": (0, "SELECT ifnull(1, 2)")}, lambda name, count, text: f"PREPARE {name} AS {text};")
 
@@ -235,7 +235,7 @@ def test_columns_have_four_types_and_texts_compare_bytes(cluster, empty):
     assert {tuple(row) for row in rows if row[2] not in TYPES or (row[2] == "text") != (row[3] == "C")} == set()
 
 
-def test_role_of_the_server_needs_only_rights_on_rows(cluster, empty):
+def test_role_that_viewtally_uses_needs_only_rights_on_rows(cluster, empty):
     """The role needs no right to create anything."""
     cluster.sql("CREATE ROLE serving LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO serving", empty)
     cluster.sql("INSERT INTO authors (uuid, created_at, name) VALUES (gen_random_uuid(), 1, 'a')", empty, user="serving")

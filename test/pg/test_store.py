@@ -113,7 +113,7 @@ def test_texts_are_stored_byte_for_byte(cluster, database, store, name):
     assert cluster.sql("SELECT octet_length(name) FROM authors", database) == [[str(len(name.encode()))]]
 
 
-def test_bytes_that_are_no_text_are_replaced(store):
+def test_bytes_that_are_not_utf8_are_replaced(store):
     """A name of a file or of a user may have any encoding; PostgreSQL accepts only UTF-8."""
     store.ok("begin")
     store.process.stdin.buffer.write(b"author caf\xe9\n")
@@ -123,7 +123,7 @@ def test_bytes_that_are_no_text_are_replaced(store):
     assert names(store) == ["caf\ufffd"]
 
 
-def test_error_of_a_statement_that_is_sent_later_fails_the_transaction(cluster, database, store):
+def test_error_of_a_delayed_statement_fails_the_transaction(cluster, database, store):
     row = store.ok("begin", "author Ann")
     store.ok("commit")
     cluster.sql("ALTER TABLE authors ADD CONSTRAINT few_changes CHECK (rev < 4)", database)
@@ -138,7 +138,7 @@ def test_error_of_a_statement_that_is_sent_later_fails_the_transaction(cluster, 
     assert sorted(store.authors().values()) == [("Ann", 3), ("Cid", 1)]
 
 
-def test_failed_statement_in_the_buffer_does_not_end_the_connection(cluster, database, store):
+def test_failed_delayed_statement_does_not_end_the_connection(cluster, database, store):
     row = store.ok("begin", "author Ann")
     store.ok(f"touch {row}", "commit")
     cluster.sql("ALTER TABLE authors ADD CONSTRAINT few_changes CHECK (rev < 3)", database)
@@ -148,7 +148,7 @@ def test_failed_statement_in_the_buffer_does_not_end_the_connection(cluster, dat
     assert names(store) == ["Ann", "Bob"]
 
 
-def test_many_statements_that_are_sent_later_take_effect(store):
+def test_many_delayed_statements_take_effect(store):
     row = int(store.ok("begin", "author Ann"))
     store.ok(*[f"touch {row}"] * 350, "commit")
     assert store.authors() == {row: ("Ann", 351)}
@@ -166,7 +166,7 @@ def test_violated_unique_constraint_ends_the_transaction(store):
     assert names(store) == ["Cid"]
 
 
-def test_error_of_the_server_is_logged_once_without_values(cluster, database, store):
+def test_repeated_error_of_postgresql_is_logged_once_and_without_values(cluster, database, store):
     cluster.sql("ALTER TABLE authors ADD CONSTRAINT no_secrets CHECK (name NOT LIKE 'secret%')", database)
     store.ok("begin")
     assert store.run("author secret-4711")[0] == "invalid"
@@ -330,7 +330,7 @@ def test_three_writers_of_one_author_never_hide_an_event_from_a_poller(cluster, 
     assert len(seen) == 18 and cluster.sql(f"SELECT count(*) FROM events WHERE author_id = {row}", database) == [["18"]]
 
 
-def test_writer_that_waits_too_long_is_busy(cluster, database, store):
+def test_writer_that_waits_too_long_for_another_fails_as_busy(cluster, database, store):
     store.ok("begin")
     with StoreDriver(cluster.url(database)) as other:
         other.ok("open write 200")
@@ -567,7 +567,7 @@ def test_unknown_outcome_of_a_commit_is_reported(crashing, writer, no_standby):
     assert names(writer) == ["Ann"]
 
 
-def test_restarted_server_between_transactions_is_not_noticed(crashing, writer):
+def test_restart_of_postgresql_between_transactions_is_not_noticed(crashing, writer):
     writer.ok("begin", "author Ann", "commit")
     crashing.stop()
     crashing.start()
@@ -575,7 +575,7 @@ def test_restarted_server_between_transactions_is_not_noticed(crashing, writer):
     assert names(writer) == ["Ann", "Bob"]
 
 
-def test_stopped_server_is_an_error_until_it_runs_again(crashing, writer):
+def test_stopped_postgresql_is_an_error_until_it_runs_again(crashing, writer):
     crashing.stop()
     try:
         assert writer.run("begin")[0] == LOST

@@ -84,7 +84,7 @@ def test_replies_that_arrive_byte_by_byte_are_read(server):
         driver.ok(*COMMANDS)
 
 
-def test_commit_that_the_server_turned_into_a_rollback_is_an_error(server):
+def test_commit_that_postgresql_turned_into_a_rollback_is_an_error(server):
     with StoreDriver(server.url) as driver:
         driver.ok("open write 1000", "begin", "author Ann")
         server.answers["vt_commit"] = tag("ROLLBACK")

@@ -346,7 +346,7 @@ def test_neither_code_nor_state_is_logged(linking):
     assert state not in log and MARK not in log
 
 
-def test_without_platforms_the_page_is_not_found(make_viewtally, clock):
+def test_platforms_page_says_if_no_platform_is_configured(make_viewtally, clock):
     instance = make_viewtally(clock=clock)
     instance.import_lines([author("Mara")])
     instance.start()
@@ -434,7 +434,7 @@ def test_instagram_profile_nested_in_data_is_accepted(linking):
     assert "instagram 1" in linking.link(linking.browser(), "instagram").text
 
 
-def test_personal_pinterest_account_is_explained(linking):
+def test_page_explains_why_a_personal_pinterest_account_has_no_counts(linking):
     """Pinterest rejects analytics of personal accounts; their pins are neither missing nor 0."""
     world, id = linking.world, World.account_id("pinterest", 1)
     linking.standins.command("pinterest", "account_set", account=id, kind="PINNER")

@@ -21,7 +21,7 @@ def stored(world):
 
 
 @pytest.mark.parametrize("login", ["facebook", "instagram"])
-def test_probe_sends_every_form_and_stores_nothing(world, standins, login):
+def test_probe_sends_every_request_form_and_stores_nothing(world, standins, login):
     [name] = world.add(login=login)
     world.refresh()
     for platform in PLATFORMS:

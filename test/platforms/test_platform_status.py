@@ -64,7 +64,7 @@ def test_open_circuit_is_shown(world, clock, standins):
     assert "tiktok is paused" in world.instance.run("status").out
 
 
-def test_capabilities_are_one_row_per_api(viewtally):
+def test_table_of_capabilities_has_one_row_per_api(viewtally):
     rows = viewtally.run("platform", "capabilities").out.splitlines()
     assert sum(row.startswith("|") for row in rows) == 2 + 6
     apis = viewtally.run("platform", "capabilities", "--json").json()

@@ -136,7 +136,7 @@ def test_all_posts_missing_is_recorded_for_the_account(world, clock, standins):
     world.expect_truth(("tiktok",), at=clock.wall_ms)
 
 
-def test_all_posts_missing_is_detected_with_one_post_per_call(world, clock, standins):
+def test_run_detects_that_all_posts_are_missing_if_each_call_reads_one_post(world, clock, standins):
     world.add(videos=3, platforms=("instagram",), login="instagram")
     error = "SELECT last_error FROM platform_credentials"
     world.refresh()

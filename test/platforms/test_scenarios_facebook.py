@@ -17,7 +17,7 @@ def grant_all_except(standins, account, *missing):
     standins.command("facebook", "scopes", account=account, scopes=sorted(PERMISSIONS - set(missing)))
 
 
-def test_insights_are_used_without_permission_for_user_content(world, clock, standins):
+def test_insights_are_used_if_permission_for_user_content_is_missing(world, clock, standins):
     """Facebook rejects the fields of the object. Views, likes, comments and shares of a Reel come from its insights."""
     name, account, ids = page(world)
     grant_all_except(standins, account, "pages_read_user_content")
@@ -29,7 +29,7 @@ def test_insights_are_used_without_permission_for_user_content(world, clock, sta
     assert (credential["state"], credential["failures"]) == (0, 0)
 
 
-def test_object_counts_are_used_without_permission_for_insights(world, clock, standins):
+def test_object_counts_are_used_if_permission_for_insights_is_missing(world, clock, standins):
     name, account, ids = page(world)
     grant_all_except(standins, account, "read_insights")
     world.refresh()

@@ -156,7 +156,7 @@ def test_posts_older_than_the_business_account_never_have_counts(world, clock, s
     assert all(world.ids("instagram")[0] not in record["ids"] for record in standins.log("instagram")), "the post must not be requested again"
 
 
-def test_pins_are_read_in_bulk(world, clock, standins):
+def test_pins_are_read_in_bulk_if_the_app_has_permission_and_else_one_by_one(world, clock, standins):
     standins.command("pinterest", "set", bulk_granted=True, fractions=True)
     world.add(videos=120, platforms=("pinterest",))
     world.refresh()

@@ -14,7 +14,7 @@ from platformworld import PLATFORMS, some
 HOUR = 3_600_000
 
 
-def test_limit_longer_than_the_run_ends_the_calls(world, clock, standins):
+def test_rate_limit_that_outlasts_the_run_ends_its_calls(world, clock, standins):
     """TikTok's window of a minute exceeds the deadline of the run, so there are no more calls until the next run."""
     clock.set_monotonic(10_000_000)                 # does not advance, so a run that waits would never end
     world.configure(platforms={"deadline_s": 12, "retry_percent": 100})
@@ -169,7 +169,7 @@ def test_token_is_not_refreshed_while_the_circuit_is_open(world, clock, standins
     assert standins.calls("tiktok") == {"tiktok.query": 21}
 
 
-def test_run_does_not_start_while_another_process_runs(world, clock, standins):
+def test_run_does_not_start_during_the_run_of_another_process(world, clock, standins):
     world.add(platforms=("tiktok",))
     standins.fault("tiktok", "slow", route="tiktok.query", latency_ms=1500, times=1)
     process = world.instance.background("refresh")

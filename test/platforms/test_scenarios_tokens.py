@@ -200,7 +200,7 @@ def test_account_rejected_in_a_call_and_in_the_upkeep_counts_once(world, clock, 
     assert [world.credential(name, "tiktok")["state"] for name in names] == 2 * [RECONNECT_REQUIRED] + 3 * [CONNECTED]
 
 
-def test_accounts_that_only_the_upkeep_refreshes_count_for_the_majority(world, clock, standins):
+def test_accounts_that_only_the_upkeep_refreshes_count_toward_the_majority(world, clock, standins):
     """No account has a post to read. Three of eight refresh tokens are rejected, which is no majority."""
     names = world.add(authors=8, platforms=("tiktok",))
     for name in names[:3]:
