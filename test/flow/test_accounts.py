@@ -170,7 +170,7 @@ def test_passwords_may_have_any_unicode_characters(viewtally):
 
 def test_invite_prints_json(world):
     invited = world.run("author", "invite", world.author, "--json").json()
-    assert re.fullmatch(r"2026-07-11T12:0\d:\d\d\.\d{3}Z", invited["expires_at"])      # the monotonic clock is real here, and expiry advances with it
+    assert re.fullmatch(r"2026-07-11T12:0\d:\d\d\.\d{3}Z", invited["expires_at"])      # the monotonic clock is real here, and the expiry time advances with it
     assert re.fullmatch(r"http://127\.0\.0\.1:8080/invite/[\w-]{43}", invited["link"])
     assert world.browser.get(invited["link"][len("http://127.0.0.1:8080"):]).status == 200
 
@@ -211,7 +211,7 @@ def test_session_fixation_fails(world):
     attacker = Browser(world.client())
     attacker.cookies["viewtally-session"] = planted
     assert not is_signed_in(attacker)
-    # A new sign-in in the same browser ends the live session, also if it is for another author.
+    # Signing in again in the same browser ends the live session, even if another author signs in.
     live = victim.cookies["viewtally-session"]
     assert accept(victim, invite(world, world.add_author("Bob")), login="bob").status == 303
     assert is_signed_in(victim) and is_signed_in(world.browser)
@@ -468,7 +468,8 @@ def test_request_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
 
 @pytest.mark.sqlite_only("locks the database file")
 def test_form_completes_after_its_client_disconnects(world):
-    """The client disconnects during the verification of a password or during a write: the work completes, and its result is dropped."""
+    """The client disconnects while the server verifies its password or writes. The server completes the work and sends
+    no response."""
     def send(browser, page, action, values):
         body = urllib.parse.urlencode({**browser.get(page).form(action).fields, **values}).encode()
         cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())

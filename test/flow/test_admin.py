@@ -117,7 +117,7 @@ def test_admin_listener_serves_only_livez_readyz_and_metrics(served):
 
 @pytest.mark.sqlite_only("reads the size of the database file")
 def test_metrics_include_build_info_and_process_figures(served):
-    # The server writes once at its start. Wait for that, because it changes the sizes below.
+    # Wait for the write that the server makes at its start, because this write changes the sizes below.
     wait.until(lambda: rows(served, "SELECT 1 FROM meta WHERE key = 'expiry_floor'"), "the first observation of the clock")
     metrics = scrape(served)
     version = subprocess.run([served.binary, "--version"], capture_output=True, text=True, check=True).stdout
@@ -129,7 +129,8 @@ def test_metrics_include_build_info_and_process_figures(served):
         pages = int(f.read().split()[1])
     assert metrics.get("process_resident_memory_bytes") == pytest.approx(pages * 4096, rel=0.2)
     assert 10 < metrics.get("process_open_fds") < 60
-    # The server computed its start time by subtracting its age, which was at most `age` seconds, from its wall clock, which stands still.
+    # The wall clock stands still. The server subtracted its age at that time (at most `age` seconds) from the wall
+    # clock.
     age = float(pathlib.Path("/proc/uptime").read_text().split()[0]) - int(pathlib.Path(f"/proc/{served.pid}/stat").read_text().split()[21]) / os.sysconf("SC_CLK_TCK")
     assert -age - 5 < metrics.get("process_start_time_seconds") - served.clock.wall_ms / 1000 < 5
     assert metrics.get("process_cpu_seconds_total") > 0
@@ -258,8 +259,8 @@ def test_server_is_degraded_without_redis_and_counts_limiter_sources(make_viewta
         decisions = "viewtally_limiter_decisions_total"
 
         def count_decisions():
-            """Sends seven requests with a new key. Returns the metrics before and after them, or False if the process
-            decided about one of them because a call to Redis took more than 50 ms on a busy machine."""
+            """Sends seven requests with a new key. Returns the metrics before and after these requests. Returns False
+            if a call to Redis took more than 50 ms on a busy machine, so that the process decided about a request."""
             before = scrape(instance)
             wanted = instance.create_key(instance.add_author())
             assert [client.get("/account", key=wanted).status for _ in range(7)] == [200] * 5 + [429] * 2
@@ -312,7 +313,8 @@ def touch(path):
 def test_server_with_an_unreadable_database_is_not_ready(served):
     path = served.directory / "viewtally.db"
     assert served.client(served.key).get("/account").status == 200
-    # Wait for the write of the key's use. After the damage below, it would store an intact copy of the page in the WAL.
+    # Wait until the use of the key is written. A write after the damage below would store an intact copy of the page in
+    # the WAL.
     wait.until(lambda: rows(served, "SELECT last_used_at FROM api_keys") != [(None,)], "the use of the key to be written")
     with sqlite3.connect(path) as database:
         pages = database.execute("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'api_keys'").fetchall()

@@ -1,4 +1,4 @@
-"""The audit log: `viewtally audit` and the author's part of it on the account page."""
+"""The audit log: `viewtally audit`, and the entries that the author sees on the account page."""
 import re
 
 import pytest

@@ -115,7 +115,8 @@ def test_later_readings_of_an_imported_author_give_the_same_results_as_at_the_so
 
 
 def test_export_whose_posted_at_is_later_than_the_last_reading_can_be_imported(source, target):
-    """A later import may correct posted_at. A reading is compared with posted_at only when the reading arrives."""
+    """An import may have moved posted_at to a time after a stored reading. Only new readings are compared with
+    posted_at."""
     source.import_lines([video("Ann one", "Ann", at(5), ("youtube", "tiktok"), book_id=uid("Ann book"))])
     target.run("import", "--create", "-", stdin=export(source))
     assert at(5)[:-1] in export(source) and export(target) == export(source)

@@ -1,4 +1,4 @@
-"""viewtally backup and restore are atomic, and no event id is issued twice."""
+"""`viewtally backup` and `restore` are atomic, and after a restore no event id is issued a second time."""
 import json
 import pathlib
 import sqlite3

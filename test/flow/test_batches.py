@@ -18,7 +18,7 @@ from lib.fakeredis import ADMITTED, FakeRedis, limit_keys, verdict
 
 
 KEYS_EACH = 100      # an author has at most 100 live keys
-LAST = b"*2\r\n" + verdict(0, 60000)     # admitted, and no further request would be
+LAST = b"*2\r\n" + verdict(0, 60000)     # admits the request, as the last one of the window
 
 
 class World:
@@ -48,7 +48,8 @@ class World:
             self.server.signal(signal.SIGCONT)
 
     def is_stopped(self):
-        """Returns True if all threads are stopped. The signal reaches one thread after the other."""
+        """Returns True if all threads of the server are stopped. The signal does not stop all threads at the same
+        time."""
         tasks = pathlib.Path(f"/proc/{self.server.pid}/task")
         return all((task / "stat").read_text().rpartition(")")[2].split()[0] == "T" for task in tasks.iterdir())
 

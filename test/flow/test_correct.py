@@ -70,8 +70,8 @@ def test_api_shows_the_corrected_numbers(world):
         assert data(client, "/events") == events
         row, = data(client, "/stats?start_date=2026-07-01&end_date=2026-07-04")
         assert [(day["views"], day["views_total"]) for day in row["days"]] == [(0, 500), (1000, 1500), (0, 1500), (0, 1500)]
-    # The first use of the key is recorded at some time after the request, so its entry may be newer than that of the
-    # correction.
+    # The first use of the key is recorded some time after the request, so the audit entry of the use may be newer than
+    # the entry of the correction.
     entry, = [e for e in world.run("audit", "--author", uid("Ann"), "--json").json() if e["action"] == "reading.corrected"]
     assert entry["subject"] == uid("v")
     assert "kept: milestones 10000; viral mark at 23800 views; 2 events" in entry["details"]

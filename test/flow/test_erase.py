@@ -233,7 +233,7 @@ def test_removed_video_disappears_from_every_response(world):
         assert [row["video"]["title"] for row in rows] == ["Ann two"]
     check_sums(world)
     actions = [entry["action"] for entry in world.run("audit", "--author", uid("Ann"), "--json").json()]
-    # The entry is not always the newest one, because the first use of the key is recorded later.
+    # The entry of the removal is not always the newest one: the first use of the key may be recorded after it.
     assert actions.count("video.removed") == 1
     assert references_exist(world)
 

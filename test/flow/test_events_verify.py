@@ -33,7 +33,7 @@ def of_video(name):
 
 
 def test_complete_feed_has_no_differences(world):
-    """The milestone of the baseline has no event, which is not a difference."""
+    """A milestone that the baseline has reached has no event. This is not reported as a difference."""
     done = world.run("events", "verify")
     assert done.out.startswith(f"Compared {EVENTS} events of 2 authors with 4 videos: 0 differences.\nUndecided: 1 ")
     assert world.run("events", "verify", "--json").json() == {

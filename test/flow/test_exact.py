@@ -106,7 +106,8 @@ def test_random_flood_never_exceeds_the_limit_in_any_window(world):
     for step in range(60):
         world.clock.advance(dice.choice([0, 1, 7, 400, 999, 1000, 5000, 20_000, 59_999, 60_000]))
         now, count = world.clock.monotonic_ms, dice.choice([1, 3, 10, 30, 70])
-        # A server that gets all requests of a step must also count the requests that the other one admitted before.
+        # If one server gets all requests of a step, it must also count the requests that the other server admitted
+        # before.
         servers = dice.choice([world.servers, world.servers[:1], world.servers[1:]])
         admitted = world.flood(count, servers)
         assert admitted == model.acquire(now, count), f"seed {seed}, step {step}"
@@ -150,7 +151,8 @@ def test_restarted_empty_redis_starts_a_new_window(world):
     world.redis.kill()
     world.redis.start()
     world.wait_until_back()
-    # The servers keep rejecting until the time that Redis named before its restart; then both share a new window.
+    # Both servers reject requests until the time that Redis returned before its restart. After it, they share a new
+    # window.
     world.clock.advance(WINDOW_MS)
     assert world.flood(100) == LIMIT
 
@@ -174,8 +176,8 @@ def test_redis_clock_set_back_an_hour_blocks_no_key_for_an_hour(world):
     assert [world.send_one(server).status for server in (0, 1)] == [429, 429]
     world.clock.set_wall(world.clock.wall_ms - HOUR_MS)
     assert world.flood(10) == 0
-    # Until the time that Redis named, the servers reject by themselves. Then Redis treats its newest request as made now: one
-    # more window passes.
+    # Until the time that Redis returned, the servers reject requests without asking Redis. After it, Redis treats its
+    # newest request as if it were made now, so one more window must pass.
     world.clock.advance(WINDOW_MS)
     assert world.flood(10) == 0
     world.clock.advance(WINDOW_MS - 1)

@@ -54,8 +54,8 @@ def wait_for_adoption(viewtally, jobs):
     """Waits until the server uses the observation, which is already in the database. `jobs` is the number of jobs of
     the writer queue that were completed before the observation.
 
-    On PostgreSQL, each scrape adds a job. Two jobs that complete from now on show that the observation, which was
-    before them, has completed.
+    On PostgreSQL, each scrape adds a job. If two more jobs have completed, the job of the observation, which is before
+    them in the queue, has also completed.
     """
     if viewtally.is_on_server:
         jobs = completed_writes(viewtally) + 1

@@ -65,7 +65,7 @@ def fail_with_keys(server, key, unknown, revoked):
     with server.client() as client:
         for text, address in ((unknown, "203.0.113.1"), (FORGED, "2001:db8::1")):
             assert client.get("/account", key=text, headers=hostile(address)).status == 401
-        for text in (key, revoked, None):       # valid, revoked and missing keys are not failures
+        for text in (key, revoked, None):       # a valid, a revoked or a missing key does not count as an authentication failure
             client.get("/account", key=text, headers=hostile("203.0.113.99"))
         client.request("GET", "/v1/" + urllib.parse.quote(FORGED) + "?" + urllib.parse.quote(FORGED), headers=hostile("203.0.113.99"))
 

@@ -51,7 +51,7 @@ def test_command_shows_the_window_without_counting(world):
 def test_reset_empties_a_full_window(world, clock, redis):
     assert world.statuses(LIMIT + 1) == [200] * LIMIT + [429]
     shown = world.shown("--reset")
-    assert (shown["admitted"], shown["remaining"], shown["reset"]) == (LIMIT, 0, True)      # the window before the reset
+    assert (shown["admitted"], shown["remaining"], shown["reset"]) == (LIMIT, 0, True)      # `reset` prints the window as it was before
     assert not redis.call("EXISTS", f"viewtally:{{limit}}:{world.key_id}")
     assert world.shown()["admitted"] == 0
     clock.advance(1000)                 # the server caches the rejection for a second

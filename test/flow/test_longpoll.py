@@ -297,7 +297,8 @@ def test_disconnecting_waiter_does_not_affect_others(world, leave):
 
 
 def test_half_closed_client_gets_its_response_at_once(world):
-    """A half-closed client has most likely gone, and the server would not notice. So its request does not wait until the deadline."""
+    """The server could not notice that a half-closed client disconnects, so it does not let the request of such a
+    client wait."""
     poll = world.poll("wait=55")
     world.settle()
     poll.socket.shutdown(socket.SHUT_WR)
@@ -306,7 +307,8 @@ def test_half_closed_client_gets_its_response_at_once(world):
 
 def test_connections_of_reset_clients_are_released(make_viewtally, clock):
     world = World(make_viewtally, clock, {"server": {"max_connections": 4}})
-    assert world.get("/account").status == 200      # waits for the connection to PostgreSQL, for which only one request may wait here
+    # On PostgreSQL, waits until the link is up: before, only one request may be held if there are 4 connections.
+    assert world.get("/account").status == 200
     for _ in range(5):
         polls = [world.poll("wait=55") for _ in range(4)]
         for poll in polls:

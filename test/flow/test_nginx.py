@@ -256,7 +256,7 @@ def test_long_poll_through_nginx_waits_until_its_deadline(stack):
         start = time.monotonic()
         response = client.get("/events", {"after": "latest", "wait": 1})
         assert response.status == 200 and response.json()["data"] == []
-        assert time.monotonic() - start > 0.9       # the response cannot be earlier on any machine
+        assert time.monotonic() - start > 0.9       # a lower bound, so a slow machine cannot fail this
 
 
 def test_long_poll_through_nginx_ends_when_an_event_occurs(server, make_nginx):

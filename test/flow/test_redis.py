@@ -51,7 +51,7 @@ class World:
             wait.until(lambda: client.get("/account") and last_state(self.first) == "unavailable", "Redis to be unavailable")
 
     def fill(self, ages_ms):
-        """Makes the window hold requests of these ages."""
+        """Replaces the window in Redis by one with requests of these ages."""
         now = now_ms(self.redis)
         self.redis.call("SET", self.window, packed(*(now - age for age in sorted(ages_ms, reverse=True))))
 
@@ -115,7 +115,8 @@ def test_window_slides_exactly(exact):
         rejected = client.get("/account")
         assert rejected.status == 429 and rejected.headers["Retry-After"] == "1"
     with exact.client(exact.second) as client:
-        # The three oldest have left: 57 remain in the window, so three are admitted and the fourth is rejected.
+        # The three oldest requests are no longer in the window and 57 are, so three are admitted and the fourth is
+        # rejected.
         exact.fill([60_000] * 3 + [10_000] * 57)
         responses = [client.get("/account") for _ in range(4)]
         assert [r.status for r in responses] == [200, 200, 200, 429]

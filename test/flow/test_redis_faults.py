@@ -143,7 +143,7 @@ def test_after_a_late_reply_no_further_request_waits(world, fake):
     gate.set()
     fake.reply = lambda words: ADMITTED
     world.wait_until_used_again()
-    # Redis decides again, and not the full window of the process.
+    # Redis decides again. The window of the process is full and would reject the request.
     wait.until(lambda: world.get() == [200], "a reply of Redis in time")
 
 

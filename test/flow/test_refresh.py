@@ -157,7 +157,7 @@ def test_suspended_server_writes_nothing_after_it_resumes(make, time, large_worl
 
 
 def test_stop_timeout_of_the_systemd_unit_allows_a_token_refresh_to_finish(viewtally):
-    """SIGKILL during a token refresh would lose the new tokens."""
+    """Otherwise systemd could send SIGKILL during a token refresh, and the new tokens would be lost."""
     unit = (ROOT / "packaging/systemd/viewtally@.service").read_text(encoding="utf-8")
     settings = viewtally.run("check-config").out
     request_ms, commit_ms, drain_ms = (int(re.search(rf"^{name} = (\d+)", part, re.M).group(1)) for name, part in (

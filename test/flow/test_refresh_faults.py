@@ -49,7 +49,7 @@ def test_full_disk_ends_a_run_and_the_next_run_catches_up(server, time):
         assert runs.views() == applied                              # only complete transactions
         limit_files(server, None)
         runs.wait_for_runs(2, ticking=time)
-        assert runs.outcomes in ([FAILED, SUCCEEDED], [ABANDONED, SUCCEEDED])       # ABANDONED if its end could not be written either
+        assert runs.outcomes in ([FAILED, SUCCEEDED], [ABANDONED, SUCCEEDED])       # ABANDONED if its outcome could not be written either
         assert runs.one("SELECT count(*) FROM videos WHERE views_updated_at = ?", runs.runs[-1][2]) == AUTHORS * VIDEOS
         assert runs.one("PRAGMA integrity_check") == "ok"
         assert runs.holder_pid is None

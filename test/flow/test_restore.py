@@ -71,7 +71,7 @@ def test_wal_of_a_moved_database_is_not_recovered(viewtally):
 
 
 def test_most_recently_replaced_database_is_found_under_either_name_format(viewtally):
-    """Earlier releases wrote the time in seconds since 1970."""
+    """The name contains the time of the restore. Earlier releases wrote it in seconds since 1970."""
     viewtally.import_lines([author("One")])
     viewtally.database.rename(viewtally.directory / "viewtally.db.before-1783684799")       # 2026-07-10 11:59:59
     for name in ("before-20260709T120000Z", "before-junk", "before-20260710T120000", "before-20260732T000000Z"):

@@ -263,7 +263,7 @@ def disconnect(world, account):
 
 
 def test_restored_database_descends_from_its_backup(world):
-    """The descent is recorded even if nothing could be carried over. So the second restore knows that the missing
+    """A restore records the descent even if it could carry nothing over. So the second restore knows that the missing
     account was disconnected."""
     world.database.unlink()
     world.run("restore", "then.db")
@@ -296,8 +296,8 @@ def test_account_unknown_to_the_replaced_database_is_restored(world):
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
 def test_restore_never_lowers_the_expiry_floor(world, then, now, expected):
-    """The two values after the floor describe a clock that is ahead. They come from the replaced database, or are
-    absent."""
+    """The second and the third value describe a clock that is ahead. After a restore they have the values of the
+    replaced database, or are absent."""
     put_floor(world, then)
     world.run("backup", "clock.db")
     sql(world, "DELETE FROM meta WHERE key LIKE 'expiry%'")

@@ -58,7 +58,7 @@ def manager(request, short_path):
 def start_with_sockets(instance, sockets, names=None, extra=None):
     """Starts the server with passed sockets. Returns the process; instance.addresses is not set."""
     instance.ensure_database()
-    # The numbers must be above those that START assigns, and free, because pytest has files open, too.
+    # The descriptor numbers must be above those that START assigns, and must be free: pytest has files open, too.
     high = [fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD, 50) for sock in sockets]
     environment = instance.environment({"LISTEN_FDS": str(len(sockets)), **({"LISTEN_FDNAMES": names} if names else {}), **(extra or {})})
     process = subprocess.Popen([sys.executable, "-c", START, ",".join(map(str, high)), instance.binary, "serve", "--config", str(instance.config_path)],

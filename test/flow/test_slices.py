@@ -300,7 +300,7 @@ def test_dashboard_does_not_block_other_requests(world):
         most = max(most, requests_served_before(world, cookie))
         if most >= 4:
             break
-    # Without time slices it is 1: the request that was queued together with the one for the dashboard.
+    # Without time slices the number is 1: only the request that was queued together with the one for the dashboard.
     assert most >= 4
     body = read_dashboard(world, cookie)
     world.instance.import_lines([lines.author("big", plan_active=True)])

@@ -225,7 +225,7 @@ def test_report_of_a_bad_file_is_written_by_a_later_run_if_it_cannot_be_written_
     obstacle.rmdir()
     refresh(service)
     assert spool.bad == ["f.ndjson", "f.ndjson.errors"] and not spool.waiting
-    assert [line for line, _ in spool.errors("f.ndjson")] == [2]         # no reading: nothing was applied twice
+    assert [line for line, _ in spool.errors("f.ndjson")] == [2]         # a reading applied twice would also be reported
     with service:
         assert views_of(service, ada, "a") == 20
 
@@ -251,7 +251,7 @@ def test_recreated_spool_directory_is_watched_again(service, spool, ada):
 def test_two_servers_share_one_spool(service, spool, ada, make_viewtally, clock):
     """Each file is applied by one server, and both serve the result."""
     other = make_viewtally({"store": service.settings["store"], "refresh": service.settings["refresh"]}, clock=clock)
-    values = [1000, 10000, None, 50000]         # None: the viral event, at its threshold
+    values = [1000, 10000, None, 50000]         # None: the viral event, whose views are the threshold of 10,000
     with service, other, service.client(ada) as client:
         for n in range(30):
             spool.drop(f"{n:02}.ndjson", [reading("a", at(n), 100 * (n + 1) ** 2)], modified=1000 + n)

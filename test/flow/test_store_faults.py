@@ -178,7 +178,7 @@ def holding_lock(instance, *statements):
 
 
 def test_commands_wait_until_a_lock_is_released(viewtally):
-    """The whole file is locked, as for a repair; every command continues when it is released."""
+    """The whole file is locked, as for a repair. Every command continues when the lock is released."""
     filled(viewtally, "A")
     with holding_lock(viewtally, "PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE"):
         waiting = [viewtally.background(*COMMANDS[name]) for name in COMMANDS if name != "serve"]
@@ -207,7 +207,7 @@ def test_write_lock_that_is_not_released_is_reported_as_busy(viewtally, command)
 
 @pytest.mark.parametrize("command", ["serve", "migrate"])
 def test_start_does_not_need_the_write_lock(viewtally, command):
-    """There is nothing to migrate, so nothing is written."""
+    """If there is nothing to migrate, the start writes nothing."""
     key, = filled(viewtally, "A")
     with holding_lock(viewtally, "BEGIN IMMEDIATE"):
         if command == "serve":
@@ -345,9 +345,10 @@ def other_database(viewtally, make_viewtally, clock):
 
 
 def test_server_continues_with_its_open_file_after_the_database_is_replaced(viewtally, make_viewtally, clock):
-    """The server continues with the file that it has open; after a restart it serves the new one.
+    """The server continues with the file that it has open; after a restart it serves the new file.
 
-    The test deletes the old log, which SQLite would apply to the new file. `viewtally restore` is the safe way."""
+    The test also deletes the WAL of the old file, which SQLite would apply to the new one. `viewtally restore` is the
+    safe way to replace a database."""
     key, = filled(viewtally, "A")
     other, other_key = other_database(viewtally, make_viewtally, clock)
     viewtally.start()

@@ -64,7 +64,7 @@ def test_migrate_makes_a_verified_backup_first(viewtally):
 
 
 def test_restoring_the_backup_undoes_the_migration(viewtally):
-    """This release migrates the restored backup again, without another backup beside the draft."""
+    """This release migrates the restored copy again at once, and makes no second backup."""
     old_schema.create(viewtally.database, 8)
     viewtally.run("migrate")
     viewtally.run("restore", "viewtally.db.schema-8")

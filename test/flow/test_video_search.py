@@ -79,7 +79,8 @@ def gains(client):
 
 
 def fold(text):
-    """NFKC_Casefold after the Unicode Standard, for characters that are not invisible."""
+    """NFKC_Casefold according to the Unicode Standard. Of the invisible characters, it removes only those of these
+    tests."""
     normalized = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", unicodedata.normalize("NFD", text).casefold()).casefold())
     return re.sub("[\u00ad\u200b-\u200d\ufe00-\ufe0f]", "", normalized)
 
@@ -166,7 +167,8 @@ def test_every_term_is_a_substring_of_the_title(client, titles, search):
 
 
 def test_searches_find_titles_that_are_spelled_differently(client, titles):
-    """Each search finds a title that has only the other spelling. So the comparison with the model above is not trivial."""
+    """Each search finds a title that contains only the second spelling, so the comparison with the model above is not
+    trivial."""
     for search, spelling in (("strasse", "Straße"), ("STRAẞE", "STRASSE"), ("étude", "E\u0301TUDE"), ("FINALE", "ﬁnale"), ("한국", "\u1112\u1161\u11ab국"),
                              ("ガ", "ｶﾞ"), ("full", "ＦＵＬＬ"), ("garten", "ＧＡＲＴＥＮ"), ("UNTITLED", "Untitled")):
         assert any(spelling in v["title"] for v in pages(client, quote(search))[0]), search

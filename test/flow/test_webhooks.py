@@ -181,7 +181,8 @@ def test_slow_endpoint_delays_no_other(world):
 
 
 def test_delivery_that_found_no_slot_starts_when_another_ends(make_viewtally, receiver):
-    """With a tick of an hour, one scan finds all endpoints, and only completed deliveries can start others."""
+    """The dispatcher scans the endpoints once an hour, so only a completed delivery can start one that found no
+    slot."""
     instance = make_viewtally(seams=True)
     idents = connect_authors(instance, receiver, 80)
     instance.start(env={"VIEWTALLY_TEST_WEBHOOK_TICK_MS": "3600000"})
@@ -190,8 +191,8 @@ def test_delivery_that_found_no_slot_starts_when_another_ends(make_viewtally, re
         return [int(message.event[4:]) for message in receiver.received() if message.endpoint == ident]
 
     def failed():
-        """Returns the endpoints with a failed attempt, which only the next scan would repeat. An attempt may fail,
-        because 64 TLS handshakes at the same time can take longer than 5 s."""
+        """Returns the endpoints with a failed attempt; only the next scan would repeat it. An attempt may fail, because
+        64 simultaneous TLS handshakes can take longer than 5 s."""
         return {str(uuid.UUID(bytes=found)) for found, in sql(instance, "SELECT uuid FROM webhook_endpoints WHERE failures > 0")}
 
     def is_done():
