@@ -1,8 +1,9 @@
-"""Time of the PostgreSQL link per query, of this process and of the server, for batches of 1, 16 and 64 queries.
+"""Measures the time per query of the PostgreSQL link, in the driver and in PostgreSQL, for batches of 1, 16 and 64
+queries.
 
 Usage: VIEWTALLY_SEAMS_BIN=build/debug/viewtally /usr/bin/python3 test/pg/bench_link.py (after make MODE=debug pg-driver). Prints the
-best of five rounds in microseconds: elapsed time, processor time of the driver, processor time of the server. The driver is a debug build,
-libpq is optimized.
+best of five rounds in microseconds: elapsed time, processor time of the driver, processor time of PostgreSQL. The
+driver is a debug build, but libpq is optimized.
 """
 import pathlib
 import sys

@@ -1,5 +1,6 @@
-"""`kill -9` of viewtally, of the server's sessions and of the whole server at random instants of a refresh: no reading is lost and no event is
-repeated. test/property/test_kills.py does the same with a database file and explains the rest.
+"""`kill -9` of viewtally, of sessions of PostgreSQL and of PostgreSQL as a whole, at random instants of a refresh: no
+reading is lost and no event is repeated. test/property/test_kills.py does the same with a database file and explains
+the rest.
 """
 import os
 import signal
@@ -32,7 +33,7 @@ class World(test_kills.World):
         super().__init__(directory, seed, url)
 
     def one(self, sql):
-        """Returns the result of a query. Waits while the server recovers."""
+        """Returns the result of a query. Waits while PostgreSQL recovers."""
         def value():
             try:
                 return self.cluster.sql(sql, self.name)
@@ -45,7 +46,7 @@ class World(test_kills.World):
         return self.one("SELECT pg_snapshot_xmax(pg_current_snapshot())")
 
     def crash(self):
-        """Kills a session, so that the server ends all sessions and recovers. Returns during or after the recovery."""
+        """Kills a session, so that PostgreSQL ends all sessions and recovers. Returns during or after the recovery."""
         started = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'checkpointer' AND pid = "
         checkpointer = self.one("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
         os.kill(self.one("SELECT pid FROM pg_stat_activity WHERE application_name = 'viewtally' LIMIT 1"), signal.SIGKILL)

@@ -143,7 +143,8 @@ def test_link_is_stale_without_an_acknowledged_barrier(server, clock):
 
 
 def test_late_acknowledgment_does_not_revive_the_link(server, clock):
-    """An acknowledgment proves the state only at the time when its barrier was sent, here 6 s ago. The next barrier proves the current state."""
+    """An acknowledgment proves that the server was the primary when the barrier was sent, here 6 s ago. Only the
+    acknowledgment of the next barrier proves that it still is."""
     with Driver(server.url, clock=clock) as driver:
         driver.until_state("up")
         before = len(server.batches)
@@ -157,7 +158,8 @@ def test_late_acknowledgment_does_not_revive_the_link(server, clock):
 
 
 def test_result_that_arrives_when_the_link_is_stale_is_discarded(server, clock):
-    """A primary that was cut off may still answer. Its answer is not used; the query runs again."""
+    """A former primary that was cut off from the others may still reply. Its reply is not used, and the query runs
+    again."""
     release = threading.Event()
     executed = []
 
@@ -256,7 +258,8 @@ def test_held_query_fails_after_hold_ms(server, clock):
 
 
 def test_query_of_a_link_that_is_up_does_not_expire(server):
-    """Stops the driver before each query for longer than a tick, so that its timer is due before the query is sent."""
+    """Suspends the driver before each query for longer than a tick, so that the timer for deadlines is due before the
+    query is sent."""
     with Driver(server.url, hold_ms=0) as driver, Driver(server.url) as other:
         driver.until_state("up")
         for number in range(10):
@@ -268,7 +271,7 @@ def test_query_of_a_link_that_is_up_does_not_expire(server):
 
 
 def test_at_most_128_queries_are_in_flight(server):
-    """So that a barrier never waits for more queries than that."""
+    """With this limit, a barrier never waits for more than 128 queries."""
     with Driver(server.url) as driver:
         driver.until_state("up")
         driver.send(*(f"q {i} echo {i}" for i in range(1_000)))

@@ -63,13 +63,15 @@ def test_killed_backend_loses_no_read(cluster, database):
 
 
 def test_postgresql_notices_within_half_a_minute_that_a_client_has_vanished(cluster, database):
-    """Otherwise the backend of a machine without power would stay for two hours. test_commands.py checks this for a transaction."""
+    """Otherwise the backend of a client whose machine lost power would stay for two hours. test_commands.py checks the
+    same during a transaction."""
     with Driver(cluster.tcp_url(database, "secured"), password=PASSWORD):
         wait.until(lambda: [1 for seconds in cluster.keepalive_seconds() if 0 < seconds <= 10], "the keepalive timer to be set")
 
 
 def test_backend_that_waits_for_a_lock_ends_with_its_client(cluster, database):
-    """Otherwise each attempt of a link would leave one more backend, until the server has no connection left."""
+    """Otherwise each connection attempt of a link would leave one more backend, until PostgreSQL accepts no more
+    connections."""
     waiting = f"SELECT pid FROM pg_stat_activity WHERE datname = '{database}' AND wait_event_type = 'Lock'"
     sleeping = f"FROM pg_stat_activity WHERE datname = '{database}' AND wait_event = 'PgSleep'"
 

@@ -9,7 +9,7 @@ from lib import filled_tables, packed_days
 from lib.viewtally import Viewtally
 
 KILLS_IN_VIDEOS = (9, 9)
-COMMITS = 38         # number of commits of a move whose tables are already copied
+COMMITS = 38         # number of commits of `viewtally move` if all tables have already been copied
 IDENTITIES = ("authors", "api_keys", "platform_credentials", "webhook_endpoints")
 
 

@@ -98,8 +98,8 @@ def test_restore_refuses_while_a_server_runs(commands, tmp_path, sql, url):
 
 
 def test_restore_refuses_during_an_import(commands, sql, url):
-    """An import remembers row ids of videos. Because its application_name differs, the check for other processes
-    does not find it. So its lock must prevent the restore."""
+    """An import remembers row ids of videos, so no restore may run during it. The application_name of this import
+    differs, so that the check for other processes does not find it. Its lock must prevent the restore."""
     add_views(commands, 99_000)
     with StoreDriver(f"{url}&application_name=other") as importer:
         importer.ok("open write 0")
@@ -206,8 +206,8 @@ def test_old_data_is_kept_if_the_commit_fails(commands, sql):
 
 
 def test_account_that_the_replaced_data_never_had_is_restored(commands, sql):
-    """After the restore of the older backup, ids of later rows are issued again, as in a database file, because the
-    rules of carry.h compare ids."""
+    """A restore sets the sequences of ids back to those of the backup, as in a database file. So the rule for missing
+    accounts (carry.h) knows that "new" was not disconnected: the replaced data has never issued its id."""
     def connect(name):
         sql(f"INSERT INTO platform_credentials (author_id, api, account_id, access_sealed, obtained_at, version) SELECT id, 0, '{name}', 'x', 1, 1 FROM authors")
 
@@ -230,7 +230,8 @@ def test_restore_refuses_while_a_viewtally_server_with_another_application_name_
 
 
 def test_sqlite_file_at_store_path_can_be_restored_to_postgresql(commands, tmp_path, sql, url):
-    """[store] path may still be set, although `url` is used."""
+    """[store] path may still name the former database file. If [store] url is set, that file is a backup like any
+    other."""
     add_views(commands, 99_000)
     Commands(tmp_path, url, STORE_PATH="b.db").run("restore", "b.db")
     assert sql("SELECT views FROM videos") == [["25000"]]

@@ -1,5 +1,5 @@
-"""Every statement on a real PostgreSQL: it prepares, its types are those that viewtally encodes and decodes, and its
-plan reads few rows.
+"""Every statement on a real PostgreSQL: it can be prepared, its types are those that viewtally encodes and decodes, and
+its plan reads few rows.
 
 The statements come from build/MODE/pg_statements (test/pg/pg_statements.c).
 """
@@ -132,15 +132,15 @@ def leading_column(cluster, database):
 
 
 def findings(name, plan, leading):
-    """Yields what a plan contains although it is not allowed: sorts, other joins and scans than those by an index, and
-    full scans."""
+    """Yields the parts of a plan that are not allowed: sorts, full scans, and joins and scans that do not use an index
+    directly."""
     for node in nodes(plan):
         kind, condition = node["Node Type"], node.get("Index Cond", "")
         if "Sort" in kind and name not in SORTED and all(below["Node Type"] != "Limit" for below in nodes(node)):
             yield f"{name}: sorts by {node['Sort Key']}"
         if ("Hash" in kind and kind != "Aggregate") or "Bitmap" in kind or "Merge" in kind:
             yield f"{name}: {kind}"
-        if name in SCANNED or name.startswith("MOVE_LAST_"):        # with LIMIT 1
+        if name in SCANNED or name.startswith("MOVE_LAST_"):        # MOVE_LAST_… reads one row: LIMIT 1
             continue
         if kind == "Seq Scan" or ("Index" in kind and not condition):
             yield f"{name}: reads all of {node['Relation Name']}"
@@ -150,7 +150,8 @@ def findings(name, plan, leading):
 
 @pytest.mark.parametrize("kind", ["filled", "empty"])
 def test_plans_read_few_rows(cluster, request, statements, kind):
-    """A session uses the plan of an empty database until the next ANALYZE. With statistics, small tables would be scanned."""
+    """Plans must be good even in an empty database, because a session keeps them until the next ANALYZE. In the filled
+    one, the test disables full scans, which PostgreSQL would choose for such small tables."""
     database = request.getfixturevalue(kind)
     made = plans(cluster, database, statements, *(["enable_seqscan = off"] if kind == "filled" else []))
     leading = leading_column(cluster, database)
@@ -236,7 +237,7 @@ def test_columns_have_four_types_and_texts_compare_bytes(cluster, empty):
 
 
 def test_role_that_viewtally_uses_needs_only_rights_on_rows(cluster, empty):
-    """The role needs no right to create anything."""
+    """The role of [store] url needs SELECT, INSERT, UPDATE and DELETE, but no right to create anything."""
     cluster.sql("CREATE ROLE serving LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO serving", empty)
     cluster.sql("INSERT INTO authors (uuid, created_at, name) VALUES (gen_random_uuid(), 1, 'a')", empty, user="serving")
     assert cluster.sql("SELECT count(*) FROM authors", empty, user=SUPERUSER) == [["1"]]

@@ -81,7 +81,8 @@ def test_plan_of_a_slow_write_is_logged(cluster, database, store):
 
 
 def test_plan_of_a_locked_table_delays_no_commit(cluster, database, store):
-    """A migration or VACUUM FULL may hold for minutes the lock that made the statement slow. Explaining it would wait for this lock, too."""
+    """A migration or VACUUM FULL may hold the lock that made the statement slow for minutes. EXPLAIN would wait for
+    this lock, too."""
     add_author_slowly(cluster, database, store)
     locking = lock_authors(cluster, database, "ACCESS EXCLUSIVE", 8)
     wait.until(lambda: locks_of_authors(cluster, database, False), "the lock to be requested")
@@ -114,7 +115,7 @@ def test_texts_are_stored_byte_for_byte(cluster, database, store, name):
 
 
 def test_bytes_that_are_not_utf8_are_replaced(store):
-    """A name of a file or of a user may have any encoding; PostgreSQL accepts only UTF-8."""
+    """The name of a file or of a user of the system may have any encoding, but PostgreSQL accepts only UTF-8."""
     store.ok("begin")
     store.process.stdin.buffer.write(b"author caf\xe9\n")
     store.process.stdin.flush()
@@ -388,7 +389,7 @@ def test_killed_backend_between_transactions_is_not_noticed(cluster, database, s
 
 
 class Crashing:
-    """A cluster that a test may crash. It has few files, so that its recovery is short."""
+    """A PostgreSQL that a test may crash. It has few files, so that its recovery is short."""
 
     def __init__(self):
         self.cluster = postgres.Postgres(schema="", settings=("checkpoint_timeout = 1h",), tcp=True,
@@ -486,7 +487,7 @@ def test_commit_fails_if_the_connection_was_lost_before_it_took_effect(crashing,
 
 
 def test_crash_of_another_backend_is_noticed_before_the_deadline(crashing, writer):
-    """The server ends all sessions with a warning and a reset of the connection, which may arrive together."""
+    """PostgreSQL ends all sessions: it sends a warning and resets the connection. Both may arrive at the same time."""
     with StoreDriver(f"postgresql://{postgres.SUPERUSER}@127.0.0.1:{crashing.port}/template") as remote:
         wait.until(lambda: len(backends(crashing, "template")) == 1, "the backends of earlier tests to end")
         other, = backends(crashing, "template")
