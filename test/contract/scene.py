@@ -40,7 +40,8 @@ def books():
 
 
 def videos():
-    """Older videos for the median, some of them final; a viral video without a median and one with it; one without a reading."""
+    """Older videos for the median, some of them final; two viral videos, one of them without a
+    median; one video without a reading."""
     lines = []
     for number in range(8):
         video_id = name_uuid(f"ordinary {number}")

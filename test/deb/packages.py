@@ -151,7 +151,8 @@ def change_socket(root):
 
 
 def check_changed_socket_is_reported(system):
-    """An upgrade keeps the socket open as it is, and prints the command that opens it as the new unit says."""
+    """An upgrade leaves the open socket unchanged, and prints the command that opens it with the settings of the new
+    unit."""
     system.install()
     system.add_author()
     check("new settings" not in system.install("new"), "an unchanged socket is reported")

@@ -54,7 +54,7 @@ def create(path, version, videos=1):
 
 
 def make_newer(path, compatible_since=None):
-    """Applies an additive migration of a newer release. With `compatible_since`, one that is not additive."""
+    """Applies an additive migration of a newer release. With `compatible_since`, applies one that is not additive."""
     newer = version_of(path) + 1
     execute(path, "CREATE TABLE newer_things (id INTEGER PRIMARY KEY, author_id INTEGER NOT NULL REFERENCES authors (id)) STRICT",
             "ALTER TABLE authors ADD COLUMN newer TEXT", "ALTER TABLE videos ADD COLUMN newer INTEGER NOT NULL DEFAULT 7",

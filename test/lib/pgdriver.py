@@ -106,8 +106,8 @@ class Driver:
         return {**dict(word.split("=", 1) for word in head.split()[1:]), "reason": reason}
 
     def until_failure(self, name):
-        """Waits until the link reports this failure: that of the current attempt so far, or else that of the last
-        attempt."""
+        """Waits until the link reports this failure. During an attempt to connect, the link reports the worst failure
+        of this attempt so far; after the attempt, it reports the final one."""
         wait.until(lambda: self.status()["failure"] == name, f"the failure {name}, not {self.logged}")
 
     def tick(self):

@@ -25,7 +25,7 @@ CREATE TABLE barriers (process text PRIMARY KEY, n bigint NOT NULL, at timestamp
 
 
 def programs():
-    """The directory of the newest server of this machine; None if no server is installed."""
+    """Returns the directory with the programs of the newest installed PostgreSQL; None if none is installed."""
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[4]))
     return found[-1].parent if found else None
 

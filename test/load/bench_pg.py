@@ -76,7 +76,7 @@ def process_seconds(pid):
 
 
 class Cluster:
-    """PostgreSQL with the copy of the data."""
+    """The PostgreSQL with the copy of the data."""
 
     def __init__(self, cpu):
         self.server = postgres.Postgres(SETTINGS, schema="")
@@ -295,7 +295,7 @@ class Bench:
         return installation.sql("SELECT id, started_at, finished_at, outcome FROM refresh_runs WHERE outcome IS NOT NULL ORDER BY id")
 
     def run_result(self, installation, before):
-        """(seconds, accepted readings) of the newest run, once more than `before` runs have ended; else None"""
+        """(seconds, accepted readings) of the newest run, once more than `before` runs have ended; otherwise None."""
         runs = self.runs(installation)
         if len(runs) <= before:
             return None
@@ -310,7 +310,7 @@ def readings(authors, when, number):
     """One reading of each post: a third more views than in the file before, and for a twentieth of the videos eight times as many."""
     today = datetime.datetime.now(datetime.timezone.utc).replace(hour=0, minute=0, second=0, microsecond=0)
     for author in range(authors):
-        # The second reading of each post comes last.
+        # author_lines() has two readings of each post. The dictionary keeps the second one, which comes later.
         last = {line["post_id"]: line for line in data.author_lines(author, today) if line["type"] == "reading"}
         for position, line in enumerate(last.values()):
             has_jumped = (author + position // len(data.PLATFORMS)) % 20 <= number

@@ -162,7 +162,8 @@ class Poller(Worker):
 
 
 class Stalled(Worker):
-    """Requests a long response on a new connection and does not read it, sometimes directly from a process."""
+    """Requests a long response on a new connection and does not read it: through nginx, or directly from a viewtally
+    process."""
 
     kind = "stalled"
 

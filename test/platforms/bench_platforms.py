@@ -57,7 +57,8 @@ def measure(directory, authors, videos, bulk):
             done = os.wait4(process.pid, os.WNOHANG)
             return done if done[0] else None
 
-        # ru_maxrss would start with the value of this program, because a child process inherits it.
+        # The peak is not taken from ru_maxrss: a child process inherits that value, so it would begin with the peak of
+        # this program.
         _, status, usage = wait.until(ended, "the refresh to end", seconds=600)
         seconds = time.monotonic() - begun
         output = process.output.read_text()

@@ -293,7 +293,7 @@ def test_facebook_links_pages_and_their_instagram_accounts(linking):
     browser = linking.browser()
     page = linking.link(browser, "facebook")
     assert page.url == "/platforms" and page.text.count("Instagram (Facebook login)") == 1
-    assert [row[1] for row in linking.rows()] == [2, 4, 4, 4, 4, 4]          # the Instagram account belongs to a page, which is linked too
+    assert [row[1] for row in linking.rows()] == [2, 4, 4, 4, 4, 4]          # the Instagram account belongs to a Facebook page, so the page is linked as well
     row = linking.world.rows("SELECT id FROM platform_credentials WHERE api = 2")[0][0]
     browser.send(browser.get(f"/platforms/accounts/{row}"), f"/platforms/accounts/{row}")
     assert [row[1] for row in linking.rows()] == [4, 4, 4, 4, 4]
@@ -435,7 +435,8 @@ def test_instagram_profile_nested_in_data_is_accepted(linking):
 
 
 def test_page_explains_why_a_personal_pinterest_account_has_no_counts(linking):
-    """Pinterest rejects analytics of personal accounts; their pins are neither missing nor 0."""
+    """Pinterest rejects analytics of personal accounts. Their pins do not count as missing, and no count is stored as
+    0."""
     world, id = linking.world, World.account_id("pinterest", 1)
     linking.standins.command("pinterest", "account_set", account=id, kind="PINNER")
     browser = linking.browser()

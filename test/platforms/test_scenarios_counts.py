@@ -170,7 +170,7 @@ def test_hidden_counts_are_unknown_not_zero(world, clock, standins):
     standins.command("youtube", "set", as_integers=True)
     world.refresh()
     for platform, names in hidden.items():
-        if platform != "facebook":                              # the likes of a Reel are also in its insights
+        if platform != "facebook":                              # there, likes stay known: the insights of a Reel contain them
             assert [world.post(platform, world.ids(platform)[0])[name] for name in names] == [None] * len(names)
     first = {platform: world.post(platform, world.ids(platform)[1]) for platform in PLATFORMS}
     # Counts that are hidden later keep their last value.

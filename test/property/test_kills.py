@@ -60,8 +60,8 @@ class Readings(Feed):
 class TwoServerPoller(Poller):
     """Polls two servers in random order; one of them may be down.
 
-    A poll may take longer than usual: a PostgreSQL that crashes twice a second is seldom up when the servers, which
-    pause for up to 5 s, connect again.
+    A poll may take longer than usual. A PostgreSQL that crashes twice a second is seldom up when a server connects
+    again, and the server pauses for up to 5 s between two attempts.
     """
 
     seconds = 4 * wait.DEFAULT_SECONDS

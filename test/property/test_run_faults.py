@@ -247,7 +247,8 @@ def test_gains_around_midnight_belong_to_their_dates(make_viewtally, time, tmp_p
     with server:
         runs.wait_for_runs(1)
         before = runs.views()
-        # A video without a reading, because the gain of the first video within a millisecond is 0.
+        # The second run needs a video without a reading: within one millisecond, the simulated views of the first video
+        # do not grow.
         server.import_lines([video("w", "Ada", iso(midnight - HOUR))])
         time.set_wall(midnight)
         assert runs.wait_for_runs(2) == (0, SUCCEEDED, midnight)

@@ -65,7 +65,8 @@ PROBE = ("import sys, urllib.request as r; "
 
 
 class Load:
-    """GET and POST requests and long polls, from start to stop. `failed` and `succeeded` are numbers by kind.
+    """GET and POST requests and long polls, from start to stop. `failed` and `succeeded` count the requests by
+    kind.
 
     Port 80 is that of nginx. `key` is an API key, `app` the client_id of a public app.
     """

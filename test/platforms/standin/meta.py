@@ -5,13 +5,13 @@ import json
 from .state import DAY, Rejected, Standin
 from .wire import Response, Request, read_pairs, corrupt
 
-VERSIONS = {"v21.0", "v22.0", "v23.0", "v24.0", "v25.0", "v26.0"}       # [V] the versions that have not expired in November 2026
+VERSIONS = {"v21.0", "v22.0", "v23.0", "v24.0", "v25.0", "v26.0"}       # [V] the versions valid in November 2026
 BATCH_MAX = 50                                                         # [V]
 SIXTY_DAYS = 5_183_944                                                  # [V] the number in the samples
 REFRESH_AGE_MS = DAY                                                    # [V] only tokens of at least 24 hours are refreshed
 
-# code[.subcode] -> (status, type, text). A program must classify errors by code, because that most of them
-# have status 400 is only [K].
+# code[.subcode] -> (status, type, text). A program must classify errors by code and not by status: that most of
+# them have status 400 is only general knowledge [K].
 ERRORS = {
     "1": (500, "OAuthException", "An unknown error occurred"), "2": (500, "OAuthException", "Service temporarily unavailable"),
     "4": (400, "OAuthException", "(#4) Application request limit reached"), "17": (400, "OAuthException", "(#17) User request limit reached"),
