@@ -196,7 +196,7 @@ def test_installed_npm_provides_the_registry(checkout):
 CURL = 'while [ "$1" != -o ]; do shift; done; printf "the pinned source\\n" >"$2"'
 
 
-def test_without_npm_its_configuration_file_is_read(without_npm):
+def test_npm_configuration_file_is_read_even_if_npm_is_not_installed(without_npm):
     checkout = without_npm
     checkout.tool("curl", CURL)
     (checkout.home / ".npmrc").write_text("; mine\nregistry = https://mirror.example/npm/\ncafile=/etc/own-ca.pem\n")
@@ -213,7 +213,7 @@ def test_registry_in_the_environment_overrides_the_npm_configuration(without_npm
     assert "https://other.example/better/-/better-1.0.0.tgz" in checkout.called()
 
 
-def test_without_npm_and_configuration_the_default_registry_is_used(without_npm, tmp_path):
+def test_default_registry_is_used_if_npm_and_its_configuration_file_are_missing(without_npm, tmp_path):
     checkout = without_npm
     root = tmp_path / "npm"
     (root / "DEBIAN").mkdir(parents=True)

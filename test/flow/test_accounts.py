@@ -88,7 +88,7 @@ def test_pages_work_below_a_base_path(make_viewtally, clock):
 
 # ---- invitations -----------------------------------------------------------------------------------------------------
 
-def test_invitation_works_once(viewtally):
+def test_invitation_link_works_only_once(viewtally):
     author = viewtally.add_author()
     viewtally.start()
     path = invite(viewtally, author, "--login", "ann")

@@ -46,7 +46,7 @@ def rows(text):
 # --- import: what it sets up ---
 
 
-def test_file_sets_up_authors_with_plans_and_links(installation):
+def test_file_sets_up_authors_with_plans_and_invitation_links(installation):
     done = set_up(installation, CSV)
     assert done.err == "authors    3 new, 0 changed, 0 unchanged\nlinks      3 new\n"
     known = authors(installation)

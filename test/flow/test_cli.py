@@ -174,7 +174,7 @@ def test_only_some_commands_create_a_database(viewtally, words, creates, empty):
 
 
 @pytest.mark.sqlite_only("creates a database file")
-def test_serve_creates_a_database_with_create_only(viewtally):
+def test_serve_creates_a_database_only_with_the_option_create(viewtally):
     assert "does not exist" in viewtally.run("serve", status=3).err
     assert list(viewtally.directory.glob("viewtally.db*")) == []
     process = viewtally.command("serve", "--create")
@@ -337,7 +337,7 @@ def test_demo_replaces_no_file(viewtally, demo_file):
     assert mine.read_text() == "mine" and not viewtally.database.exists()
 
 
-def test_demo_without_authors_fails(viewtally):
+def test_demo_fails_if_its_file_is_missing_or_has_no_author(viewtally):
     path = viewtally.directory / "empty.ndjson"
     assert "empty.ndjson: No such file" in one_line(viewtally.run("demo", path, status=3).err)
     assert not viewtally.database.exists()

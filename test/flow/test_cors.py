@@ -75,7 +75,7 @@ def test_star_allows_every_origin(start):
         assert client.get("/account", headers={"Origin": origin}).headers["Access-Control-Allow-Origin"] in (origin, "*")
 
 
-def test_options_without_preflight_headers_gives_405(start):
+def test_options_request_without_preflight_headers_gives_405(start):
     client = start(PAGE)
     assert preflight(client, None).status == 405
     assert preflight(client, PAGE, Access_Control_Request_Method=None).status == 405

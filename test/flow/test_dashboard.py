@@ -170,7 +170,7 @@ def test_dashboard_lists_newest_videos_and_events(pages):
         assert tenths is None or tenths > 1000 or f"{tenths / 10:g} times your typical {typical:,}" in page.text
 
 
-def test_viral_video_shows_its_factor_at_the_crossing_and_now(viewtally):
+def test_viral_video_shows_its_multiple_of_the_median_when_it_went_viral_and_now(viewtally):
     videos = [f"Vera {n}" for n in range(12)]
     viewtally.import_lines([lines.author("Vera"), *(lines.video(video, "Vera", f"2026-06-{n + 12}T12:00:00Z") for n, video in enumerate(videos))])
     viewtally.import_lines([lines.reading(video, "2026-07-09T10:00:00Z", 4000) for video in videos])

@@ -442,7 +442,7 @@ def test_output_of_nginx_is_checked(instance, tmp_path, make_nginx):
     expect(findings, "nginx.keepalive", "error", f"({include}:1)")
 
 
-def test_installed_nginx_is_run(make_viewtally, clock, tmp_path):
+def test_doctor_runs_the_installed_nginx_to_read_its_configuration(make_viewtally, clock, tmp_path):
     """Without --nginx, the output of `nginx -T` is checked."""
     program = tmp_path / "nginx"
     instance = make_viewtally({"server": {"listen": "127.0.0.1:8080"}}, clock)

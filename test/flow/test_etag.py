@@ -97,7 +97,7 @@ def test_matching_tag_gives_304(world):
     assert world.client.opened == 1
 
 
-def test_different_tag_gives_200(world):
+def test_etag_that_does_not_match_gives_200(world):
     for path in PATHS:
         full = world.get(path)
         etag = full.headers["ETag"]
@@ -117,7 +117,7 @@ def test_if_none_match_may_span_several_lines(world):
 # --- HEAD ---
 
 
-def test_head_is_get_without_the_body(world):
+def test_head_response_equals_the_get_response_without_its_body(world):
     for path in PATHS + ["/videos?limit=0", "/nowhere", f"/videos/{uid('other')}"]:
         got, head = world.get(path), world.get(path, method="HEAD")
         assert head.status == got.status and head.body == b"" and got.body, path

@@ -244,7 +244,7 @@ def last_used(world):
     return world.client.get("/account").json()["data"]["key"]["last_used_at"]
 
 
-def test_last_use_is_written_once_a_minute(world):
+def test_last_use_is_written_at_most_once_a_minute(world):
     clock = world.instance.clock
     database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
     first = clock.wall_ms

@@ -212,7 +212,7 @@ def test_forwarded_address_is_trusted_only_from_the_proxy(stack):
     assert logged_client(direct, "127.0.0.1", stack, claim) == "203.0.113.9"
 
 
-def test_without_trusted_proxies_the_proxy_is_logged_as_the_client(make_viewtally, make_nginx):
+def test_proxy_is_logged_as_the_client_if_trusted_proxies_is_not_set(make_viewtally, make_nginx):
     server = make_viewtally({"log": {"level": "debug"}})
     server.import_lines([next(world())])
     stack = Stack(server.start(), make_nginx(shipped(server.address)))

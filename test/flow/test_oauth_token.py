@@ -245,7 +245,7 @@ def test_code_is_valid_for_300_seconds(world, client):
     assert error_of(grant_of(world, at_ms=now + 3600_000).exchange(client)) == "invalid_grant"
 
 
-def test_code_expires_to_the_millisecond(make_viewtally, clock):
+def test_code_expires_at_the_exact_millisecond(make_viewtally, clock):
     """Valid for 299.999 s, expired after 300 s."""
     instance = make_viewtally(clock=clock)
     author = instance.add_author()

@@ -134,7 +134,7 @@ def test_long_poll_counts_once(world, redis):
     wait_for(redis, world, polls=2, after=head)
 
 
-def test_updates_share_the_write_of_the_limit_call(make_viewtally, clock, redis):
+def test_poll_position_updates_are_sent_together_with_the_limit_call(make_viewtally, clock, redis):
     with Relay(f"127.0.0.1:{redis.port}") as relay:
         world = World(make_viewtally, clock, f"redis://{relay.address}")
         start = len(relay.requests)
@@ -253,7 +253,7 @@ def test_key_list_works_while_redis_is_unavailable(world, redis, how):
         redis.signal(signal.SIGCONT)
 
 
-def test_key_list_without_redis_has_no_lag(viewtally):
+def test_key_list_shows_no_lag_if_redis_is_not_configured(viewtally):
     viewtally.import_lines([author("Ada")])
     viewtally.create_key(uid("Ada"))
     out = viewtally.run("key", "list", "--author", uid("Ada")).out

@@ -44,7 +44,7 @@ def test_processes_share_an_address_and_see_each_others_changes(make_viewtally):
 
 
 @pytest.mark.sqlite_only("creates the database with serve --create")
-def test_address_in_use_is_rejected_without_reuse_port(make_viewtally):
+def test_address_in_use_is_rejected_unless_reuse_port_is_set(make_viewtally):
     first = make_viewtally()
     first.start()
     second = make_viewtally({"server": {"listen": first.address}})

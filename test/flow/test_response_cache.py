@@ -83,7 +83,7 @@ def test_cached_video_becomes_final_at_the_exact_millisecond(pair):
     pair.check(paths)
 
 
-def test_statistics_change_at_midnight(pair):
+def test_cached_statistics_change_at_midnight(pair):
     pair.clock.set_wall("2026-07-10T23:59:59.999Z")
     pair.check(["/stats"])
     assert pair.clients[0].get("/stats").json()["end_date"] == "2026-07-10"
@@ -102,7 +102,7 @@ def test_key_revoked_by_another_process_is_rejected(pair):
     pair.check(["/books"])
 
 
-def test_account_shows_the_last_use_of_its_key(pair):
+def test_cached_account_response_shows_the_latest_use_of_its_key(pair):
     pair.check(["/account"])
     pair.clock.advance(2 * 60 * 1000)
     pair.use()

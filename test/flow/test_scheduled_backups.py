@@ -96,7 +96,7 @@ def test_backup_is_made_when_due_and_reported(make, time):
     assert backups(service) == sorted(backups(service)) and all(is_sound(directory(service) / name) for name in backups(service))
 
 
-def test_one_of_several_processes_makes_the_backup(make, time):
+def test_only_one_of_several_processes_makes_the_scheduled_backup(make, time):
     services = [make(), make(), make()]
     with contextlib.ExitStack() as stack:
         for service in services:

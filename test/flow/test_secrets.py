@@ -88,7 +88,7 @@ def test_keys_are_not_rotated_while_a_server_uses_a_credential(viewtally, tmp_pa
     assert "is not in the key file" in viewtally.run("serve", status=2, timeout=60, env=environment).err
 
 
-def test_without_accounts_no_key_file_is_needed(viewtally):
+def test_no_key_file_is_needed_if_no_account_is_connected(viewtally):
     viewtally.run("migrate")
     for done in (viewtally.run("secrets", "check").out, viewtally.run("secrets", "rotate", status=2).err):
         assert "[secrets] key_file is not set" in done and "viewtally secrets init FILE, and set [secrets] key_file = FILE" in done
@@ -124,7 +124,7 @@ def test_server_and_refresh_do_not_start_if_tokens_cannot_be_decrypted(viewtally
     assert reason in viewtally.run("secrets", "check", status=1 if "cannot decrypt" in reason else 2).err
 
 
-def test_server_and_refresh_do_not_start_without_the_key_file_of_tokens(viewtally):
+def test_serve_and_secrets_check_fail_if_the_key_file_of_stored_tokens_is_not_configured(viewtally):
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
     viewtally.configure({"secrets": {"key_file": ""}})

@@ -214,7 +214,7 @@ def test_head_response_has_the_entity_tag(world, path, author, params):
     assert world.get(path, author, {"If-None-Match": '"other"'}, **params).body == whole.body
 
 
-def test_head_keeps_the_connection_open(world):
+def test_head_request_keeps_the_connection_open(world):
     with world.instance.client(world.keys["big"], timeout=120) as client:
         for _ in range(3):
             assert client.request("HEAD", STATS).status == 200
@@ -222,7 +222,7 @@ def test_head_keeps_the_connection_open(world):
         assert client.opened == 1
 
 
-def test_http_1_0_response_ends_with_the_connection(world):
+def test_long_http_1_0_response_ends_by_closing_the_connection(world):
     sock, first = world.open_slowly(STATS, version="1.0")
     with sock:
         head, body, ended = split_response(first + receive_all(sock))

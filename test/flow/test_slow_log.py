@@ -116,6 +116,6 @@ def test_server_timing_is_sent_on_request_to_a_local_client(served):
 
 @pytest.mark.parametrize("headers", [{"X-Viewtally-Timing": "0"}, {"X-Viewtally-Timing": ""}, {"X-Viewtally-Timing": "1, 1"},
                                      {**ASK, "X-Forwarded-For": "127.0.0.1"}, {**ASK, "X-Forwarded-For": ""}])
-def test_server_timing_is_not_sent_through_a_proxy_or_without_the_request(served, headers):
+def test_server_timing_is_not_sent_through_a_proxy_or_if_the_client_does_not_request_it(served, headers):
     server = served({"server": {"timing": "on", "trusted_proxies": "127.0.0.1"}})
     assert timing(server.client(server.key).get("/account", headers=headers)) is None

@@ -52,7 +52,7 @@ def test_paused_endpoint_receives_events_only_after_resuming(world):
     wait.until(lambda: scrape(world.instance).get("viewtally_webhook_deliveries_total", result="delivered") == 1, "the delivery to be counted")
 
 
-def test_resend_sends_one_event_or_all_later_ones_again(world):
+def test_resend_repeats_one_event_or_all_events_after_an_event(world):
     ident = world.create()
     world.read(50_000)
     feed = world.feed()

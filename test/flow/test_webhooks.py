@@ -438,7 +438,7 @@ def is_delivered_and_released(world, ident, last):
     return lease == [("",)] and world.row(ident, "position") == (last,)
 
 
-def test_only_one_of_several_processes_delivers(make_viewtally, receiver, clock):
+def test_only_one_of_several_processes_delivers_webhooks(make_viewtally, receiver, clock):
     world = World(make_viewtally(clock=clock), receiver, clock)
     other = make_viewtally(clock=clock)
     other.configure({**world.instance.settings, "server": other.settings["server"], "admin": other.settings["admin"]})

@@ -194,7 +194,7 @@ def test_video_is_viral_at_the_threshold_but_not_one_view_below():
     assert kinds(model)[-1] == ("went_viral", 15000, "2026-07-02T11:59:59.999Z")
 
 
-def test_went_viral_is_ordered_among_milestones_by_its_threshold():
+def test_went_viral_event_is_ordered_among_milestones_by_its_threshold():
     model, _ = viral_case(reading(1, "2026-07-02T10:00:00Z", 60000))
     assert kinds(model) == [("milestone_reached", 1000, "2026-07-02T10:00:00.000Z"),
                             ("milestone_reached", 10000, "2026-07-02T10:00:00.000Z"),
@@ -265,7 +265,7 @@ def test_video_is_final_after_thirty_days():
     assert Answers(model, A, NOW + 1).show_video(model.videos[video_id(1)])["views_final"]
 
 
-def test_titles_fall_back_and_videos_without_posts_are_not_listed():
+def test_untitled_video_has_the_title_of_its_book_and_video_without_posts_is_not_listed():
     model = build(book(), video(1, title=None, book_id=BOOK), video(2, title=None), video(3, posts=[]))
     shown, limit = Answers(model, A, NOW).videos({})
     assert [(entry["id"], entry["title"]) for entry in shown] == [(video_id(2), "Untitled"), (video_id(1), "Book 1")]

@@ -164,7 +164,7 @@ def test_url_without_user_or_database_is_rejected(tmp_path, value, lacks):
     assert lacks in text and "postgresql://user@host" in text
 
 
-def test_missing_password_file_is_a_mistake_of_the_configuration(tmp_path):
+def test_missing_password_file_is_reported_as_a_configuration_error(tmp_path):
     text = Commands(tmp_path, "postgresql://u@127.0.0.1/d", STORE_PASSWORD_FILE=tmp_path / "none").run("check-config", status=2)
     assert f"[store] password_file {tmp_path}/none: No such file or directory" in text
 

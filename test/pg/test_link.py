@@ -429,7 +429,7 @@ def test_standby_is_refused(server):
         driver.until_failure("not_primary")
 
 
-def test_next_host_is_tried(server):
+def test_next_host_of_the_url_is_tried_if_one_cannot_be_used(server):
     standby = fakepg.FakePostgres()
     standby.parameters["in_hot_standby"] = "on"
     with standby, socket.create_server(("127.0.0.1", 0)) as dead:

@@ -69,7 +69,7 @@ def test_move_warns_if_a_server_uses_the_source(tmp_path):
         assert warning in move(vt, vt.database, tmp_path / "second.db").err
 
 
-def test_url_with_a_password_is_a_mistake_of_the_option(filled):
+def test_move_rejects_a_target_url_with_a_password(filled):
     text = failure(filled, filled.database, "postgresql://u:s3cret@h/d", status=2)
     assert "--to: the URL must not contain a password" in text and "s3cret" not in text
 

@@ -190,7 +190,7 @@ def pair(cluster):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_same_values_give_the_same_rows(pair, seed):
+def test_statements_give_the_same_rows_on_sqlite_and_postgresql(pair, seed):
     rng = random.Random(seed)
     pair.fill(rng)
     statements = [statement for statement in statement_texts() if statement.sqlite and statement.name not in SKIPPED]

@@ -256,7 +256,7 @@ def respond_while_locked(private, database, table, client, path):
     locking.join()
 
 
-def test_slow_read_is_logged_with_its_plan_and_without_values(served, private, database, key, slow_log):
+def test_slow_read_is_logged_with_its_query_plan_and_without_values(served, private, database, key, slow_log):
     client = served.client(key)
     client.get("/account")
     respond_while_locked(private, database, "videos", client, "/videos")

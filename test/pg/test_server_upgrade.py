@@ -201,7 +201,7 @@ def test_errors_name_the_unreachable_server_the_unknown_host_or_the_missing_data
     assert 'database "no_such_database" does not exist' in text, text
 
 
-def test_next_host_is_tried(cluster, empty):
+def test_next_host_of_the_url_is_tried_if_one_cannot_be_used(cluster, empty):
     with StoreDriver(f"postgresql://secured@127.0.0.1:1,127.0.0.1:{cluster.port}/{empty}", env={"PGPASSWORD": "open sesame"}) as driver:
         driver.ok("migrate")
 

@@ -149,7 +149,7 @@ def findings(name, plan, leading):
 
 
 @pytest.mark.parametrize("kind", ["filled", "empty"])
-def test_plans_read_few_rows(cluster, request, statements, kind):
+def test_query_plans_read_few_rows(cluster, request, statements, kind):
     """Plans must be good even in an empty database, because a session keeps them until the next ANALYZE. In the filled
     one, the test disables full scans, which PostgreSQL would choose for such small tables."""
     database = request.getfixturevalue(kind)
@@ -175,7 +175,7 @@ def test_each_listed_exception_is_needed(cluster, filled, statements):
     ("SELECT id FROM videos WHERE author_id = $1 ORDER BY views", "sorts by"),
     ("SELECT id FROM videos ORDER BY id LIMIT $1", "reads all of videos"),
 ])
-def test_bad_plans_are_found(cluster, filled, text, found):
+def test_query_plans_with_full_scans_range_scans_or_sorts_are_found(cluster, filled, text, found):
     made = plans(cluster, filled, {"BAD": (1, text)}, "enable_seqscan = off")
     assert [finding for finding in findings("BAD", made["BAD"], leading_column(cluster, filled)) if found in finding]
 

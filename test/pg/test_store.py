@@ -72,7 +72,7 @@ def add_author_slowly(cluster, database, store):
     locking.join()
 
 
-def test_plan_of_a_slow_write_is_logged(cluster, database, store):
+def test_query_plan_of_a_slow_write_is_logged(cluster, database, store):
     add_author_slowly(cluster, database, store)
     store.ok("commit")
     store.until_logged("slow query: generic plan of ")
@@ -80,7 +80,7 @@ def test_plan_of_a_slow_write_is_logged(cluster, database, store):
     assert names(store) == ["Ann"]                  # the plan was not executed
 
 
-def test_plan_of_a_locked_table_delays_no_commit(cluster, database, store):
+def test_explaining_a_slow_statement_on_a_locked_table_delays_no_commit(cluster, database, store):
     """A migration or VACUUM FULL may hold the lock that made the statement slow for minutes. EXPLAIN would wait for
     this lock, too."""
     add_author_slowly(cluster, database, store)

@@ -143,7 +143,7 @@ def test_denied_consent_links_nothing(linking):
     assert linking.standins.count("tiktok", "tiktok.token.*") == 0
 
 
-def test_callback_works_once(linking):
+def test_callback_url_works_only_once(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
     assert browser.get(back).url == "/platforms"
@@ -394,7 +394,7 @@ def test_first_request_does_not_force_the_consent_page(linking):
         assert "rerequest" not in address and "force_reauth" not in address and "select_account" not in address
 
 
-def test_another_account_can_be_selected(linking):
+def test_button_for_another_account_lets_the_author_select_another_one(linking):
     """The button forces the consent page; without it TikTok authorizes the previous account again."""
     second, browser = linking.account("tiktok", 2), linking.browser()
     linking.link(browser, "tiktok")
@@ -412,7 +412,7 @@ def test_pages_of_a_portfolio_are_found(linking):
     assert {row[2] for row in linking.rows()} == {World.account_id("facebook", 1), owned, client, World.account_id("instagram", 9), "10" + World.account_id("instagram", 9)}
 
 
-def test_without_the_portfolio_permission_the_other_pages_are_linked(linking):
+def test_pages_outside_of_portfolios_are_linked_if_the_portfolio_permission_is_declined(linking):
     owned = linking.account("facebook", 2)
     linking.standins.command("facebook", "set", portfolios={"Press": {"owned": [owned]}}, declines=["business_management"])
     linking.link(linking.browser(), "facebook")

@@ -199,7 +199,7 @@ def test_reading_without_views_keeps_the_time_of_the_last_views(world, clock, st
     assert (now["views"], now["at"]) == (first["views"], first["at"]) and now["likes"] == 777
 
 
-def test_falling_counts_are_stored(world, clock, standins):
+def test_views_never_fall_but_other_counts_that_fall_are_stored(world, clock, standins):
     world.add()
     world.refresh()
     for platform in PLATFORMS:
@@ -232,7 +232,7 @@ def test_response_after_30_days_is_dropped(world, clock, standins):
     assert world.post("tiktok", world.ids("tiktok")[0])["at"] is None
 
 
-def test_publish_id_is_resolved(world, clock, standins):
+def test_publish_id_of_tiktok_is_resolved_to_the_video_id_once(world, clock, standins):
     world.add(platforms=("tiktok",), videos=2)
     ids = world.ids("tiktok")
     publish = "v_pub_url~v2-1.7077642457847990000"

@@ -76,7 +76,7 @@ def test_page_itself_is_requested_if_all_posts_are_deleted(world, clock, standin
     standins.command("meta", "set", deleted_as="10.gone")
 
 
-def test_full_batch_leaves_room_for_the_page(world, clock, standins):
+def test_page_is_requested_even_if_its_posts_fill_a_whole_batch(world, clock, standins):
     """25 posts are 50 operations, the maximum of a batch."""
     name, account, ids = page(world, 25)
     for id in ids:

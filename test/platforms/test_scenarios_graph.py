@@ -104,7 +104,7 @@ def test_removed_metric_of_facebook_is_omitted(world, clock, standins):
     assert standins.count("facebook", "facebook.*") == 1
 
 
-def test_missing_data_is_not_zero(world, clock, standins):
+def test_counts_missing_from_a_response_are_unknown_and_not_zero(world, clock, standins):
     world.add(videos=3, platforms=BOTH)
     for platform in BOTH:
         standins.command(platform, "post", id=world.ids(platform)[0], state="processing")

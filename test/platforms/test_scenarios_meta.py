@@ -65,7 +65,7 @@ def test_batches_at_graph_instagram_com_are_optional(world, clock, standins):
     world.expect_truth(("instagram",), at=clock.wall_ms)
 
 
-def test_error_of_one_post_kind_does_not_change_the_account(world, clock, standins):
+def test_error_of_one_post_kind_does_not_change_the_request_form_of_the_account(world, clock, standins):
     """An error caused by the kind of a post does not change the account's request form, even with one post per call."""
     world.add(videos=3, platforms=("instagram",), login="instagram")
     odd = world.ids("instagram")[1]
@@ -79,7 +79,7 @@ def test_error_of_one_post_kind_does_not_change_the_account(world, clock, standi
     assert world.credential(world.posts["instagram"][odd][0], "instagram")["dropped"] == ""
 
 
-def test_instagram_token_is_refreshed_in_its_second_half(world, clock, standins):
+def test_instagram_token_is_refreshed_in_the_second_half_of_its_validity(world, clock, standins):
     """Tokens are valid for sixty days and refreshed in the second half of that time."""
     [name] = world.add(platforms=("instagram",), login="instagram", posted_at="2026-07-09T08:00:00Z")
     world.refresh()

@@ -33,7 +33,7 @@ def test_older_posts_are_read_less_often_if_the_quota_is_small(world, clock, sta
     assert standins.count("youtube", "youtube.*") <= 12 * 16
 
 
-def test_next_run_continues_where_the_deadline_ended_this_one(world, clock, standins):
+def test_next_run_starts_with_the_posts_that_the_deadline_of_the_previous_run_left_unread(world, clock, standins):
     """TikTok takes a second for each of twenty accounts, but the run ends after ten: the next run starts there. Pinterest is read in both."""
     world.configure(platforms={"deadline_s": 10}, tiktok={"in_flight": 1})
     names = world.add(authors=20, platforms=("tiktok", "pinterest"), posted_at="2026-07-10T09:00:00Z")

@@ -60,7 +60,7 @@ def random_interval(rng):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_script_equals_the_model(script, seed):
+def test_limiter_script_gives_the_same_results_as_the_model(script, seed):
     """A call may contain the same key several times."""
     rng, model, now_ms, limit = random.Random(seed), Model(), NOW_MS, 4
     for _ in range(1500):
