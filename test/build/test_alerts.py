@@ -58,7 +58,8 @@ def disk(free_mib, database_mib):
 
 LATENCY = "viewtally_http_request_duration_seconds"
 
-# For each alert: (series with which it fires, minute, labels of the firing alert) and (series, minute) pairs with which it does not fire.
+# For each alert, cases (series, minute, labels): at that minute the alert must fire with these labels, or not fire if
+# `labels` is None.
 CASES = {
     "ViewtallyDown": [([series("up", "1 1 0x10")], 5, OF_ONE), ([], 5, {"job": "viewtally"}),
                       ([series("up", "1x10")], 5, None), ([series("up", "1 1 0 1x10")], 5, None),

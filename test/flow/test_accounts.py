@@ -261,7 +261,7 @@ def test_session_expires_after_60_days_of_use(world, clock):
 def test_session_use_is_recorded_at_most_once_a_minute(world, clock):
     def seen():
         world.browser.get("/account")
-        # The server queues this write after the write of the use, so the use is stored now.
+        # The server queues the write of the new key after the write of the use. So after the response, the use is stored.
         world.browser.send(world.browser.get("/keys"), "/keys", {"name": "x"})
         return rows(world, "SELECT seen_at FROM sessions")[0][0]
     first = seen()

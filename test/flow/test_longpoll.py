@@ -53,8 +53,8 @@ class World:
         return self.get("/events?after=latest", name).json()["next_cursor"]
 
     def settle(self):
-        """Returns when all polls sent so far are waiting: the server serves connections in the order in which
-        their bytes arrive."""
+        """Returns when all polls sent so far are waiting. Sends further requests for this, because the server serves
+        connections in the order in which their bytes arrive."""
         for _ in range(3):
             assert self.get("/account").status == 200
 

@@ -94,7 +94,7 @@ def test_unregistered_redirect_addresses_are_rejected_without_redirect(world, br
     for redirect in WRONG_REDIRECTS:
         page = assert_page(open_consent_page(browser, params_of(world, redirect)))
         assert "redirect_uri" in page.text and not consent_forms(page), redirect
-        # The response is no redirect either if the author is not signed in or the request has other errors.
+    # Not even a response to an author who is not signed in, or to a request with other errors, is a redirect.
     for redirect in WRONG_REDIRECTS[:8]:
         assert_page(open_consent_page(Browser(world.client()), params_of(world, redirect)))
         assert_page(open_consent_page(browser, params_of(world, redirect, response_type=None)))

@@ -258,7 +258,7 @@ def test_files_put_aside_are_moved_back_if_one_cannot_be_moved(viewtally):
 
 
 def restore_killed_at(instance, step):
-    """Runs the restore of `one.db` and kills it at the step. Returns False if it ended before."""
+    """Runs the restore of `one.db` and kills it at the step. Returns False if the restore ended before that step."""
     done = instance.run("restore", "--force", "one.db", status=None, env={"VIEWTALLY_TEST_KILL_AT": str(step)})
     assert done.status in (0, -signal.SIGKILL), done
     return done.status != 0

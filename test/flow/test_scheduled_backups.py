@@ -17,7 +17,7 @@ from lib.metrics import scrape
 NAME = re.compile(r"viewtally-\d{8}T\d{6}Z-[0-9a-f]{8}\.db")
 MINUTE = 60 * 1000
 HOUR = 60 * MINUTE
-KILL_STEPS_MAX = 200       # a backup of PostgreSQL copies it table by table
+KILL_STEPS_MAX = 200       # more than a backup has steps, even on PostgreSQL, which is copied table by table
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_old_backups_are_pruned_but_not_those_of_another_database(make, time):
 
 
 def kill_at(instance, step):
-    """Makes a backup and kills the process at the step. Returns False if it ended before."""
+    """Makes a backup and kills the process at the step. Returns False if the backup ended before that step."""
     done = instance.run("backup", "now", status=None, env={"VIEWTALLY_TEST_KILL_AT": str(step)})
     assert done.status in (0, -signal.SIGKILL), done
     return done.status != 0

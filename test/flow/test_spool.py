@@ -194,11 +194,13 @@ def read_position(pid, path):
 
 
 def test_file_that_changes_during_reading_is_applied_later(service, spool, ada):
-    """The writer has closed the file, so only size and time show the change. Nothing is applied before the file is read again."""
+    """The writer has closed the file, so only its size and time show the change. No line is applied before the
+    next run reads the file again."""
     path = spool.path / "changing.ndjson"
     spool.drop(path.name, [reading("a", at(minute), minute + 1) for minute in range(1440)] * 60)
     size = path.stat().st_size
-    with pinned_to_our_processor([]):       # the command inherits this, so it cannot read the whole file between two looks
+    # The command inherits the processor of this test, so it cannot read the whole file between two checks.
+    with pinned_to_our_processor([]):
         process = service.command("refresh")
         wait.until(lambda: (read_position(process.pid, path) or 0) > 0, "the file to be read", pause_most=0)
         process.send_signal(signal.SIGSTOP)

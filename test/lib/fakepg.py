@@ -40,16 +40,18 @@ def rows(*values):
 
 
 class Skip(Exception):
-    """Raised by `answer` to send nothing for a command."""
+    """`answer` raises it to send nothing for a statement, `commit` to send no ReadyForQuery."""
 
 
 class FakePostgres:
-    """Set the attributes before a connection is made.
+    """A test replaces the following functions, which are attributes, before a connection is made.
 
-    answer(name, parameters): the bytes for a statement, None for the usual reply. An answer that begins with an error aborts its batch.
-    parse(statement): the error of a statement that is being prepared, or None.
-    commit(names): the bytes before ReadyForQuery of a batch, or None; an exception Skip leaves ReadyForQuery out.
-    send(connection, data): how bytes are sent; splits or delays them."""
+    answer(name, parameters): returns the bytes for a statement, or None for the usual reply. An answer that begins with
+        an error aborts its batch.
+    parse(statement): returns the error for a statement that is being prepared, or None.
+    commit(names): returns the bytes to send before ReadyForQuery of a batch, or None; raises Skip to leave ReadyForQuery
+        out.
+    send(connection, data): sends the bytes; may split or delay them."""
 
     def __init__(self, timeline=1, started=1_000_000):
         self.timeline, self.started = timeline, started

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The rate limit on real clocks: two servers and one Redis are flooded for some minutes; admissions are counted by the client.
+"""Checks the rate limit on real clocks: floods two servers with one Redis for some minutes and counts the admitted requests.
 
-Usage: test/load/exact.py [SECONDS]     (150 when not given; needs redis-server and a build of viewtally)
+Usage: test/load/exact.py [SECONDS]     (default: 150; needs redis-server and a build of viewtally)
 
 The tests prove the same on a fake clock (test/flow/test_exact.py); this program uses real clocks and runs longer.
-Prints what was seen and exits with 1 when a rule was broken.
+Prints the counts, and exits with 1 if a rule was broken.
 """
 import concurrent.futures
 import pathlib
@@ -55,7 +55,7 @@ def obey(servers, key, until):
             complaints.append("more than the limit was admitted")
             break
         told, at = int(last.headers["Retry-After"]), time.monotonic()
-        # Retry-After is rounded up: the exact time lies within its last second.
+        # Retry-After is rounded up, so the slot may be freed up to a second earlier than it says.
         pause(max(0, told - 1.1 - (time.monotonic() - at)))
         if told > 2 and clients[0].get("/account").status != 429:
             complaints.append("admitted a second before Retry-After")

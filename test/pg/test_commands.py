@@ -313,7 +313,7 @@ def test_author_import_reports_an_unknown_outcome_and_keeps_the_invitation_links
         commands = Commands(tmp_path, url, STORE_PASSWORD_FILE=tmp_path / "password")
         command = commands.start("author", "import", "authors.csv", "--links", "links.csv")
         wait.until(lambda: cluster.sql(f"SELECT pid {sleeping}"), "the commit to begin")
-        # If this machine vanished, the server would end the transaction within half a minute, and with it the lock of all writers.
+        # If this machine vanished, PostgreSQL would end the transaction within half a minute and so release the lock of all writers.
         wait.until(lambda: [1 for seconds in cluster.keepalive_seconds() if 0 < seconds <= 10], "the keepalive timer to be set")
     try:
         output, _ = command.communicate(timeout=COMMAND_SECONDS)

@@ -116,7 +116,9 @@ class Control:
             standin.analytics_per_minute = most
 
     def do_fault(self, standin, **fault):
-        """Adds a fault of a `kind`. It is limited by route, account, id, times, skip and probability. latency_ms delays the response; with `after` the request takes effect before the fault."""
+        """Adds a fault of a `kind`. It applies to requests that match route, account and id; `skip`, `times`
+        and `probability` select among these. latency_ms delays the response. With `after`, the request takes effect
+        before the fault."""
         standin.faults.append(fault)
 
     def do_clear(self, standin):
