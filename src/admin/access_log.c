@@ -25,8 +25,8 @@ enum {
     FLUSH_MS = 100,
     RETRY_MS = 1000,
     FLUSH_BYTES = 64 << 10,
-    LINES_MAX_BYTES = 4 << 20, /* buffer that is enough for a disk that blocks for some seconds */
-    LINES_RETAINED = 1 << 20,  /* capacity that a buffer retains when it is emptied */
+    LINES_MAX_BYTES = 4 << 20, /* maximum size of `lines`: enough for a disk that blocks for some seconds */
+    LINES_RETAINED = 1 << 20,  /* maximum capacity that `lines` and `writing` keep when they are emptied */
     LINE_MAX_BYTES = 2 << 10,
     PIPE_BYTES = 4096, /* PIPE_BUF: number of bytes that a writable pipe accepts without blocking */
     WRITABLE_TIMEOUT_MS = 100,
@@ -44,7 +44,7 @@ struct access_log {
     bool switching;
     bool busy, timer_started, closed;
     struct buf line, lines, writing;
-    size_t written; /* number of bytes of `writing` that are written */
+    size_t written; /* number of bytes of `writing` that have been written */
     int error;      /* errno of the last job; 0 if it wrote everything */
     int reported;   /* the errno that was logged last; 0 if none, or if the recovery was logged */
     struct access_log_counts counts;
@@ -243,7 +243,7 @@ void access_log_append(struct access_log *l, const struct request *r, bool respo
     build_line(&l->line, r, response_complete, us < 0 ? 0 : us);
     bool fits = l->lines.len + l->line.len <= LINES_MAX_BYTES;
     if (!fits && !l->reported)
-        report(l, EAGAIN); /* a job that is blocked reports no error itself */
+        report(l, EAGAIN); /* a job that is blocked has not reported an error */
     if (!fits || l->line.failed) {
         l->counts.dropped++;
         return;

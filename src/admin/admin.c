@@ -12,8 +12,8 @@ enum {
     HEAD_BYTES = 8 << 10,
     TARGET_BYTES = 1 << 10,
     FIELD_LINES = 50,
-    CONNECTIONS = 32, /* so few that they fit into the file descriptors that the API's HTTP server reserves
-                         for other uses */
+    CONNECTIONS = 32, /* maximum number of connections; so few that the file descriptors that the API's HTTP
+                         server reserves for other uses are enough for them */
     REQUEST_MS = 10000,
     IDLE_MS = 150000, /* idle time that exceeds a scrape interval, so that Prometheus reuses its connection */
     DRAIN_MS = 200,

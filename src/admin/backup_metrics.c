@@ -1,5 +1,5 @@
 /* Metrics of scheduled backups. The counters include only the backups of this process. The time, duration and
- * size of the last backup are those of the newest backup of any process that uses the database. */
+ * size of the last backup describe the newest backup that any process that uses the database has made. */
 #include "admin/backup_metrics.h"
 
 #include "base/clock.h"

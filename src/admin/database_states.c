@@ -1,4 +1,5 @@
-/* A job reads into `read`, because the loop may write a page from `shown` while the job is running. */
+/* Reads the states. A job reads into `database_states.read`, because the loop may write a page from
+ * `database_states.shown` while the job is running. */
 #include "admin/database_states.h"
 
 #include "base/check.h"
@@ -31,7 +32,7 @@ static enum err read_platforms(struct store *store, const struct config *config,
     return err;
 }
 
-/* The database driver has logged the error. */
+/* Reads all states from the database. The database driver logs errors. */
 static enum err read_all(struct store *store, const struct config *config, struct states *out)
 {
     const enum err platforms = read_platforms(store, config, out);

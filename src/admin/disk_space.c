@@ -26,8 +26,8 @@ static void on_statfs(uv_fs_t *request)
         CHECK(uv_timer_start(&d->timer, on_timer, INTERVAL_MS, 0) == 0);
 }
 
-/* Requests the free space. The timer is started again when the request has ended, so at most one request
- * waits for a file system that hangs. */
+/* Starts statfs() on the thread pool. The timer is started again when statfs() has ended, so at most one
+ * thread of the pool waits for a file system that hangs. */
 static void on_timer(uv_timer_t *timer)
 {
     struct disk_space *d = timer->data;

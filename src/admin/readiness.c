@@ -9,7 +9,8 @@
 /* The process is reported as degraded for this long after a failed write, unless a later write succeeds. */
 enum { WRITE_FAILED_MS = 5 * MINUTE_MS };
 
-/* Runs the query that every request needs, with a key hash that no key has. */
+/* Returns true if the database file can be read. Runs the query that every request needs, with a key hash
+ * that no key has. */
 static bool file_is_readable(struct store *store)
 {
     static const uint8_t unused_hash[KEY_HASH_LEN];

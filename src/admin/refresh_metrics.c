@@ -1,5 +1,5 @@
 /* Metrics of the refresh. The counters include only the runs of this process. The time of the last successful
- * run is that of the newest one of any process that uses the database. */
+ * run is the time of the newest such run of any process that uses the database. */
 #include "admin/refresh_metrics.h"
 
 #include "base/clock.h"

@@ -10,7 +10,7 @@
 enum {
     ROUTES_MAX = 96,
     CODES = 500,       /* number of status codes, 100 to 599 */
-    CODE_NONE = CODES, /* index of requests whose client disconnected before the response */
+    CODE_NONE = CODES, /* index that counts requests whose client disconnected before the response */
 };
 
 static const char NO_ROUTE[] = "none", OTHER_ROUTE[] = "other";
@@ -52,9 +52,9 @@ void request_metrics_free(struct request_metrics *m)
     free(m);
 }
 
-/* Returns the row of the route; adds a row for a new route. Nearly always, the address of the name finds the
- * row. Otherwise the texts are compared, because two literals with the same text may have different
- * addresses. */
+/* Returns the row of the route. Adds a row for a new route, or returns the row OTHER_ROUTE if the table is
+ * full. Compares the addresses of the names first, which nearly always finds the row. Then compares the
+ * texts, because two literals with the same text may have different addresses. */
 static struct route_row *find_row(struct request_metrics *m, const char *route)
 {
     if (!route)

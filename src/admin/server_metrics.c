@@ -1,5 +1,5 @@
-/* The metrics of the connection are those of this process; all others are the same in every process that uses
- * the database. */
+/* Writes the metrics of a database server. The metrics of the connection describe the connection of this
+ * process. All other metrics are the same in every process that uses the database. */
 #include "admin/server_metrics.h"
 
 #include "base/metrics.h"
