@@ -39,9 +39,9 @@ static enum next start_endpoint(struct request *r)
 
 /* ---- the response cache ---- */
 
-/* Returns the key of the request's entry in the response cache. The revision was read before the response is
- * written, so it may be older than the data in the response but never newer. Two spellings of the same query
- * have separate entries. */
+/* Returns the key of the request's entry in the response cache. The revision was read before the data of the
+ * response, so it may be older than this data but never newer. Two spellings of the same query have separate
+ * entries. */
 static struct response_key response_key_of(const struct request *r)
 {
     const struct endpoint_call *call = endpoint_call_of(r);

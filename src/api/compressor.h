@@ -9,8 +9,8 @@
 struct compressor;
 
 enum {
-    COMPRESSOR_MIN_BYTES = 1 << 10, /* a smaller body fits into one packet even uncompressed */
-    COMPRESSOR_JOBS_MAX = 2,        /* so that compression never occupies the whole thread pool */
+    COMPRESSOR_MIN_BYTES = 1 << 10, /* smaller bodies are not compressed; they fit into one packet anyway */
+    COMPRESSOR_JOBS_MAX = 2,        /* maximum number of running jobs; leaves threads of the pool free */
 };
 
 /* Never returns NULL. */
@@ -19,7 +19,7 @@ struct compressor *compressor_new(uv_loop_t *loop);
 void compressor_free(struct compressor *c);
 
 /* Returns the compressed form of `body`; it is valid as long as the caller's reference to `body`. If `body`
- * was not compressed yet, returns NULL and starts a job, unless COMPRESSOR_JOBS_MAX jobs are running; a call
+ * was not compressed yet, returns NULL and, unless COMPRESSOR_JOBS_MAX jobs are running, starts a job. A call
  * after the end of the job returns the compressed form. Always returns NULL if `body` has less than
  * COMPRESSOR_MIN_BYTES or compression does not make it smaller. */
 struct shared_body *compressor_get(struct compressor *c, struct shared_body *body);

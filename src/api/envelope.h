@@ -61,7 +61,7 @@ enum next envelope_end(struct request *r);
  * http_app.preflight. */
 bool envelope_preflight(struct request *r, const struct envelope_settings *settings);
 
-/* Request fields on which a response may depend besides Authorization. */
+/* The header fields of a request, other than Authorization, on which the response may depend. */
 enum { VARY_ACCEPT = 1, VARY_ACCEPT_ENCODING = 2 };
 
 /* Adds the header fields for request id, caching and CORS. `vary` is a set of the flags above. Call in

@@ -21,11 +21,11 @@ struct feed {
     int64_t slice_start_us;
     int limit, rendered;
     bool latest, has_more;
-    int64_t after; /* the position that the parameter `after` names; only for ascending order */
+    int64_t after; /* the position in the parameter `after`; only for ascending order */
     int64_t last_id, newest_id;
     int lag;         /* number of events that were newer than `after` when the request arrived */
-    int lag_of_page; /* number of events on the page, which must be added to `lag`; 0 if `lag` already
-                        contains them */
+    int lag_of_page; /* number of events on the page that must be added to `lag`; 0 if `lag` already includes
+                        them */
 };
 
 /* ---- parameters ---- */
@@ -195,9 +195,9 @@ static enum next add_lag_step(struct request *r)
     return finish_step(r);
 }
 
-/* Determines the lag of the poll, then finishes the response. If the page is full, further events must be
- * counted: the events after the page, or, if a filter may have excluded some events from the page, all events
- * that are newer than `after`. */
+/* Determines the lag of the poll, then finishes the response. If there are events after the page, they must
+ * be counted, too. If a filter may have excluded events from the page, all events that are newer than `after`
+ * are counted instead. */
 static enum next finish(struct request *r, struct feed *feed)
 {
     struct endpoint_call *call = endpoint_call_of(r);
@@ -221,8 +221,8 @@ static enum next woken_step(struct request *r)
     return api_authorize_again(r, feed_slice_step);
 }
 
-/* Finishes the response, unless it is an empty page of a long poll: then waits for a change of the author,
- * until the deadline at the latest. The next read continues after the rows that have been scanned. */
+/* Finishes the response. But if it is an empty page of a long poll, waits for a change of the author instead,
+ * at most until the deadline. After the wait, reading continues after the rows that have been scanned. */
 static enum next finish_or_wait(struct request *r, struct feed *feed)
 {
     struct longpoll *longpoll = endpoint_call_of(r)->api->longpoll;

@@ -97,7 +97,7 @@ enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, const struc
 {
     const bool first = list_is_empty(&l->waiting) && list_is_empty(&l->due);
     if (w->request)
-        list_remove(&w->watch.link); /* still linked if the last wait was not ended by wake_due() */
+        list_remove(&w->watch.link); /* still linked unless wake_due() has ended the wait */
     w->request = r;
     w->watch.author_row = owner->author_row;
     w->watch.version = owner->version;

@@ -26,10 +26,10 @@ struct longpoll *longpoll_new(uv_loop_t *loop, struct store *store);
 void longpoll_close(struct longpoll *l);
 
 /* Makes the request wait for a change of the author, at most until `deadline_ms` (monotonic time). `owner` is
- * the result of the request's last store_resolve_key(). The request must call store_resolve_key() before it
- * reads the author's data; otherwise a change between the two calls would be missed. Return the value of this
- * function from the current step. The next step must resolve the key again and check whether there is new
- * data, and may wait again. Sets r->on_free. */
+ * the result of the request's most recent store_resolve_key(). The request must call store_resolve_key()
+ * before it reads the author's data; otherwise a change between the two calls would be missed. Return the
+ * value of this function from the current step. The next step must resolve the key again and check whether
+ * there is new data, and may wait again. Sets r->on_free. */
 enum next longpoll_wait(struct longpoll *l, struct longpoll_wait *w, const struct key_owner *owner,
                         struct request *r, int64_t deadline_ms);
 

@@ -98,8 +98,8 @@ static bool is_valid(const struct cache_entry *e, const struct response_key *key
            now_ms >= e->stored_ms && now_ms < e->valid_until_ms;
 }
 
-/* Evicts entries until the cache is within its limit. Never evicts `used`, which is the entry used last or
- * NULL. */
+/* Evicts entries until the cache is within its limit. Never evicts `used`, which is the most recently used
+ * entry or NULL. */
 static void evict_to_limit(struct response_cache *c, const struct cache_entry *used)
 {
     while (c->counts.bytes > c->max_bytes) {

@@ -10,8 +10,9 @@
 
 struct response_cache;
 
-/* Everything that a response depends on. A lookup compares all members except the last two; an entry found
- * with another incarnation or revision is a miss. Strings may be empty. */
+/* Everything that a response depends on. A lookup compares all members except `incarnation` and `revision`.
+ * If the entry that it finds has another incarnation or revision, the lookup is a miss. Strings may be
+ * empty. */
 struct response_key {
     const void *route;
     int64_t scope; /* row id of the author or of the API key */

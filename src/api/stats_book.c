@@ -28,7 +28,7 @@ struct by_book {
     bool has_last;
     struct book_position last;
     struct buf titles;
-    /* Sums of the current book, one for each period of the range. */
+    /* The rows of the current book. The index of the arrays is the period. */
     bool has_rows;
     bool listed[PERIODS_MAX];
     int64_t gained[PERIODS_MAX];

@@ -25,9 +25,9 @@ MUST_USE bool stream_begin(struct request *r, struct stream *s, struct str varia
  * iteration. Return the value of this function from the current step. */
 enum next stream_next_slice(struct request *r, struct stream *s, request_step *step);
 
-/* Call after each slice with the author's revision that the slice has reported. `variant` is the argument of
- * stream_begin(). On STREAM_RESTART, the response has been emptied and has a new ETag; write it again from
- * the start. On STREAM_ABORT, call envelope_data_changed(). */
+/* Checks whether the data has changed. Call after each slice, with the author's revision that the slice has
+ * reported. `variant` is the argument of stream_begin(). On STREAM_RESTART, the response has been emptied and
+ * has a new ETag; write it again from the start. On STREAM_ABORT, call envelope_data_changed(). */
 enum stream_change { STREAM_UNCHANGED, STREAM_RESTART, STREAM_ABORT };
 enum stream_change stream_check(struct request *r, struct stream *s, int64_t author_rev, struct str variant);
 
