@@ -12,8 +12,8 @@ struct monitor;
 /* Creates a monitor and starts to measure. `config` must outlive the monitor. */
 struct monitor *monitor_new(uv_loop_t *loop, const struct config *config);
 
-/* Applies [log] slow_query_ms. Call when the configuration has changed. (The other thresholds are read from
- * the configuration when they are needed.) */
+/* Applies [log] slow_query_ms. Call when the configuration has changed. (Other settings are read from the
+ * configuration whenever they are needed, so they need no call.) */
 void monitor_reconfigure(const struct monitor *m);
 
 /* Returns the view that the admin pages show. The caller fills in the pointers to the subsystems. If it

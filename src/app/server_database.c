@@ -49,7 +49,7 @@ enum err server_database_open(struct server_database *db, uv_loop_t *loop, const
         return err;
     complete_import(c, &writes);
     reads.loop = loop;
-    /* During an outage of the database server, at most this many requests wait for it, and further ones fail
+    /* The maximum number of requests that wait during an outage of the database server. Further requests fail
      * immediately. So waiting requests never occupy more than half of the client connections. */
     reads.held_max = (int)c->server.max_connections / 2;
     err = store_open(&db->store, &reads, error);

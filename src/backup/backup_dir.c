@@ -81,7 +81,8 @@ static bool delete_file(const char *directory, const char *name, struct error *e
     return false;
 }
 
-/* Sets keep[i] to true if the rule keeps the i-th backup, for the first `count` backups. */
+/* For each of the first `count` backups in the list, sets keep[i] to true if the rule keeps the backup,
+ * otherwise to false. */
 static void select_kept(const struct backup_pruning *p, const struct backup_list *list, size_t count,
                         bool *keep)
 {

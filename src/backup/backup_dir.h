@@ -31,8 +31,8 @@ MUST_USE enum err backup_dir_select_own(struct backup_list *list, struct store *
 struct backup_pruning {
     const char *directory;
     struct retention rule;
-    int64_t now_ms; /* backups with a later time (made while the clock was wrong) are kept, and `rule` ignores
-                       them */
+    int64_t now_ms; /* the current time; later backups, made while the clock was wrong, are kept, and `rule`
+                       ignores them */
     bool dry_run;   /* delete nothing; `deleted` and the returned number show what would be deleted */
     void (*deleted)(void *ctx, const struct backup_entry *entry); /* called for each deleted file; or NULL */
     void *ctx;

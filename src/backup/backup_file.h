@@ -2,8 +2,8 @@
  *
  *   draft: a hidden file beside the target --copied, verified, synced--> renamed to the target
  *
- * After a crash at any point, the target is missing, unchanged or complete. The draft of a crashed process
- * stays; backup_draft_is_of() recognizes it. */
+ * After a crash at any point, the target is missing, unchanged or complete. If the process crashes, its draft
+ * stays on disk; backup_draft_is_of() recognizes the draft. */
 #ifndef VT_BACKUP_BACKUP_FILE_H
 #define VT_BACKUP_BACKUP_FILE_H
 

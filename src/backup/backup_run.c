@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How often a transaction is tried while another process has locked the database. With the default of [store]
- * busy_timeout_ms, this takes one minute. */
+/* The maximum number of attempts to run a transaction while another process has locked the database. With the
+ * default of [store] busy_timeout_ms, all attempts together take one minute. */
 enum { LOCKED_TRIES = 6 };
 
 struct making {
@@ -26,7 +26,7 @@ struct making {
     struct backup_report *report;
     struct store *store;
     struct lease lease;
-    bool lease_is_taken; /* by another process, when this one wanted to acquire it */
+    bool lease_is_taken; /* another process held the lease when this process tried to acquire it */
     bool lease_is_lost;
     struct backup_draft draft;
     struct error error;

@@ -92,8 +92,8 @@ static void check_times(struct backup_schedule *s)
     const struct slot_rule rule = backup_rule(s->config);
     const int64_t now = clock_wall_ms();
     const int64_t next = slot_next(&rule, now, status->state.started_at);
-    /* If no backup is recorded, slot_next() returns `now` at every check. Then next_at stays the time of the
-     * first check, so that the backup becomes overdue. */
+    /* If no backup is recorded, slot_next() returns `now` at every check. In this case next_at keeps the time
+     * of the first check, so that the backup can become overdue. */
     if (next != now || status->next_at == TIME_NONE || status->next_at > now)
         status->next_at = next;
     if (status->next_at <= now && !background_job_is_paused(&s->job))

@@ -13,8 +13,8 @@ struct retention {
     int64_t hourly, daily, weekly; /* numbers of hours, days and weeks; 0: selects nothing */
 };
 
-/* Sets keep[i] to whether the backup of the time times[i], in ms, is kept. `times` is sorted, oldest
- * first. */
+/* Sets keep[i] to true if the rule keeps the backup that was made at times[i] (in ms), otherwise to false.
+ * `times` is sorted, oldest first. */
 void retention_select(const struct retention *rule, const int64_t *times, size_t count, bool *keep);
 
 #endif
