@@ -96,9 +96,9 @@ static bool on_endpoint(void *ctx, const struct webhook_endpoint *e)
     return true;
 }
 
-/* Writes an entry of the audit log, with the origin of the new URL, for each author whose connection sends
- * events to the app. Call before the URL changes, because afterwards these endpoints are no longer
- * connected. */
+/* For each author who has connected the app, so that the app receives the author's events, adds an entry with
+ * the origin of the new URL to the audit log. Call before the URL changes, because the change disconnects
+ * these endpoints. */
 static enum err note_change(struct store *store, int64_t app_row, struct str url)
 {
     const int64_t now = clock_wall_ms();

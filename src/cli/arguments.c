@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* getopt_long() returns FIRST_OPTION + index for a long option. FIRST_OPTION is above every character code,
- * so optopt shows whether a letter or a long option was rejected. */
+ * so the value of optopt tells a rejected letter from a rejected long option. */
 enum { FIRST_OPTION = 256 };
 
 const char *cli_suggestion(const struct nearest_word *nearest, const char *dashes, char out[128])
@@ -45,8 +45,9 @@ static void reject_unknown(const struct cli_action *action, const char *typed)
     (void)cli_fail(CLI_USAGE, "unknown option %s%s", typed, cli_suggestion(&nearest, "--", suggestion));
 }
 
-/* Prints why getopt_long() rejected an option. In a cluster of letters such as -xyz, getopt_long() has not
- * advanced optind to the next argument yet, so the message names the letter in optopt. */
+/* Prints why getopt_long() rejected an option. For a letter, the message names the letter in optopt and not
+ * the argument before optind: in a cluster of letters such as -xyz, getopt_long() has not advanced optind
+ * yet. */
 static void reject_option(const struct cli_action *action, char **argv)
 {
     const char letter[] = {'-', (char)optopt, '\0'};

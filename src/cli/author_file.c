@@ -32,7 +32,8 @@ void author_file_reject(struct author_file *f, int64_t line, const char *fmt, ..
 
 /* ---- columns ---- */
 
-/* Each returns false if the value is not allowed. */
+/* Each of these functions stores the value of a column in the author line. It returns false if the value is
+ * not allowed. */
 static bool set_type(struct author_file *f, struct author_line *a, struct str value)
 {
     (void)f;
@@ -107,7 +108,7 @@ static const struct column *find_column(struct author_file *f, int64_t line, str
     return NULL;
 }
 
-/* An empty value counts as missing, because spreadsheets leave cells empty. */
+/* Stores the value of a column. Treats an empty value as missing, because spreadsheets leave cells empty. */
 static bool set_value(struct author_file *f, struct author_line *a, const struct column *column,
                       struct str value)
 {

@@ -84,9 +84,9 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* Returns NULL without a message if there is no such action, because `--help` then describes the whole
- * command. If a command has an action without a name, that action runs when the first operand is not the name
- * of another action. */
+/* Returns the action `name` of the command. An action without a name is selected if `name` is an operand that
+ * is not the name of another action. Returns NULL without a message if no action matches, because `--help`
+ * describes the whole command in this case. */
 static const struct cli_action *look_up_action(const struct cli_command *command, const char *name)
 {
     const struct cli_action *unnamed = NULL;

@@ -11,12 +11,12 @@
 /* Exit statuses are an interface for scripts: never change the meaning of one. */
 enum cli_exit {
     CLI_DONE = 0,
-    CLI_PART = 1,      /* partly done, or the input was bad */
+    CLI_PART = 1,      /* a part failed, or the input was bad */
     CLI_USAGE = 2,     /* wrong usage or configuration */
     CLI_COULD_NOT = 3, /* database or network failure */
 };
 
-/* The configuration file that is used if no file is named and ./config.ini does not exist. */
+/* The configuration file that is used if the user names no file and ./config.ini does not exist. */
 #define CLI_SYSTEM_CONFIG "/etc/viewtally/config.ini"
 
 struct cli {
@@ -24,7 +24,7 @@ struct cli {
     const char *config_path; /* path of the configuration file; NULL if no file was given and no default file
                                 exists */
     struct buf mistakes;     /* errors in the configuration; see cli_action.accepts_mistakes; usually empty */
-    bool is_system_config;   /* config_path is CLI_SYSTEM_CONFIG, used by default */
+    bool is_system_config;   /* config_path is CLI_SYSTEM_CONFIG, because no file was named */
     struct database_lock lock; /* lock that is held until the process ends; see cli_lock_database() */
 };
 
@@ -43,8 +43,8 @@ struct cli_arguments;
  * which are wrapped when printed. An empty line separates paragraphs. A paragraph that begins with a space is
  * printed unchanged. */
 struct cli_action {
-    const char *name;     /* NULL if the command has no subcommands, and for an action that runs if the first
-                             operand is not a subcommand; that action must be the last */
+    const char *name;     /* NULL if the command has no subcommands, and for the action that runs if the first
+                             operand is not the name of a subcommand; this action must be the last */
     const char *operands; /* for the usage line, such as "FILE…"; may be NULL */
     int operands_min, operands_max;
     const struct cli_option *options; /* may be NULL */
@@ -52,8 +52,8 @@ struct cli_action {
     const char *description;          /* may be NULL */
     const char *partial;              /* help text that says when the exit status is 1; NULL if it never is */
     const char *examples;             /* one command per line; may be NULL */
-    bool accepts_mistakes; /* run also with an invalid configuration: cli->mistakes is not empty then, and the
-                              configuration has its defaults */
+    bool accepts_mistakes; /* the action runs even if the configuration is invalid; in this case cli->mistakes
+                              is not empty, and all configuration values are defaults */
     enum cli_exit (*run)(struct cli *cli, const struct cli_arguments *arguments);
 };
 

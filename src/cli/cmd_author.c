@@ -20,7 +20,7 @@
 
 enum { NAME_MAX_BYTES = 2000 };
 
-/* Leaves the JSON object open. */
+/* Writes the members of an author and leaves the JSON object open. */
 static void begin_json(struct buf *b, const struct author *a)
 {
     json_open(b, '{');

@@ -1,5 +1,5 @@
-/* viewtally author export. Even an export to standard output is first written to a temporary file, because
- * otherwise a slow reader of the output would keep the snapshot of the database open. */
+/* viewtally author export. An export is always written to a temporary file first, even if it goes to standard
+ * output. Otherwise a slow reader of the output would keep the snapshot of the database open. */
 #include "cli/cmd_author_export.h"
 
 #include "base/file_sync.h"

@@ -37,7 +37,7 @@ struct known_name {
 struct set_up_author {
     int64_t line, row;
     struct uuid id;
-    struct str name, login;  /* login.p == NULL: none */
+    struct str name, login;  /* login.p == NULL: the author has no sign-in name */
     struct invite_link link; /* link.link.p == NULL: none was created */
 };
 
@@ -46,7 +46,7 @@ struct author_setup {
     struct author_file file;
     const char *links_path; /* NULL: standard output */
     bool dry_run, has_links, renews_links, is_json, is_written;
-    bool has_names; /* `names` is complete */
+    bool has_names; /* `names` contains the names of all authors in the database */
     VEC(struct known_name) names;
     VEC(struct set_up_author) authors;
     int64_t created, changed, unchanged, links;
@@ -78,7 +78,8 @@ static enum err load_names(struct author_setup *s, struct store *store)
     return err;
 }
 
-/* Sets `*row` to 0 if no author has the name, and to -1 if several have it. */
+/* Finds the author who has the name. Sets `*row` to 0 if no author has the name, and to -1 if several authors
+ * have it. */
 static enum err find_name(struct author_setup *s, struct store *store, struct str name, int64_t *row)
 {
     const struct known_name wanted = {.name = name};
@@ -96,8 +97,8 @@ static enum err find_name(struct author_setup *s, struct store *store, struct st
     return OK;
 }
 
-/* Finds the author of a line by name, as find_name() does. Called for a line without a sign-in name, or with
- * a sign-in name that no author has. In the second case, an author who has another sign-in name does not
+/* Finds the author of a line by name, as find_name() does. Called if the line contains no sign-in name, or
+ * one that no author has. If the line contains one, an author who already has another sign-in name does not
  * match. */
 static enum err find_by_name(struct author_setup *s, struct store *store, struct arena *arena,
                              const struct author_line *line, int64_t *row)
@@ -112,7 +113,7 @@ static enum err find_by_name(struct author_setup *s, struct store *store, struct
     return err;
 }
 
-/* Sets `*row` to 0 if the author does not exist yet. */
+/* Finds the author of a line. Sets `*row` to 0 if the author does not exist yet. */
 static enum err find_row(struct author_setup *s, struct store *store, struct arena *arena,
                          const struct author_line *line, int64_t *row)
 {
@@ -369,8 +370,8 @@ static bool write_links(struct author_setup *s)
     return ok;
 }
 
-/* Writes the links before the commit: if they cannot be written, a rollback keeps the earlier links that they
- * would replace. */
+/* Writes the links. Called before the commit: if the links cannot be written, a rollback restores the earlier
+ * links that they replace. */
 static bool show_links(struct author_setup *s)
 {
     struct buf b;

@@ -1,4 +1,4 @@
-/* The subcommands of `viewtally author` that concern sign-in. */
+/* The subcommands of `viewtally author` that create invitations or concern sign-in. */
 #ifndef VT_CLI_CMD_AUTHOR_LOGIN_H
 #define VT_CLI_CMD_AUTHOR_LOGIN_H
 

@@ -184,7 +184,8 @@ static enum cli_exit delete_file(const char *path, bool dry_run)
     return CLI_DONE;
 }
 
-/* Deletes a replaced database: first its companion files, such as -wal, and last the database file. */
+/* Deletes a before-file, which is a database that a restore has replaced. Deletes its companion files, such
+ * as -wal, first, and the database file last. */
 static enum cli_exit delete_before(const char *path, bool dry_run)
 {
     char companion[PATH_MAX];
@@ -198,8 +199,8 @@ static enum cli_exit delete_before(const char *path, bool dry_run)
 }
 
 /* Deletes the before-files while the shared lock prevents a restore from starting. cli_open_store() fails if
- * the database is missing or damaged; in this case a before-file may be the only database, so nothing is
- * deleted. */
+ * the database is missing or damaged; in this case the only usable database may be a before-file, so nothing
+ * is deleted. */
 static enum cli_exit prune_before_files(struct cli *cli, bool dry_run)
 {
     struct before_list list;

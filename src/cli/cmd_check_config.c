@@ -74,8 +74,8 @@ static void append_mistakes(struct buf *b, struct str mistakes)
     }
 }
 
-/* `wrong` is the message of check_values() about a rejected value, or "". After a mistake, all keys have
- * their defaults, so the list of keys is left empty. */
+/* Prints the result as JSON. `wrong` is the message of check_values() about a rejected value, or "". If the
+ * configuration has mistakes, the list of keys is empty, because their values would be defaults. */
 static enum cli_exit print_json(const struct cli *cli, const char *wrong)
 {
     const struct config_key *key;

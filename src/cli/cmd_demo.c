@@ -30,8 +30,8 @@ static bool on_any_author(void *ctx, const struct author *author)
     return false;
 }
 
-/* Opens the database for reading, so that a database that is not for the demonstration is not even migrated.
- */
+/* Checks that the database has no authors. Opens it only for reading, so that a database with other data is
+ * not even migrated. */
 static enum cli_exit check_is_empty(struct cli *cli)
 {
     const char *path = cli->config.store.path;

@@ -16,7 +16,7 @@ struct author_erasure {
     const char *named; /* an id or a sign-in name */
     struct author author;
     struct erased_rows rows;
-    bool was_erased; /* an earlier command has erased the author; it may have been killed before it emptied
+    bool was_erased; /* an earlier command has erased the author, but may have been killed before it emptied
                         the write-ahead log */
     VEC(struct uuid) keys;
 };

@@ -98,7 +98,7 @@ static enum err verify_author(struct feed_verification *v, struct store *store)
     return err;
 }
 
-/* Reads one author at a time, so that no read transaction stays open for long. */
+/* Verifies one author at a time, so that no read transaction stays open for long. */
 static enum err verify_all(struct feed_verification *v, struct store *store, struct arena *arena)
 {
     int64_t row = 0;

@@ -33,7 +33,7 @@ enum display_kind { DISPLAY_NONE, DISPLAY_BAR, DISPLAY_LINES };
 
 struct display {
     enum display_kind kind;
-    bool is_drawn;    /* the cursor is in the line of the bar */
+    bool is_drawn;    /* the bar is on the current line of the terminal */
     int64_t drawn_us; /* time of the last redraw or line */
     enum import_phase phase;
     int64_t phase_us; /* start of the phase */
@@ -118,8 +118,9 @@ static void remove_database(const char *path)
     }
 }
 
-/* Copies the database into the empty file `path`, also from a server. If `creates` is true and the database
- * is a file that is missing, leaves the copy empty, because the real import would create the database. */
+/* Copies the database, which may be on a server, into the empty file `path`. If `creates` is true and the
+ * database file is missing or empty, leaves `path` empty, because the real import would create the
+ * database. */
 static enum err copy_database(const struct cli *cli, bool creates, const char *path, struct error *error)
 {
     const struct store_options from = store_options_from_config(&cli->config, STORE_READ);
@@ -141,8 +142,8 @@ static enum err open_copy(const struct cli *cli, bool creates, const char *path,
     return err ? err : store_open(out, &options, error);
 }
 
-/* Opens a copy of the database, into which a dry run makes a complete import. The copy is unlinked as soon as
- * it is open, so that the system deletes it even if the process is killed. */
+/* Opens a copy of the database in the directory `dir`. A dry run makes a complete import into this copy. The
+ * copy is unlinked as soon as it is open, so that the system deletes it even if the process is killed. */
 static struct store *open_for_dry_run(const struct cli *cli, bool creates, const char *dir)
 {
     char path[PATH_MAX];

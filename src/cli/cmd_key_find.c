@@ -28,7 +28,7 @@ enum { INPUT_MAX = 1 << 20, LEAKED_MAX = 1000, KEY_REST_LEN = KEY_RANDOM_LEN + K
 /* ---- keys in a text ---- */
 
 /* Finds the first complete key in `text`, which may be a line of a log or of a source file. Returns the text
- * after it, or p == NULL if it contains no key. */
+ * after the key, or p == NULL if `text` contains no key. */
 static struct str next_key(struct str prefix, struct str text, struct str *key)
 {
     while (text.len) {
@@ -101,7 +101,8 @@ static bool collect_if_same(void *ctx, const struct api_key *key)
     return true;
 }
 
-/* Reads one author at a time, so that no read transaction stays open for long. */
+/* Finds the keys that end with the suffix. Reads one author at a time, so that no read transaction stays open
+ * for long. */
 static enum err search_suffix(struct key_search *s, struct store *store)
 {
     int64_t author = 0;

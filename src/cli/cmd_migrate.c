@@ -58,7 +58,7 @@ static void print_pending(const struct migration_plan *plan)
     }
 }
 
-/* Leaves the JSON object open. */
+/* Writes the common members of all results and leaves the JSON object open. */
 static void begin_json(struct buf *b, const char *path, const char *state, int64_t version)
 {
     buf_init(b, 1 << 20);
@@ -159,7 +159,7 @@ static enum cli_exit check(struct cli *cli, bool backs_up, bool is_json)
 
 /* ---- migrating ---- */
 
-/* `event->migration` is NULL while the backup is made. */
+/* Prints a progress line. `event->migration` is NULL while the backup is made. */
 static void print_progress(struct migrate_display *d, const struct upgrade_event *event)
 {
     const struct schema_migration *m = event->migration;

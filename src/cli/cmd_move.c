@@ -63,8 +63,8 @@ static enum err create(const struct store_options *to, struct error *error)
     return to->url ? create_on_server(to, error) : create_file(to->path, error);
 }
 
-/* Locks a database file: exclusively if it is written, otherwise shared, so that other processes may use it.
- */
+/* Locks a database file: with an exclusive lock if the command writes to it, otherwise with a shared lock, so
+ * that other processes may use it. */
 static enum err lock(struct database_lock *l, const struct store_options *options, bool is_written,
                      struct error *error)
 {

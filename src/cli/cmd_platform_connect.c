@@ -79,7 +79,7 @@ static bool read_grant(struct arena *a, struct str text, struct token_grant *out
                        "{\"access_token\": \"…\", \"refresh_token\": \"…\", \"expires_in\": 3600}");
         return false;
     }
-    /* Pinterest has another name for the lifetime of the refresh token. */
+    /* In responses of Pinterest, the lifetime of the refresh token has another name. */
     const char *life =
         jsonr_get(root, "refresh_token_expires_in") ? "refresh_token_expires_in" : "refresh_expires_in";
     return read_text(root, "access_token", true, &out->access_token) &&

@@ -24,13 +24,13 @@ enum {
     PATH_SHOWN = 300,
 };
 
-/* A post to read. Posts of one kind are read by the same form of request. */
+/* A post to read. Posts of one kind are requested in the same way; see same_kind(). */
 struct probe_post {
     struct str id; /* the platform's id; if `resolved` is false, an id that must be resolved first */
     int64_t posted_at;
     bool resolved;
     int views_source;
-    int64_t counts[COUNT_KINDS]; /* the counts stored in the database */
+    int64_t counts[COUNT_KINDS]; /* the counts that are stored in the database */
 };
 
 struct probe {

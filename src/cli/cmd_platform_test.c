@@ -97,7 +97,7 @@ static enum err send_call(struct account_test *t)
     return OK;
 }
 
-/* Selects the next form of the request for the next call. Returns false if none exists. */
+/* Selects the next request form, for the next call. Returns false if none exists. */
 static bool next_tier(struct account_test *t)
 {
     if (t->outcome.with_account) {

@@ -18,8 +18,8 @@ struct correction {
     struct buf report;
 };
 
-/* Lists the milestones, the viral mark and the events that the video keeps although its views are lower now.
- */
+/* Lists the milestones, the viral mark and the events that the video keeps although it now has fewer
+ * views. */
 static void append_kept(struct buf *b, const struct video *video, int64_t events)
 {
     const size_t begin = b->len;

@@ -28,7 +28,8 @@ static void on_signal(int number)
     atomic_store(&stop, true);
 }
 
-/* Makes the first signal stop the run after its open transaction, and the second one kill the process. */
+/* Makes the first signal stop the run when its open transaction has ended, and the second signal kill the
+ * process. */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};

@@ -30,8 +30,8 @@
 #include <unistd.h>
 
 struct restore {
-    const char *file;  /* the backup; "-" until standard input is copied */
-    const char *shown; /* its name in messages */
+    const char *file;  /* path of the backup; "-" until standard input has been copied to a file */
+    const char *shown; /* name of the backup in messages */
     const char *database;
     bool force, is_json;
     struct database_lock lock;
@@ -62,10 +62,10 @@ static enum cli_exit check_unused(const struct restore *r)
     return refuse_or_skip(r, "SQLite's own check that no other process uses the database", error.text);
 }
 
-/* Returns the path of the database that is replaced, to carry over its revocations: the current database, or
- * the one that an interrupted restore has renamed. If both are missing, returns the newest database that an
- * earlier restore has renamed, which contains at least the revocations until that restore. Returns NULL if
- * that is missing, too. */
+/* Returns the path of the database from which revocations are carried over. This is the current database, or
+ * the database that an interrupted restore has renamed. If both are missing, it is the newest database that
+ * an earlier restore has renamed, which contains at least the revocations until that restore. Returns NULL if
+ * there is none. */
 static const char *replaced_of(const struct replacement *r)
 {
     return !r->is_missing ? r->path : r->before[0] ? r->before : NULL;

@@ -34,7 +34,7 @@ struct service_status {
     int64_t now;
     struct lease_row lease;
     int64_t last_started_at, last_finished_at; /* times of the newest complete run */
-    int64_t live, stale;                       /* numbers of live videos; of those not updated for STALE_MS */
+    int64_t live, stale;                       /* live videos; live videos not updated for STALE_MS */
     int64_t database_bytes, wal_bytes;         /* of a database file */
     struct store_server_load server_load;      /* of a database on a server */
     struct backup_state backup;
@@ -133,8 +133,8 @@ static bool is_held(const struct service_status *s)
     return lease_is_held(&s->lease, s->now);
 }
 
-/* Returns the outcome of a run. A run in progress that does not hold the lease was killed; the next run will
- * mark it as abandoned. */
+/* Returns the outcome of a run. If a run is recorded as in progress but does not hold the lease, its process
+ * was killed, and the result is RUN_ABANDONED; the next run will record this. */
 static int outcome_of(const struct service_status *s, const struct run_row *run)
 {
     const bool its_own = is_held(s) && str_eq(run->holder, str_from_cstr(s->lease.holder));

@@ -154,11 +154,11 @@ static enum cli_exit resume_endpoint(struct cli *cli, const struct cli_arguments
 struct resending {
     struct uuid id;
     int64_t event_id;
-    bool is_position; /* option --after: send all events after this one */
+    bool is_position; /* `event_id` is the value of --after: send all events after it */
     bool is_unknown;  /* the author has no such event */
 };
 
-/* Called with the first event from r->event_id on. Records whether the author has an event with this id. */
+/* Called with the first event whose id is r->event_id or greater. Records whether its id is r->event_id. */
 static bool on_event(void *ctx, const struct event *event, const struct video_ref *video,
                      const struct book_ref *book)
 {
@@ -183,8 +183,8 @@ static enum err find_event(struct store *store, int64_t author_row, struct resen
     return read.err;
 }
 
-/* Moves the position of the endpoint back. A later position would skip events, and one above all events, as
- * after a typing error, would end all deliveries. */
+/* Moves the position of the endpoint back. Refuses to move it forward, because this would skip events. A
+ * position above all events, for example after a typing error, would even end all deliveries. */
 static enum err move_position_back(struct store *store, struct webhook_endpoint *e, int64_t event_id)
 {
     if (event_id > e->position) {

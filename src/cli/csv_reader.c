@@ -53,7 +53,8 @@ static void read_plain(struct csv_reader *r)
     skip(r, n);
 }
 
-/* In a quoted field a quotation mark is doubled; separators and line ends are part of the value. */
+/* Reads a quoted field. Two quotation marks in it stand for one; separators and line ends are part of the
+ * value. */
 static void read_quoted(struct csv_reader *r, struct arena *arena)
 {
     char *to = arena_alloc(arena, r->rest.len + 1);

@@ -13,7 +13,7 @@ struct csv_reader {
     char separator;
     int64_t next_line; /* number of the line at `rest` */
 
-    /* The record that was read last. */
+    /* The record that the last call of csv_next() has read. */
     int64_t line; /* number of the line on which it begins */
     struct str fields[CSV_FIELDS_MAX];
     size_t count;

@@ -46,9 +46,9 @@ static const char *copy_group(struct words *w, bool *in_word, const char *p)
     return *p ? p : NULL;
 }
 
-/* Reads the words of one command, up to `|`, `;`, `&`, a comment or the end. A redirection is read as a word
- * that begins with `<` or `>`; the caller drops it. Returns the text after the command, or NULL if the line
- * is malformed. */
+/* Reads the words of one command, up to `|`, `;`, `&`, a comment or the end of the line. A redirection is
+ * read as a word that begins with `<` or `>`; the caller drops it. Returns the text after the command, or
+ * NULL if the line is malformed. */
 static const char *read_command(struct words *w, const char *p)
 {
     bool in_word = false;
@@ -100,7 +100,7 @@ static bool check_words(struct words *w, const struct cli_command *const *comman
     if (!command)
         return false;
     const struct cli_action *action = command->actions;
-    /* The action without a name comes last. */
+    /* If no action has this name, the loop stops at the action without a name, which is the last one. */
     while (action->run && action->name && (w->count < 3 || strcmp(action->name, w->items[2]) != 0))
         action++;
     const int skipped = action->name != NULL;

@@ -49,7 +49,8 @@ static void write_paragraph(FILE *to, struct str text, size_t indent, size_t at)
     (void)fputc('\n', to);
 }
 
-/* Paragraphs are separated by an empty line. A paragraph that begins with a space is printed unchanged. */
+/* Writes the paragraphs of a text, which are separated by empty lines. Wraps each paragraph, except one that
+ * begins with a space, which is printed unchanged. */
 static void write_text(FILE *to, const char *text, size_t indent)
 {
     struct str rest = str_from_cstr(text);

@@ -13,7 +13,7 @@ struct invite_link {
 
 /* Inserts an invitation for the author in the caller's transaction. The author's earlier links become
  * invalid. `login` is normalized; if login.p is NULL, the author chooses a sign-in name. out->link is in the
- * arena. ERR_EXISTS: another author has this sign-in name. */
+ * arena. Returns ERR_EXISTS if another author has this sign-in name. */
 MUST_USE enum err invite_link_insert(struct store *store, struct arena *arena, const struct config *config,
                                      int64_t author_row, struct str login, struct invite_link *out);
 

@@ -1,4 +1,4 @@
-/* Finds authors by id or sign-in name. */
+/* Looks up the author by id, or else by sign-in name. */
 #include "cli/named_author.h"
 
 #include "auth/login.h"

@@ -89,8 +89,8 @@ static void describe(struct buf *b, const struct outcome *o, const struct platfo
         }
 }
 
-/* Parses the original and the anonymized response. Returns true if the results are equal after the ids of the
- * original were replaced. */
+/* Parses the original and the anonymized response. Returns true if the two results are equal, apart from the
+ * replaced ids. */
 static bool parses_the_same(struct recording *r, const struct platform_call *call, struct outcome *outcome)
 {
     struct arena *arena = &r->session->call_arena;

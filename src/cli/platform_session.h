@@ -15,11 +15,11 @@ struct platform_session {
     struct http_client *client;
     struct token_refresher *refresher;
     const struct platform_desc *desc;
-    struct platform_options options; /* by_key is false: calls use the account's token */
+    struct platform_options options; /* member by_key is false: calls use the account's token */
     struct arena arena;              /* memory of the account and of texts of the command */
     struct credential account;
-    bool refreshed, waiting;                          /* a refresh was tried; an operation is in progress */
-    struct token_refresh_result token_refresh_result; /* result of the last platform_session_refresh() */
+    bool refreshed, waiting; /* a token refresh was tried; an operation is in progress */
+    struct token_refresh_result token_refresh_result; /* of the most recent platform_session_refresh() */
 
     /* Set by platform_session_send(): */
     const struct http_request *request;

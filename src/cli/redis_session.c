@@ -12,7 +12,7 @@ static void on_deadline(uv_timer_t *timer)
     s->timed_out = true;
 }
 
-/* The callback of the waiter. Does nothing, because redis_session_wait() polls the waiter. */
+/* The callback of the waiter. Does nothing, because redis_session_wait() checks the state of the waiter. */
 static void wake(struct waiter *w)
 {
     (void)w;

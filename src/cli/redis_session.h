@@ -21,7 +21,8 @@ struct redis_session {
  * close the session then. */
 MUST_USE enum err redis_session_open(struct redis_session *s, const struct config *c, struct error *error);
 
-/* Runs the loop until s->waiter has completed. Cancels the waiter once the session has taken a second. */
+/* Runs the loop until s->waiter has completed. If the session has lasted a second, cancels the waiter
+ * instead. */
 void redis_session_wait(struct redis_session *s);
 
 /* Closes the connection and the loop. Precondition: no call is waiting. */

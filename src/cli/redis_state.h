@@ -6,10 +6,10 @@
 
 struct redis_state {
     bool is_configured, is_up;
-    char reason[512]; /* why it is not up */
+    char reason[512]; /* why Redis is not up */
 };
 
-/* Connects to the configured Redis and runs the probes of the server. Takes at most a second. */
+/* Connects to the configured Redis and runs the same probes as `viewtally serve`. Takes at most a second. */
 void redis_state_read(struct redis_state *s, const struct config *c);
 
 /* Append the state: redis_state_json() as the member "redis" of a JSON object, redis_state_text() as a line

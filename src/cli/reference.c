@@ -10,7 +10,7 @@ static void write_cell(FILE *to, const char *text)
         (void)fprintf(to, "%s%c", *text == '|' ? "\\" : "", *text);
 }
 
-/* Writes the text as Markdown. A paragraph that is printed unchanged becomes a code block. */
+/* Writes the text as Markdown. A paragraph that begins with a space becomes a code block. */
 static void write_text(FILE *to, const char *text)
 {
     const struct str s = str_from_cstr(text);

@@ -1,4 +1,4 @@
-/* Errors name the backup, never the temporary file. */
+/* Makes the draft of a restore. Errors name the backup, never the draft, which is a temporary file. */
 #include "cli/restore_draft.h"
 
 #include "base/seam.h"

@@ -1,4 +1,5 @@
-/* A drill copies, verifies and migrates the backup as a restore does, and then checks that the sums agree. */
+/* A drill copies, verifies and migrates the backup as a restore does. Then it checks that the numbers in the
+ * restored database agree (store_check_sums()). */
 #include "cli/restore_drill.h"
 
 #include "backup/backup_file.h"
@@ -22,7 +23,7 @@ struct drill {
     bool is_json;
     int applied; /* number of migrations */
     int64_t bytes, authors;
-    int64_t refreshed_at; /* newest time of an author's views; TIME_NONE if no author has one */
+    int64_t refreshed_at; /* newest views_refreshed_at of all authors; TIME_NONE if no author has one */
 };
 
 static enum cli_exit copy_files(const struct drill *d)

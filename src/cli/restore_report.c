@@ -1,4 +1,5 @@
-/* Collects the authors first, because the store reads one list at a time. */
+/* Prints the report. Collects the authors first and lists their keys afterwards, because the store reads one
+ * list at a time. */
 #include "cli/restore_report.h"
 
 #include "base/json.h"

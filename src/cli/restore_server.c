@@ -5,7 +5,8 @@
  *          carry over revocations from "before" (carry.h)
  *       -> delete all rows, copy the draft to the server, compare -> commit
  *
- * The draft is a database file, so the rules of carry.h need not exist a second time for servers. */
+ * The draft is a database file, so the rules of carry.h need no second implementation for database
+ * servers. */
 #include "cli/restore_server.h"
 
 #include "backup/backup_file.h"
@@ -26,7 +27,7 @@ struct server_restore {
     const struct config *config;
     const char *file, *shown;
     bool is_json, force;
-    char directory[FILE_PATH_MAX]; /* of the draft */
+    char directory[FILE_PATH_MAX]; /* the temporary directory that contains the draft */
     char draft[FILE_PATH_MAX + 16];
     char before[FILE_PATH_MAX]; /* the file with the replaced data; "" if it could not be copied */
     struct carry_result carried;
@@ -70,7 +71,8 @@ static enum err copy_present(struct server_restore *r, struct error *error)
     return err;
 }
 
-/* Copies the present data. With --force, a failure only means that no revocations are carried over. */
+/* Copies the present data to the file "before". With --force, continues after a failure, but then no
+ * revocations are carried over. */
 static enum err keep_present(struct server_restore *r, struct error *error)
 {
     struct error why;

@@ -35,7 +35,8 @@ static void print_notes(const struct server_upgrade_result *r, bool is_done)
         cli_note("these settings of the role %s are missing:\n%s", r->role, r->role_settings);
 }
 
-/* `videos` is the number of videos of an interrupted import that were finalized; -1 if nothing was done. */
+/* Prints the result as JSON. `videos` is the number of finalized videos of an interrupted import; -1 if the
+ * command has only checked what is pending. */
 static enum cli_exit print_json(const struct server_upgrade_result *r, int64_t videos)
 {
     const bool is_done = videos >= 0;

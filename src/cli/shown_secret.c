@@ -32,7 +32,7 @@ static const char *write_when_ready(const char *p, size_t len)
 /* Wipes and frees the buffer. */
 static const char *write_secret(struct buf *out)
 {
-    (void)signal(SIGPIPE, SIG_IGN); /* a reader that is gone must cause an error, not end the process */
+    (void)signal(SIGPIPE, SIG_IGN); /* if the reader has gone, writing must fail, not end the process */
     const char *why = out->failed ? "the text is too long" : NULL;
     if (!why && fflush(stdout) != 0)
         why = strerror(errno);

@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "cli/database.h"
 
-/* A secret that a command creates, for example an API key. The secret is on disk before it is shown, so that
- * a secret that somebody has seen survives a crash. */
+/* A secret that a command creates, for example an API key. The secret is stored on disk before it is shown.
+ * So if somebody has seen the secret, it stays valid even after a crash. */
 struct shown_secret {
     cli_work *create; /* inserts the secret */
     void (*append)(struct buf *out, const void *ctx);

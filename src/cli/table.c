@@ -94,7 +94,7 @@ static void append_cell(const struct table *t, struct buf *out, size_t column, c
     append_spaces(out, is_last ? 0 : (is_right ? 0 : padding) + GAP);
     if (!is_last)
         return;
-    while (out->len && out->p[out->len - 1] == ' ') /* the last cells may be empty */
+    while (out->len && out->p[out->len - 1] == ' ') /* drop the padding of empty cells at the end */
         out->len--;
     buf_append_char(out, '\n');
 }

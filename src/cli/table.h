@@ -30,7 +30,8 @@ void table_add_uuid(struct table *t, const struct uuid *id);
 /* Ends a cell whose text the caller has appended to t->cells itself. */
 void table_end_cell(struct table *t);
 
-/* Prints the table or the JSON array, and frees the table. Of a table without rows, prints the headings. */
+/* Prints the table or the JSON array, and frees the table. A table without rows is printed as its
+ * headings. */
 enum cli_exit table_print(struct table *t);
 
 #endif
