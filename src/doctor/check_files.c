@@ -121,8 +121,8 @@ static void check_database_file(struct doctor *d)
     }
 }
 
-/* Checks the owners of the files beside the database. The server cannot use a file that a command run by root
- * has created. */
+/* Checks that the files beside the database, such as -wal and -lock, belong to the owner of the database. If
+ * root has run a command, such a file may belong to root, and the server cannot use it. */
 static void check_companions(struct doctor *d)
 {
     static const char *const endings[] = {"-wal", "-shm", "-lock", "-import"};

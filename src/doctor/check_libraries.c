@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The lowest versions without a defect that affects viewtally; vendor/manifest has the reasons. */
+/* The oldest versions that have no defect that affects viewtally. vendor/manifest describes these defects. */
 static const struct build_library lowest[] = {
     {"libuv", "1.50.0"}, {"llhttp", "9.4.2"},  {"hiredis", "1.2.0"},
     {"curl", "8.6.0"},   {"sqlite", "3.51.3"}, {"libpq", "17"},

@@ -11,8 +11,8 @@
 
 enum { LONG_POLL_MS = 55000 };
 
-/* Reads the configuration at the first call. Returns NULL if it has no proxy_pass to viewtally; the check
- * nginx.proxy reports this. */
+/* Returns the view of the nginx configuration, which the first call reads. Returns NULL if the configuration
+ * has no proxy_pass to viewtally; the check nginx.proxy reports this. */
 static struct nginx_view *view_of(struct doctor *d)
 {
     if (!d->nginx)
@@ -56,7 +56,8 @@ static bool sets_field(const struct nginx_directive *location, const char *field
     return false;
 }
 
-/* Returns true after reporting a finding. */
+/* Checks that nginx keeps connections to viewtally open, and closes idle ones before viewtally does. Returns
+ * true after reporting a finding. */
 static bool check_upstream(struct doctor *d, const struct nginx_proxy *p)
 {
     struct str connection;
@@ -123,7 +124,8 @@ static void check_timeout(struct doctor *d)
 
 /* ---- header fields ---- */
 
-/* Returns true after reporting a finding. */
+/* Checks that a client cannot choose its own address with X-Forwarded-For. Returns true after reporting a
+ * finding. */
 static bool check_forwarded_for(struct doctor *d, const struct nginx_directive *location)
 {
     struct str value;
@@ -143,8 +145,8 @@ static bool check_forwarded_for(struct doctor *d, const struct nginx_directive *
     return false;
 }
 
-/* Returns true after reporting that viewtally does not trust the addresses of nginx. Checks only an nginx on
- * this machine (without --nginx), because the address of any other nginx is unknown. */
+/* Checks that viewtally trusts the X-Forwarded-For of nginx. Returns true after reporting that it does not.
+ * Does nothing with --nginx, because nginx may then run on another machine, whose address is unknown. */
 static bool check_trusted(struct doctor *d, struct str address)
 {
     struct proxies proxies = {0};

@@ -7,8 +7,8 @@
 
 enum { OLDEST_MAJOR = 6, SLOW_US = 10000, TOO_SLOW_US = 50000 };
 
-/* Returns the facts if Redis is connected. Otherwise returns NULL, after reporting that the check is skipped
- * if Redis is configured. (If it is not configured, the check redis.connection reports that.) */
+/* Returns the facts if Redis is connected, otherwise NULL. If Redis is configured but not connected, reports
+ * that the check is skipped. (If Redis is not configured, only the check redis.connection reports this.) */
 static const struct redis_facts *connected(struct doctor *d)
 {
     if (!d->redis)

@@ -10,8 +10,8 @@
 
 enum {
     ROWS_AT_ONCE = 500,
-    FAILURES_LONG = 5,           /* the pauses before the fifth attempt add up to more than two hours */
-    OVERDUE_MS = 2 * MINUTE_MS,  /* longer than the 30 s after which the lease of a crashed process expires */
+    FAILURES_LONG = 5,           /* an endpoint with this many failures fails for more than two hours */
+    OVERDUE_MS = 2 * MINUTE_MS,  /* wait that is reported; a crashed process has the lease for up to 30 s */
     CLOCK_ERROR_MS = 2 * DAY_MS, /* see store_list_due_webhooks() */
 };
 
@@ -29,8 +29,7 @@ static bool is_overdue(const struct webhook_endpoint *e, int64_t now)
 {
     if (e->state != WEBHOOK_ACTIVE || !e->plan_active || !e->is_connected || e->last_event_id <= e->position)
         return false;
-    /* The id of an event is about the time of its commit in ms (or slightly later), see
-     * store_insert_event(). */
+    /* The id of an event is approximately the time of its commit in ms; see store_insert_event(). */
     const int64_t since = e->next_attempt_at == TIME_NONE || e->next_attempt_at > now + CLOCK_ERROR_MS
                               ? e->last_event_id
                               : e->next_attempt_at;

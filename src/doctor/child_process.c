@@ -52,8 +52,8 @@ static void close_once(uv_handle_t *handle)
         uv_close(handle, NULL);
 }
 
-/* Kills the child if it is still running, and closes the pipes. A process that the child started may have
- * inherited the pipes, so they can stay open after the child has exited. */
+/* Kills the child if it is still running, and closes the pipes. The pipes can stay open after the child has
+ * exited, because a process that the child started may have inherited them. */
 static void on_timeout(uv_timer_t *timer)
 {
     struct child_process *p = timer->data;

@@ -1,5 +1,5 @@
-/* The functions of check_clock.c that report findings. They are declared here so that tests can pass facts
- * that a test machine does not have. */
+/* The functions of check_clock.c that report findings about the clock. They are declared here so that tests
+ * can pass facts that differ from the state of the test machine. */
 #ifndef VT_DOCTOR_CLOCK_FACTS_H
 #define VT_DOCTOR_CLOCK_FACTS_H
 

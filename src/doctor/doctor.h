@@ -45,7 +45,7 @@ void doctor_warn(struct doctor *d, const char *fix, const char *format, ...)
 void doctor_error(struct doctor *d, const char *fix, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* What a check needs. If it is missing, the check is skipped. */
+/* What a check requires. If this is not available, the check is skipped. */
 enum doctor_need {
     NEEDS_NOTHING,
     NEEDS_CONFIG,     /* a configuration without mistakes */

@@ -50,8 +50,8 @@ static struct nginx_directive *add_directive(struct arena *a, struct nginx_direc
     return d;
 }
 
-/* Adds a file, to which the directives that follow belong. `line` is the number of the current line in this
- * file: 1 for its first line, and 0 for the comment of `nginx -T` before it. */
+/* Adds a file, to which all following directives belong. `line` is the number of the current line in this
+ * file: 1 for the first line of the file, or 0 for the comment of `nginx -T` that precedes it. */
 static bool begin_file(struct nginx_text *t, struct str name, int line)
 {
     if (t->file_count == NGINX_FILES_MAX)
@@ -119,7 +119,7 @@ static bool fail(const struct nginx_text *t, const char *why)
     return false;
 }
 
-/* Reads the words of a directive up to its `;` or `{`. */
+/* Reads the words of a directive, up to the `;` or `{` that ends them. */
 static bool read_directive(struct nginx_text *t, struct nginx_directive *d)
 {
     struct str file = {NULL, 0};
@@ -202,8 +202,8 @@ static bool matches(const struct nginx_text *t, struct str pattern, struct str n
     return fnmatch(absolute, path, FNM_PATHNAME) == 0;
 }
 
-/* Inserts the directives of the files that the include directive `d` names. They are inserted after `d`. Each
- * file is inserted only once, at its first include. */
+/* Inserts the directives of the files that the include directive `d` names, after `d`. Inserts each file only
+ * once, at its first include. */
 static void insert_files(struct nginx_text *t, struct nginx_directive *d)
 {
     for (int i = t->file_count - 1; i > 0; i--)

@@ -14,7 +14,7 @@ struct nginx_directive {
     struct str words[NGINX_WORDS_MAX];
     int count; /* number of words; words after the first NGINX_WORDS_MAX are dropped */
     bool is_block;
-    struct str file; /* the file that contains it */
+    struct str file; /* the file that contains the directive */
     int line;
     struct nginx_directive *parent, *first, *last, *next; /* `first` and `last` are the children */
 };

@@ -11,7 +11,7 @@ enum { TEXT_MAX = 16 << 20, ARENA_BYTES = 64 << 10 };
 
 /* ---- addresses ---- */
 
-/* Splits "127.0.0.1:8080" at the last colon. */
+/* Splits "127.0.0.1:8080" at the last colon. Returns the port, or "80" if the address contains none. */
 static struct str port_of(struct str address, struct str *host)
 {
     const char *colon = address.len ? memrchr(address.p, ':', address.len) : NULL;
@@ -52,8 +52,8 @@ static void compare_address(void *ctx, struct str listen)
     s->found = s->found || (same_port && (is_any(ours) || (is_local(ours) && is_local(theirs))));
 }
 
-/* With sockets of systemd, [server] listen does not name the address, so a name that contains "viewtally"
- * matches too. */
+/* Returns true if the name of an address contains "viewtally". Such an address is considered one of
+ * viewtally, because [server] listen does not contain the address if systemd opens the socket. */
 static bool has_our_name(struct str text)
 {
     return text.len && memmem(text.p, text.len, "viewtally", 9);

@@ -13,13 +13,13 @@ enum { TIMEOUT_MS = 2000, REPLY_MAX = 64 << 10, KEY_MAX = 160, LATENCY_CALLS = 1
 
 #define NO_SCRIPT "0000000000000000000000000000000000000000"
 
-/* The commands of the server, each in a form that changes nothing. "K" stands for a key that does not exist.
- */
+/* The commands that `viewtally serve` sends to Redis, each in a form that changes nothing. "K" stands for a
+ * Redis key that does not exist. */
 static const struct trial {
     const char *words[5];   /* NULL after the last word */
     const char *permission; /* the permission as in docs/operating.md */
 } trials[] = {
-    {{"SCRIPT", "LOAD", "("}, "+script|load"}, /* does not compile */
+    {{"SCRIPT", "LOAD", "("}, "+script|load"}, /* the script "(" does not compile */
     {{"EVALSHA", NO_SCRIPT, "0"}, "+evalsha"},
     {{"TIME"}, "+time"},
     {{"MGET", "K"}, "+mget"},
@@ -94,7 +94,8 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Reads the latency, and the difference of the clocks at the last call. */
+/* Computes the median latency of the calls of TIME, and the difference of the clocks from the reply to the
+ * last one. */
 static void read_times(struct redis_facts *f, const struct redis_inspected *commands)
 {
     int64_t took[LATENCY_CALLS];
@@ -120,7 +121,7 @@ static void inspect(struct redis_facts *f, struct redis_options *options, const 
     prepare(commands, key);
     f->is_connected = redis_inspect(options, commands, COMMANDS, TIMEOUT_MS, &f->failure, &error) == OK;
     (void)snprintf(f->reason, sizeof f->reason, "%.500s", error.text);
-    /* Without a password, every command fails. */
+    /* If Redis requires a password and none is configured, every command fails with NOAUTH. */
     if (f->is_connected && str_starts_with(buf_str(&commands[0].reply), STR("NOAUTH"))) {
         f->is_connected = false;
         f->failure = REDIS_FAILED_AUTH;

@@ -11,7 +11,7 @@ enum { REDIS_FACTS_TEXT_MAX = 512 };
 
 struct redis_facts {
     bool is_configured;
-    bool is_connected; /* and logged in */
+    bool is_connected; /* Redis has accepted the connection and the login */
     enum redis_failure failure;
     char reason[REDIS_FACTS_TEXT_MAX];  /* why it is not connected */
     char missing[REDIS_FACTS_TEXT_MAX]; /* missing permissions as in an ACL, such as " +mget +del"; "" if none
@@ -22,7 +22,7 @@ struct redis_facts {
     long long max_memory;                /* bytes; 0: unlimited */
     int64_t latency_us;                  /* median time of a command; 0 if not connected */
     bool has_time;                       /* ahead_ms is known */
-    int64_t ahead_ms;                    /* how far the clock of Redis is ahead of ours */
+    int64_t ahead_ms;                    /* how far the Redis clock is ahead of the clock of this machine */
 };
 
 /* Connects and reads the facts; takes at most two seconds. Free them with redis_facts_free(). */

@@ -11,11 +11,12 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-/* systemctl shows an instance that is not loaded only if it is named, so the names of the enabled instances
- * are taken from their symbolic links. */
+/* systemctl shows an instance that is not loaded only if the command names it. So the names of the enabled
+ * instances are taken from their symbolic links. */
 #define ENABLED_INSTANCES "/etc/systemd/system/*.wants/viewtally@*.service"
 
-/* Returns NULL if systemd does not run on this machine, as in a container. */
+/* Returns the path of systemctl, or NULL if systemd does not run on this machine, for example in a
+ * container. */
 static const char *find_program(void)
 {
 #ifdef VT_TEST_SEAMS
@@ -88,8 +89,8 @@ static void set_property(struct properties *p, struct str name, struct str value
         u->admin_listen = find_variable(value, STR("VIEWTALLY_ADMIN_LISTEN"));
 }
 
-/* Returns true if ExecStart= names this configuration file. A unit that names another one belongs to another
- * installation. */
+/* Returns true if ExecStart= names this configuration file. A unit that names another configuration file
+ * belongs to another installation. */
 static bool names_config(struct str exec_start, const char *config_path)
 {
     char option[4096];

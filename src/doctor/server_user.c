@@ -35,7 +35,8 @@ static void add_named_group(struct server_user *user, struct str text)
         add_group(user, group->gr_gid);
 }
 
-/* Returns false if the system has no such user, as with DynamicUser=. */
+/* Sets `*user` to the user with this name. Returns false if the system has no such user, for example because
+ * the unit uses DynamicUser=. */
 static bool set_named_user(struct server_user *user, struct str text)
 {
     const struct passwd *entry = copy_name(text, user->name) ? getpwnam(user->name) : NULL;

@@ -1,6 +1,6 @@
-/* The user of the server, as whom `viewtally doctor` checks permissions. If root runs the command, this is
- * the user in User= of the unit, or else the owner of the database, because root can read every file. If
- * another user runs the command, it is that user. */
+/* The user for whom `viewtally doctor` checks permissions, which should be the user of the server. If root
+ * runs the command, this is the user in User= of the unit, or else the owner of the database; root itself can
+ * read every file. If another user runs the command, it is this user. */
 #ifndef VT_DOCTOR_SERVER_USER_H
 #define VT_DOCTOR_SERVER_USER_H
 
