@@ -17,8 +17,7 @@ enum {
     CONN_MAGIC = 0x436F6E6E,
     LINGER_MS = 2000,
     LINGER_BYTES = 1 << 20,
-    READING_BODY_RETAINED = 4 << 10, /* maximum capacity of the response buffer while a request is
-                                        incomplete */
+    READING_BODY_RETAINED = 4 << 10, /* maximum capacity of the response buffer until a request is complete */
 };
 static const int64_t NEVER_MS = INT64_MAX / 2;
 
@@ -43,8 +42,8 @@ static int64_t timeout_of(const struct conn *c, enum conn_state state)
 void conn_enter(struct conn *c, enum conn_state state)
 {
     static const unsigned char edges[CONN_STATES] = {
-        /* The transition from NEW to NEW sets the first deadline. conn_reject_no_memory() uses transitions to
-         * LINGERING too. */
+        /* The transition from NEW to NEW sets the first deadline. The transitions to LINGERING are also used
+         * by conn_reject_no_memory(). */
         [CONN_NEW] = 1 << CONN_NEW | 1 << CONN_HEAD | 1 << CONN_LINGERING,
         [CONN_IDLE] = 1 << CONN_HEAD | 1 << CONN_LINGERING,
         [CONN_HEAD] = 1 << CONN_BODY | 1 << CONN_HANDLING | 1 << CONN_WRITING | 1 << CONN_LINGERING,
@@ -151,7 +150,7 @@ static void on_end(struct conn *c, ssize_t error)
         return;
     }
     /* The client may have shut down only its own side, so a pending response is still sent. But most likely
-     * the client has disconnected, so a sleeping request is woken to end soon. */
+     * the client has disconnected, so a sleeping request is woken, so that it can end soon. */
     c->peer_ended = true;
     c->reading = false;
     (void)uv_read_stop(&c->stream);
@@ -197,7 +196,8 @@ void conn_set_reading(struct conn *c, bool on)
 
 /* ---- from bytes to requests ---- */
 
-/* Acquires an exchange for a new request. Returns false if out of memory; the connection then closes. */
+/* Acquires an exchange for a new request. If out of memory, calls conn_reject_no_memory() and returns
+ * false. */
 static bool begin_request(struct conn *c)
 {
     struct exchange *x = server_acquire_exchange(c->server);
@@ -289,7 +289,7 @@ static void parse(struct conn *c)
         if (parser_expects_continue(c->x->parser))
             conn_send_continue(c);
     }
-    /* The rest of an incomplete request may never arrive, so free a large buffer. */
+    /* The rest of an incomplete request may never arrive, so do not keep a large response buffer for it. */
     if (result == PARSE_MORE)
         buf_reset(&c->x->r.res.body, READING_BODY_RETAINED);
     if (request_lacks_memory(c->x))
@@ -300,7 +300,7 @@ static void parse(struct conn *c)
         conn_reject(c, parser_status(c->x->parser), parser_message(c->x->parser));
 }
 
-/* Loops instead of recursing, because many pipelined requests may complete immediately. */
+/* This is a loop and not a recursion, because many pipelined requests may complete immediately. */
 void conn_process_input(struct conn *c)
 {
     struct http_server *s = c->server;

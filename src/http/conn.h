@@ -70,13 +70,14 @@ struct conn {
     struct str in;     /* bytes read but not yet parsed; while there are any, the socket is not read */
     char *saved_input; /* memory that contains `in`; NULL during on_read(), while `in` points into the
                           server's read buffer */
-    size_t queue_seen; /* bytes in libuv's write queue when the write deadline was set */
+    size_t queue_seen; /* number of bytes in libuv's write queue when the write deadline was set */
     size_t lingered;   /* bytes discarded while LINGERING */
     bool reading, is_unix;
     bool peer_ended; /* end of file was read */
     bool is_trusted; /* the peer is a trusted proxy */
     bool is_late;    /* accepted while the server drains */
-    bool resets;     /* close with a TCP reset, so that the client detects the truncated response */
+    bool resets;     /* close the connection with a TCP reset, so that the client detects that the response is
+                        incomplete */
     char peer[48];   /* numeric address, or "unix" */
     uv_shutdown_t shutdown;
     union {
@@ -93,8 +94,8 @@ struct listener {
     bool is_unix;
     bool is_bound;  /* this process has created the path of the Unix socket */
     char name[128]; /* 127.0.0.1:8080, [::1]:8080, unix:/path */
-    bool waiting;   /* a connection waits to be accepted, because max_connections is reached or memory ran
-                       out */
+    bool waiting; /* a client's connection waits to be accepted, because max_connections is reached or memory
+                     ran out */
     bool is_passed; /* the service manager also holds the socket, so connections may stay in its backlog when
                        this process ends: the next process accepts them */
     union {
@@ -129,7 +130,7 @@ struct http_server {
     bool tick_failed;    /* the tick's timer could not be started; on_check() tries again */
     int64_t tick_ms;     /* time of the next tick, if `ticking`; monotonic */
     int64_t work_us;     /* clock_work_us() at the start of the current time slice */
-    bool serves;         /* draining, but still accepts connections (http_server_drain()) */
+    bool serves;         /* the server drains, but still accepts connections (phase SERVING of drain.c) */
     bool drains_slowly;  /* http_server_drain() was called */
     int old_connections; /* while `serves` is true: number of open connections that were accepted before
                             http_server_drain() was called */
@@ -161,8 +162,8 @@ static inline int64_t server_now_ms(const struct http_server *s)
 
 /* ---- conn.c ---- */
 
-/* Accepts the listener's waiting connection. Returns ERR_NOMEM if out of memory; the connection then still
- * waits to be accepted. Returns ERR_IO if the connection was lost. */
+/* Accepts the listener's waiting connection. Returns ERR_NOMEM if out of memory; the connection still waits
+ * to be accepted in this case. Returns ERR_IO if the connection was lost. */
 MUST_USE enum err conn_accept(struct http_server *s, struct listener *from);
 
 /* Changes the state and sets the deadline of the new state. CHECKs that the state diagram allows the
@@ -176,7 +177,7 @@ void conn_close(struct conn *c, const char *reason);
 /* Closes the connection, or rejects its request, because the deadline of its state has expired. */
 void conn_time_out(struct conn *c);
 
-/* Schedules the connection for the next loop iteration, which calls conn_run(). */
+/* Schedules the connection: the next loop iteration calls conn_run() for it. */
 void conn_schedule(struct conn *c);
 
 /* Continues the work of a scheduled connection. */
@@ -236,8 +237,9 @@ void request_run(struct request *r);
 /* Cancels the wait of the request, then calls r->on_free. Does nothing if the request has ended. */
 void request_cancel(struct request *r);
 
-/* Measure how long the request waits. request_end_wait() adds the duration to `*total_us`, which is a member
- * of r->times. It does nothing if the request does not wait. */
+/* Measure how long the request waits. request_begin_wait() starts the measurement. request_end_wait() adds
+ * the duration to `*total_us`, which is a member of r->times, or does nothing if the request is not
+ * waiting. */
 void request_begin_wait(struct request *r, int64_t *total_us);
 void request_end_wait(struct request *r, int64_t now_us);
 

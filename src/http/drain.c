@@ -15,8 +15,8 @@
 
 enum {
     LISTEN_DRAIN_MS = 100,
-    UNUSED_MS = 2000, /* a client that has sent nothing for this long since it connected may never send a
-                         request */
+    UNUSED_MS = 2000, /* a client that has sent nothing for this long since it connected is not expected to
+                         send a request */
 };
 
 /* Closes the connections on which no request is expected any more: idle connections, and connections that
@@ -35,8 +35,8 @@ static void close_idle(struct http_server *s)
         }
 }
 
-/* Closes the connections that were opened at least UNUSED_MS ago but never used. Returns the time at which
- * the function must be called again. */
+/* Closes the connections that were opened at least UNUSED_MS ago but never used. Returns the time (monotonic
+ * ms) at which the function must be called again. */
 static int64_t close_unused(struct http_server *s, int64_t now_ms)
 {
     for (struct list *link = s->conns[CONN_NEW].next, *next; link != &s->conns[CONN_NEW]; link = next) {

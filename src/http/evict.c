@@ -3,9 +3,10 @@
 #include "http/conn.h"
 
 enum {
-    UNUSED_MIN_MS = 2000, /* minimum time since the client connected, if it has sent nothing */
-    /* nginx may be sending a request on a connection that was just used, and does not retry a POST that
-     * failed because the connection was closed. */
+    UNUSED_MIN_MS = 2000, /* a connection that was never used is evicted only this long after it was opened */
+    /* A connection is evicted only after it has been idle for this long. nginx may be sending a request on a
+     * connection that was just used, and does not retry a POST that failed because the connection was
+     * closed. */
     IDLE_MIN_MS = 1000,
 };
 

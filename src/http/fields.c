@@ -18,8 +18,8 @@ static int find(const struct fields *f, struct str name)
     return -1;
 }
 
-/* Stores the value of name `i`. Treats an empty value as missing (RFC 6749, 3.1), but counts it as an
- * occurrence of the name. */
+/* Stores the value of the name f->names[i]. Treats an empty value as missing (RFC 6749, 3.1), but counts it
+ * as an occurrence of the name. */
 static void put(struct fields *f, int i, bool *seen, struct str value)
 {
     f->repeated[i] = seen[i];

@@ -164,7 +164,7 @@ bool grammar_etag_matches(struct str list, struct str etag)
     if (str_eq(str_trim(list), STR("*")))
         return true;
     while (list.p) {
-        list = str_cut(list, ',', &item); /* our entity tags contain no comma */
+        list = str_cut(list, ',', &item); /* the server's entity tags contain no comma */
         item = str_trim(item);
         if (str_starts_with(item, STR("W/")))
             item = str_make(item.p + 2, item.len - 2);

@@ -97,7 +97,7 @@ static bool is_stale(const char *path)
     return refused;
 }
 
-/* bind(2) creates the file. */
+/* Binds the Unix socket `fd` to `path`. bind(2) creates the file. */
 static int bind_unix(int fd, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -105,9 +105,9 @@ static int bind_unix(int fd, const char *path)
     return FAULT_OR(-1, bind(fd, (struct sockaddr *)&address, sizeof address));
 }
 
-/* Binds the socket, then sets the group and the mode of its file. fchmod(2) makes bind(2) create the file
- * without permissions, so that no client can connect before both are set. umask(2) is not used, because it
- * would affect other threads. */
+/* Binds the socket, then sets the group and the mode of its file. fchmod(2) on the socket makes bind(2)
+ * create the file without permissions, so that no client can connect before group and mode are set. umask(2)
+ * is not used, because it would affect other threads. */
 static int bind_unix_as(int fd, const char *path, const struct http_options *o)
 {
     if (fchmod(fd, 0) != 0)

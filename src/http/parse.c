@@ -21,14 +21,14 @@
 
 enum {
     REJECT = -1,
-    NAME_MAX_BYTES = 64,    /* known names are shorter */
-    VERSION_MAX_BYTES = 8,  /* "1.1" */
-    EMPTY_LINES_BYTES = 16, /* empty lines before a request line, of which a server must accept at least one
-                               (RFC 9112, 2.2) */
-    EXTENSION_BYTES = 1024, /* chunk extensions of all chunks together */
+    NAME_MAX_BYTES = 64,    /* the stored part of a field name; all known names are shorter */
+    VERSION_MAX_BYTES = 8,  /* the stored part of the version; "1.1" is enough */
+    EMPTY_LINES_BYTES = 16, /* maximum size of the empty lines before a request line; a server must accept at
+                               least one (RFC 9112, 2.2) */
+    EXTENSION_BYTES = 1024, /* maximum size of the extensions of all chunks together */
     TRAILER_BYTES = 4096,
-    WIRE_FACTOR = 8, /* a chunked body with its framing may be this many times the limit of the body */
-    TEXT_RETAINED = 4 << 10, /* capacity of the text buffer between requests */
+    WIRE_FACTOR = 8, /* a chunked body with its framing may be this many times the size limit of the body */
+    TEXT_RETAINED = 4 << 10, /* maximum capacity that the text buffer keeps between requests */
 };
 
 /* Fields that only the parser uses; their numbers follow enum http_field. */
@@ -79,7 +79,7 @@ struct parser {
     const char *message;
     const char *input;   /* the bytes that llhttp is reading */
     size_t before_input; /* bytes of the request that precede `input` */
-    size_t line_end;     /* offset in the request of the end of the part that was read last */
+    size_t line_end;     /* offset at which the most recently read part of the request ends */
     size_t empty_bytes;  /* bytes of the empty lines before the request line */
     size_t head_left;    /* number of bytes that may still be added to the head */
     size_t wire_left;    /* number of bytes of body and framing that may still be read */
@@ -127,9 +127,9 @@ static bool is_text(const char *text, size_t len, struct str want)
 
 /* ---- request line ---- */
 
-/* Called for each fragment of the request line. Checks that exactly one space separates each part of the line
- * from the previous part (RFC 9112, 3), because llhttp accepts any number of spaces. `first` is true for the
- * first fragment of a part. */
+/* Called for each fragment of the request line. Checks that exactly one space separates the parts of the line
+ * (RFC 9112, 3), because llhttp accepts any number of spaces. `first` is true for the first fragment of a
+ * part. */
 static int check_gap(struct parser *p, bool first, const char *at, size_t len)
 {
     size_t begin = p->before_input + (size_t)(at - p->input);
@@ -221,8 +221,8 @@ static int on_version_complete(llhttp_t *ll)
 
 /* ---- header and trailer fields ---- */
 
-/* Subtracts `len` bytes of a trailer field from the limit of trailer fields. Header fields need no counting
- * here, because execute() limits the head as a whole. */
+/* Counts `len` bytes of a trailer field against the size limit of trailer fields. Header fields need no
+ * counting here, because execute() limits the head as a whole. */
 static int count_trailer(struct parser *p, size_t len)
 {
     if (p->phase != PHASE_BODY)
@@ -383,7 +383,7 @@ static int on_body(llhttp_t *ll, const char *at, size_t len)
     if (len > p->limits->body_bytes - body->len)
         return reject(p, 413, "The request body is too large.");
     if (!p->body_capacity) {
-        /* llhttp has already subtracted this fragment from content_length. */
+        /* ll->content_length no longer includes this fragment. */
         p->body_capacity =
             p->count[SLOT_TRANSFER_ENCODING] ? p->limits->body_bytes : ll->content_length + len;
         body->p = arena_alloc(&p->r->arena, p->body_capacity);

@@ -72,7 +72,8 @@ void request_end_wait(struct request *r, int64_t now_us)
 
 static void cancel_sleep(struct waiter *w);
 
-/* Returns the member of r->times for the wait that has just begun: the last step has returned NEXT_WAIT. */
+/* Called when a step has returned NEXT_WAIT. Returns the member of r->times to which the duration of this
+ * wait is added. */
 static int64_t *time_of_wait(struct exchange *x)
 {
     struct request_times *t = &x->r.times;
@@ -87,8 +88,9 @@ static void make_ready(struct exchange *x)
     conn_schedule(x->conn);
 }
 
-/* Only schedules the next step. It must not run the step, because it is called in the driver's callback: the
- * step could re-enter the driver, and the steps of a hundred completions would block the loop. */
+/* Only schedules the next step. Must not run the step itself, because on_wake() is called in the driver's
+ * callback: the step could re-enter the driver, and the steps of a hundred completions would block the
+ * loop. */
 static void on_wake(struct waiter *w)
 {
     struct exchange *x = LIST_ENTRY(w, struct exchange, r.wait);
@@ -96,8 +98,8 @@ static void on_wake(struct waiter *w)
     make_ready(x);
 }
 
-/* Runs steps until a step returns a value other than NEXT_MORE, the time slice ends, or the request is out
- * of memory. Returns the value of the last step. */
+/* Runs steps until a step returns a value other than NEXT_MORE, the time slice ends, or the request is out of
+ * memory. Returns the value that the last step has returned. */
 static enum next run_steps(struct exchange *x)
 {
     struct request *r = &x->r;

@@ -23,7 +23,7 @@ void response_release_body(struct response *res);
  * current. */
 void response_apply_etag(struct request *r);
 
-/* Returns true if the status permits a body, which is false for 304 and 204. */
+/* Returns true if the status permits a body, as all do except 304 and 204. */
 bool response_has_body(const struct response *res);
 
 /* Appends the status line and the header fields. */

@@ -44,8 +44,8 @@ struct http_app {
     void (*finish)(struct request *r);
 };
 
-/* A request may be below the prefix of a mount, although no route of any mount matches it. Determines whether
- * the mount's application responds to such a request. */
+/* Whether the application of a mount responds to requests that are below the prefix of the mount but match no
+ * route of any mount. */
 enum mount_unknown {
     UNKNOWN_NONE,
     UNKNOWN_HTML, /* responds only to GET and HEAD with text/html in the Accept field, which browsers send */

@@ -35,7 +35,8 @@ static void linger(struct conn *c)
     conn_set_reading(c, true);
 }
 
-/* A complete response, valid for HTTP/1.0 and 1.1, after which the connection is closed. */
+/* The static response of conn_reject_no_memory(), valid for HTTP/1.0 and 1.1. The connection is closed after
+ * it. */
 #define NO_MEMORY_BODY                                                                                       \
     "{\"error\":{\"code\":\"internal_error\",\"message\":\"The server is out of memory. Try again "          \
     "later.\"}}\n"
@@ -48,7 +49,8 @@ static void linger(struct conn *c)
     "Connection: close\r\n\r\n"
 _Static_assert(sizeof NO_MEMORY_BODY - 1 == 94, "Content-Length");
 
-/* Without an exchange, no input has been parsed, so the input begins with the method. */
+/* Returns true if the method of the request is HEAD. If there is no exchange, no input has been parsed, so
+ * the input begins with the method. */
 static bool is_head_request(const struct conn *c)
 {
     return c->x ? c->x->r.method == METHOD_HEAD : str_starts_with(c->in, STR("HEAD "));
@@ -108,7 +110,7 @@ static void end_response(struct conn *c)
         linger(c);
 }
 
-/* The write has completed, or failed with `status`. */
+/* Called when a write has completed or failed. `status` is a negative libuv error if it failed. */
 static void finish_write(struct conn *c, int status)
 {
     struct request *r = &c->x->r;
@@ -133,8 +135,8 @@ static void on_written(uv_write_t *req, int status)
         conn_process_input(c);
 }
 
-/* Removes the first `n` bytes of the buffers, which were written. Returns the number of buffers that are
- * empty. */
+/* Removes the first `n` bytes, which have been written, from the buffers. Returns the number of buffers that
+ * are now empty. */
 static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t n)
 {
     size_t first = 0;
@@ -148,8 +150,8 @@ static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t n)
 }
 
 /* Returns the descriptor of the socket if sendfile(2) can send the body: the response is whole (`count` is 2:
- * head and body), its body is in a file, and libuv's write queue is empty. Otherwise returns -1; libuv then
- * sends the response. */
+ * head and body), its body is in a file, and libuv's write queue is empty. Otherwise returns -1, and libuv
+ * must send the response. */
 static int socket_for_file(struct conn *c, size_t count)
 {
     const struct response *res = &c->x->r.res;
@@ -161,7 +163,8 @@ static int socket_for_file(struct conn *c, size_t count)
 }
 
 /* Returns the number of bytes sent or a libuv error, like uv_try_write(). MSG_MORE puts the head into the
- * first packet of the body. If sendfile(2) fails, the write of the remainder reports the error again. */
+ * first packet of the body. An error of sendfile(2) is ignored, because the attempt to send the rest reports
+ * it again. */
 static int send_head_and_file(const struct shared_body *body, int socket, uv_buf_t head)
 {
     const ssize_t sent = send(socket, head.base, head.len, MSG_MORE | MSG_NOSIGNAL);
@@ -296,7 +299,7 @@ void conn_respond(struct conn *c)
         request_begin_wait(&x->r, &x->r.times.sending_us);
 }
 
-/* Does nothing. The wait for a write is canceled only when the connection closes, and libuv then cancels
+/* Does nothing. The wait for a write is canceled only when the connection closes. In this case libuv cancels
  * the write. */
 static void cancel_flush(struct waiter *w)
 {

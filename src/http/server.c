@@ -27,8 +27,8 @@ enum {
         2
         << 20, /* maximum total capacity of the body buffers in the pool that are larger than BODY_RETAINED */
     HEAD_MAX = 32 << 10,
-    HEAD_FIRST_BYTES = 1 << 10, /* most heads are smaller */
-    RESERVE_BYTES = 1 << 20,    /* more than any step of a request handler allocates from its arena */
+    HEAD_FIRST_BYTES = 1 << 10, /* initial capacity of a response head buffer; most heads are smaller */
+    RESERVE_BYTES = 1 << 20,    /* size of http_server.reserve; more than any step of a handler allocates */
     ACCEPT_AGAIN_MS = 100,
     SPARE_FILES = 64, /* file descriptors reserved for the database, Redis and logs */
 };
@@ -162,8 +162,8 @@ static void on_check(uv_check_t *check)
 
 static void on_tick(uv_timer_t *timer);
 
-/* With test seams, the timer ticks often, because a test may move the clock at any time. In the release
- * build, it sleeps until the next deadline. */
+/* With test seams, the timer fires often, because a test may move the clock at any time. In the release
+ * build, it fires at the next deadline. */
 void server_schedule_tick(struct http_server *s, int64_t deadline_ms)
 {
     if (s->closing || (s->ticking && s->tick_ms <= deadline_ms))
@@ -207,9 +207,9 @@ static bool has_room(const struct http_server *s)
 }
 
 /* Accepts waiting connections, and evicts idle ones if there is no room. libuv stores one waiting connection
- * per listener and stops listening until that is accepted; further connections wait in the kernel's backlog.
- * Returns the time at which the function must be called again (monotonic ms), or INT64_MAX if no client waits
- * any more. */
+ * per listener and stops accepting until this connection is accepted here; further connections wait in the
+ * kernel's backlog. Returns the time at which the function must be called again (monotonic ms), or INT64_MAX
+ * if no client waits any more. */
 static int64_t accept_waiting(struct http_server *s)
 {
     const int64_t now_ms = server_now_ms(s);
@@ -320,8 +320,8 @@ void server_conn_closed(struct http_server *s, bool is_old)
 
 /* ---- opening ---- */
 
-/* Raises the soft limit of open files to the hard limit. Returns `wanted`, or the number of connections for
- * which the limit is sufficient, if that is smaller. */
+/* Raises the soft limit of open files to the hard limit. Returns `wanted`, or if the limit is too low for so
+ * many connections, the number for which it is sufficient. */
 static int files_for_connections(int wanted)
 {
     struct rlimit limit;
@@ -361,8 +361,8 @@ static struct http_server *server_new(uv_loop_t *loop, const struct http_options
     return s;
 }
 
-/* If `status` is 0, so that the handle was initialized, counts the handle and stores the server as its data.
- * Returns `status`. */
+/* Call with the `status` that the initialization of a handle has returned, and a pointer to its `data`. If
+ * `status` is 0 (success), counts the handle and sets its data to the server. Returns `status`. */
 static int own_handle(struct http_server *s, int status, void **data)
 {
     if (status == 0) {

@@ -21,7 +21,7 @@ struct http_limits {
     int header_timeout_ms; /* time from the first byte to the end of the head; if exceeded: 408. Also the time
                               after which a new connection that sends nothing is closed */
     int body_timeout_ms;   /* time for the whole body; if exceeded: 408 */
-    int idle_timeout_ms;   /* time that a connection may be idle between requests */
+    int idle_timeout_ms;   /* maximum time that a connection may be idle between requests */
     int write_timeout_ms;  /* maximum time in which the client reads nothing of the response; if exceeded, the
                               connection is closed */
     int request_timeout_ms; /* time for handling the request; if exceeded: 503. 0 means no limit */
@@ -76,14 +76,16 @@ void http_server_print_addresses(const struct http_server *s, const char *what);
 void http_server_drain(struct http_server *s, void (*closed)(void *ctx), void *ctx);
 
 /* Stops the server soon: stops listening, unlinks Unix sockets, closes idle connections, and lets requests in
- * flight complete with `Connection: close`. drain_ms after the first call, closes the connections that are
- * still open. Then frees the server and calls `closed` on the loop. A second call of http_server_drain() or
- * http_server_close() closes all connections immediately; its argument `closed` is ignored. */
+ * flight complete with `Connection: close`. When drain_ms have passed since the first call, closes the
+ * connections that are still open. When all connections have closed, frees the server and calls `closed` on
+ * the loop. A second call of http_server_drain() or http_server_close() closes all connections immediately;
+ * its argument `closed` is ignored. */
 void http_server_close(struct http_server *s, void (*closed)(void *ctx), void *ctx);
 
 struct http_server_counts {
     int connections, requests_in_flight;
-    int waiting; /* listeners with a client that waits because max_connections is reached or memory ran out */
+    int waiting; /* number of listeners with a client that waits because max_connections is reached or memory
+                    ran out */
     unsigned long long accepted, requests, rejected;
     unsigned long long rejected_no_memory; /* requests aborted because out of memory; also in `rejected` */
     /* Connections that were closed in favor of a waiting client: before their first byte, or between two

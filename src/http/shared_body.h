@@ -1,8 +1,8 @@
-/* A response body that several responses share. It is immutable and reference counted. A small body is
- * stored in memory; sending it copies it to the socket. A body of 16 KiB or more is stored in a sealed
- * memory file (memfd_create(2) with all seals of fcntl(2)), and sendfile(2) sends it without a copy, which
- * halves the processor time of a response of 40 KB. The seals prevent changes to pages that the kernel is
- * still sending. */
+/* A response body that several responses share. It is immutable and reference counted. A small body is stored
+ * in memory; sending it copies it to the socket. A body of 16 KiB or more is stored in a sealed memory file
+ * (memfd_create(2) with all seals of fcntl(2)), and sendfile(2) sends it without a copy, which halves the
+ * processor time of a response of 40 KB. The seals prevent changes to memory that the kernel is still
+ * sending. */
 #ifndef VT_HTTP_SHARED_BODY_H
 #define VT_HTTP_SHARED_BODY_H
 
@@ -33,8 +33,8 @@ void shared_body_set_compressed(struct shared_body *body, struct shared_body *co
 /* Returns the compressed form, or NULL. */
 struct shared_body *shared_body_compressed(const struct shared_body *body);
 
-/* Returns true only on the first call for `body`; the caller then compresses it. So a body is compressed at
- * most once, even if the compression fails. */
+/* Returns true only on the first call for `body`; the caller that receives true compresses it. So a body is
+ * compressed at most once, even if the compression fails. */
 bool shared_body_claim_compression(struct shared_body *body);
 
 /* Adds a reference and returns `body`. */
