@@ -29,8 +29,8 @@ bool address_policy_init(struct address_policy *policy, struct str networks);
 
 bool address_policy_allows(const struct address_policy *policy, const struct ip_address *address);
 
-/* Does the same for a socket address. Use it as http_client_options.allow_address; `ctx` is the policy.
- * Returns false for a socket address that is neither IPv4 nor IPv6. */
+/* Like address_policy_allows(), but for a socket address. Use it as http_client_options.allow_address; `ctx`
+ * is the policy. Returns false for a socket address that is neither IPv4 nor IPv6. */
 bool address_policy_allows_socket(void *ctx, const struct sockaddr *address);
 
 #endif

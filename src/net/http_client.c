@@ -27,7 +27,7 @@ struct http_client {
     uv_loop_t *loop;
     struct http_client_options options;
     CURLM *multi;
-    uv_timer_t timer, failing; /* `timer` is for curl_multi; `failing` completes the calls in `failed` */
+    uv_timer_t timer, failing; /* `timer` drives `multi`; `failing` completes the calls in `failed` */
     struct list calls, failed; /* calls in flight; calls to complete with an error */
     size_t count;
     unsigned open_handles; /* loop handles that are not closed yet */
@@ -47,8 +47,8 @@ struct http_call {
     size_t header_count;
     bool too_large;
     bool refused;                 /* the address policy rejected an address of the server */
-    enum transport_error failure; /* error that this file detected; if TRANSPORT_OK, the result code of curl
-                                     determines the error */
+    enum transport_error failure; /* error that this file has detected; TRANSPORT_OK: none, so curl's result
+                                     code determines the error */
     uint64_t started_ms;
     void (*done)(void *ctx, const struct http_result *result);
     void *ctx;
@@ -131,8 +131,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return wiped_append(&c->body, str_make(p, n * size)) ? n * size : 0; /* 0 makes curl fail the call */
 }
 
-/* Called for each header line. A status line discards the lines before it, which belong to an interim
- * response (100). */
+/* Called for each header line. If the line is a status line, discards the lines before it, because they
+ * belong to an interim response (100). */
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct http_call *c = ctx;
@@ -270,7 +270,7 @@ static void complete_calls(struct http_client *client)
     }
 }
 
-/* Called when the multi handle has failed, for example because memory ran out. Ends every call with
+/* Called when the curl multi handle has failed, for example because memory ran out. Ends every call with
  * TRANSPORT_RESET, because its request may have been sent. */
 static void fail_all(struct http_client *client, CURLMcode code)
 {
@@ -466,8 +466,9 @@ static bool set_options(struct http_call *c, const char *origin)
     (void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     /* If a connection to the host is being opened, wait for its handshake instead of opening another one,
-     * because with HTTP/2 the calls can share it. Only with TLS: without TLS, the first response shows
-     * whether the connection can be shared, so all calls would wait for that response. */
+     * because with HTTP/2 the calls can share the connection. Do this only with TLS: without TLS, only the
+     * first response shows whether the connection can be shared, so all calls would wait for this
+     * response. */
     (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT, (long)(strncmp(origin, "https:", 6) == 0 && !o->never_waits));
     (void)curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);

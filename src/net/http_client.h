@@ -23,8 +23,8 @@ struct http_call;
 enum transport_error {
     TRANSPORT_OK,        /* a complete response with any status */
     TRANSPORT_DNS,       /* the host name could not be resolved */
-    TRANSPORT_CONNECT,   /* no connection to the server or the proxy */
-    TRANSPORT_TLS,       /* handshake failed, or the certificate was rejected */
+    TRANSPORT_CONNECT,   /* no connection to the server or the proxy could be opened */
+    TRANSPORT_TLS,       /* the TLS handshake failed, or the certificate was rejected */
     TRANSPORT_TIMEOUT,   /* connecting or the whole call took too long, or the transfer stalled */
     TRANSPORT_RESET,     /* the connection was closed before the response was complete */
     TRANSPORT_TOO_LARGE, /* the body or the headers of the response exceed their limit */
@@ -58,8 +58,8 @@ struct http_client_options {
      * not support ALPN, the wait ends only with the server's first response. */
     bool never_waits;
     /* If not NULL, called with the address of the server before each connection. If it returns false, no
-     * packet is sent to this address. A client with this function uses no proxy, because a proxy would
-     * resolve the name itself. */
+     * packet is sent to this address. If this function is set, the client uses no proxy, because a proxy
+     * would resolve the host name itself. */
     bool (*allow_address)(void *ctx, const struct sockaddr *address);
     void *allow_address_ctx;
 };
@@ -75,7 +75,7 @@ struct http_result {
     enum transport_error error;
     struct http_response response; /* only if `error` is TRANSPORT_OK */
     const char *why; /* reason of the error, for the log; contains no part of the request or response */
-    int64_t took_ms; /* duration of the call */
+    int64_t took_ms; /* duration of the call in ms */
 };
 
 /* Starts a call. The request is copied. `done` is called once on the loop, never before http_client_send()

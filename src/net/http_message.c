@@ -1,4 +1,4 @@
-/* Validates the parts of a request, and names the errors of a call. */
+/* Validates the parts of a request, and returns the names of transport errors. */
 #include "net/http_client.h"
 
 #include "base/check.h"

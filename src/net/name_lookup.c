@@ -77,8 +77,8 @@ static const struct addrinfo *find_nth(const struct addrinfo *list, int family, 
     return NULL;
 }
 
-/* Picks one address; successive lookups pick the addresses of the list in turn. IPv4 addresses come first,
- * because for "localhost" a server listens on 127.0.0.1 more often than on ::1. */
+/* Picks one address of the list. Successive lookups pick the addresses in turn, IPv4 addresses first, because
+ * a server on "localhost" listens on 127.0.0.1 more often than on ::1. */
 static const struct addrinfo *pick(const struct name_lookup *l, const struct addrinfo *list)
 {
     unsigned v4 = count_family(list, AF_INET), v6 = count_family(list, AF_INET6);
@@ -113,8 +113,8 @@ void name_lookup_start(struct name_lookup *l)
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     if (l->running)
         return;
-    /* uv_getaddrinfo() fails if out of memory, or if the name is too long. The connection attempt then ends
-     * with its timeout. */
+    /* uv_getaddrinfo() fails if out of memory, or if the name is too long. In this case `done` is not called,
+     * and the connection attempt ends with its timeout. */
     l->running =
         FAULT_OR(UV_ENOMEM, uv_getaddrinfo(l->loop, &l->request, on_resolved, l->host, NULL, &hints)) == 0;
 }

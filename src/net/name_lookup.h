@@ -20,9 +20,9 @@ struct name_lookup *name_lookup_new(uv_loop_t *loop, const char *host, name_look
 void name_lookup_close(struct name_lookup *l);
 
 /* Returns an address to connect to, valid until the next call. If the host is a numeric address, returns it
- * every time. Otherwise returns the address that the last lookup found, but only once, so that each attempt
- * uses a new lookup. Returns NULL if there is no address; then call name_lookup_start(). If the host has
- * several addresses, successive lookups find them in turn. */
+ * every time. Otherwise returns the address that the most recent lookup has found, but only once, so that
+ * each connection attempt uses a new lookup. Returns NULL if there is no address; in this case call
+ * name_lookup_start(). If the host has several addresses, successive lookups find them in turn. */
 const char *name_lookup_next_address(struct name_lookup *l);
 
 /* Starts a lookup. Does nothing while a lookup is running. */

@@ -13,11 +13,11 @@
 struct ping;
 
 struct ping_counts {
-    uint64_t succeeded, failed; /* a status other than 2xx is a failure */
+    uint64_t succeeded, failed; /* requests; a response with a status other than 2xx counts as failed */
 };
 
-/* Creates a ping, which can send many requests. `name` begins its log lines and must be a static string, such
- * as "backup". */
+/* Creates a ping, which can send many requests. Its log lines begin with `name`, which must be a static
+ * string, such as "backup". */
 struct ping *ping_new(uv_loop_t *loop, const char *name);
 
 /* Sends a request to `url`. Does nothing if `url` is "". The request ends after at most 15 seconds. If the

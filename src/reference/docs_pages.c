@@ -131,7 +131,7 @@ static enum next send(struct request *r, struct str type, struct str body)
 
 static enum next no_page(struct request *r)
 {
-    r->res.status = r->res.status ? r->res.status : 404; /* not found, or method not allowed */
+    r->res.status = r->res.status ? r->res.status : 404; /* 404, or 405 if the router has set it */
     r->res.content_type = STR("text/plain; charset=utf-8");
     buf_append(&r->res.body, r->res.status == 404
                                  ? STR("Page not found. The documentation begins at /docs.\n")

@@ -124,7 +124,7 @@ static void append_bounds(struct buf *b, yyjson_val *schema)
 {
     yyjson_val *min = yyjson_obj_get(schema, "minimum"), *max = yyjson_obj_get(schema, "maximum"),
                *standard = yyjson_obj_get(schema, "default");
-    enum { LARGE = 1 << 30 }; /* a larger maximum, such as that of int64, is of no use to a reader */
+    enum { LARGE = 1 << 30 }; /* bounds are not shown if the maximum is this large, such as that of int64 */
     if (min && max && yyjson_get_sint(max) < LARGE)
         buf_printf(b, " from %lld to %lld", (long long)yyjson_get_sint(min), (long long)yyjson_get_sint(max));
     if (!standard)
@@ -355,7 +355,7 @@ static void append_operation(struct buf *b, const struct openapi *api, const cha
 
 /* ---- iteration ---- */
 
-/* `page` is the URL of the page with the operations. */
+/* Appends HTML for one operation. `page` is the URL of the page that shows the operations. */
 typedef void operation_visitor(struct buf *b, const struct openapi *api, const char *page, struct str path,
                                struct str method, yyjson_val *operation);
 

@@ -12,7 +12,8 @@ void openapi_free(struct openapi *api);
 
 /* Appends the guide in info.description; its headings begin at h2. */
 void openapi_append_introduction(struct buf *b, const struct openapi *api);
-/* Appends a section for each tag (h2) and, in it, for each operation (h3). Omits HEAD, which repeats GET. */
+/* Appends a section for each tag (h2) and, in it, for each operation (h3). Omits HEAD operations, which would
+ * only repeat GET. */
 void openapi_append_operations(struct buf *b, const struct openapi *api);
 /* Appends a section for each schema (h3). */
 void openapi_append_schemas(struct buf *b, const struct openapi *api);
