@@ -38,9 +38,9 @@ struct delivery *delivery_prepare(struct store *s, int64_t endpoint_row, int64_t
 struct delivery *delivery_prepare_manual(struct store *s, int64_t endpoint_row, int64_t event_id,
                                          int64_t now_ms, enum err *err);
 
-/* Signs and sends the message. Calls `done` once when `result` is complete, never before delivery_send() has
- * returned. If the secret cannot be decrypted or the message is too large, returns an error and never calls
- * `done`. */
+/* Signs and sends the message. Stores `ctx` in d->ctx. Calls `done` once when d->result is complete, never
+ * before delivery_send() has returned. If the secret cannot be decrypted or the message is too large, returns
+ * an error and never calls `done`. */
 MUST_USE enum err delivery_send(struct delivery *d, struct http_client *http, struct seal_keys *keys,
                                 void (*done)(struct delivery *d), void *ctx);
 

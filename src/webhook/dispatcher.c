@@ -61,16 +61,16 @@ struct dispatcher {
     struct lease lease;
     bool has_lease;
     struct list in_flight, finished;
-    struct send_queue queue; /* each delivery in both lists has a slot */
+    struct send_queue queue; /* each delivery in `in_flight` and `finished` has a slot */
     VEC(struct send_item) page;
-    int64_t last_row;     /* the endpoint whose delivery started last; the next scan begins after it */
+    int64_t last_row;     /* endpoint of the most recently started delivery; the next scan begins after it */
     uint64_t seen_commit; /* argument of store_has_changed() */
     int64_t
         next_attempt_at;    /* wall clock time at which the next pause of an endpoint ends; INT64_MAX: none */
     bool is_due;            /* the next tick must scan */
     uint64_t not_before_ms; /* loop time before which nothing is scanned or committed */
     bool is_stopping;
-    uint64_t drain_until_ms; /* loop time at which stopping ends; 0: not stopping */
+    uint64_t drain_until_ms; /* loop time at which the wait for deliveries ends; 0: not stopping yet */
     bool http_closed;
     bool open_has_failed; /* the reason has been logged */
 };
@@ -245,7 +245,7 @@ static void count_result(struct dispatcher *d, const struct delivery_result *r)
 static void send_next(struct dispatcher *d, int64_t row, uint64_t origin);
 static void send_waiting(struct dispatcher *d, int in_flight);
 
-/* Commits the results of finished deliveries. Then starts the next deliveries of their endpoints, and
+/* Commits the results of finished deliveries. Then starts the next delivery of each of their endpoints, and
  * deliveries that wait for a slot. If the commit fails, keeps the results and commits them later, so that no
  * event is sent twice. */
 static void flush(struct dispatcher *d)
@@ -320,8 +320,8 @@ static void start(struct dispatcher *d, struct delivery *delivery)
     pause_for(d, BUSY_PAUSE_MS);
 }
 
-/* Prepares and starts a delivery, unless nothing has to be sent any more. If no slot is free, sets
- * item->origin and returns false; the caller must then keep the item until a slot is free. */
+/* Prepares and starts a delivery, unless there is nothing to send any more. If no slot is free, sets
+ * item->origin and returns false; in this case the caller must keep the item until a slot is free. */
 static bool try_send(struct dispatcher *d, struct send_item *item)
 {
     enum err err;
@@ -351,7 +351,8 @@ static bool try_send(struct dispatcher *d, struct send_item *item)
     }
 }
 
-/* Sends the next event of an endpoint, or queues it behind the deliveries that already wait for a slot. */
+/* Sends the next event of an endpoint. If other deliveries already wait for a slot, queues the delivery after
+ * them instead. */
 static void send_next(struct dispatcher *d, int64_t row, uint64_t origin)
 {
     struct send_item item = {.row = row, .origin = origin};
@@ -362,8 +363,8 @@ static void send_next(struct dispatcher *d, int64_t row, uint64_t origin)
 }
 
 /* Starts waiting deliveries until `in_flight` deliveries are in flight. The caller passes the number of
- * deliveries that were in flight before some of them ended. Each of these has freed one slot, so further
- * attempts would find no free slot. */
+ * deliveries that were in flight before some of them ended. Each delivery that ended has freed one slot, so
+ * when this number is reached again, further attempts would find no free slot. */
 static void send_waiting(struct dispatcher *d, int in_flight)
 {
     struct send_item *items = d->queue.items.items;
@@ -407,7 +408,8 @@ static enum err read_page(struct dispatcher *d, bool of_requests, int64_t after)
 }
 
 /* Starts a delivery for each due endpoint with a row id above `after` and up to `last`. If `of_requests` is
- * true, starts one for each manual request instead. Deliveries that find no slot are added to the queue. */
+ * true, starts one for each manual request instead. Adds deliveries for which no slot is free to the
+ * queue. */
 static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after, int64_t last)
 {
     do {
@@ -431,8 +433,9 @@ static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after,
     return OK;
 }
 
-/* Rebuilds the queue and starts the deliveries that find a slot. Begins after the endpoint whose delivery
- * started last, so that endpoints with many events and low row ids do not delay others. */
+/* Rebuilds the queue from the database, and starts the deliveries for which a slot is free. Begins after the
+ * endpoint whose delivery was started most recently, so that endpoints with many events and low row ids do
+ * not delay others. */
 static void scan(struct dispatcher *d)
 {
     const int64_t last = d->last_row;
@@ -517,7 +520,7 @@ static void check(struct dispatcher *d)
         d->is_due || store_has_changed(d->store, &d->seen_commit) || clock_wall_ms() >= d->next_attempt_at;
     if (d->is_due && d->not_before_ms <= uv_now(&d->loop))
         scan(d);
-    /* The scan finishes deliveries that need no HTTP call, such as skipped events. */
+    /* The scan may have finished deliveries that need no HTTP call, such as skipped events. */
     if (!list_is_empty(&d->finished))
         flush(d);
     release_if_idle(d);

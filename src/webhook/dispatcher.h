@@ -2,15 +2,15 @@
  * database connection, and blocks until the thread's owner stops it.
  *
  * Each process has a dispatcher, which checks once a second whether a commit or the end of a pause has made
- * an endpoint due. The first process that finds a due endpoint acquires the lease `webhooks`, delivers until
- * no endpoint is due, and releases the lease.
+ * an endpoint due. The first dispatcher that finds a due endpoint acquires the lease `webhooks` for its
+ * process, delivers until no endpoint is due, and releases the lease.
  *
  * An endpoint has at most one delivery in flight, so its events arrive in order, and a slow endpoint delays
  * no other. The dispatcher commits the result of a delivery and the endpoint's new position before it sends
  * the next event of the endpoint. So after a crash, only deliveries that were in flight can be repeated.
  *
- * The number of deliveries in flight is limited, also per origin. A delivery that finds no slot
- * (webhook/send_queue.h) starts as soon as another delivery ends. */
+ * The number of deliveries in flight is limited, also per origin. A delivery for which no slot
+ * (webhook/send_queue.h) is free starts as soon as the end of another delivery frees one. */
 #ifndef VT_WEBHOOK_DISPATCHER_H
 #define VT_WEBHOOK_DISPATCHER_H
 

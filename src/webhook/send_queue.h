@@ -11,7 +11,7 @@
 
 enum {
     SEND_QUEUE_SLOTS = 256,
-    /* Fewer than all, so that a popular app that does not respond cannot use all slots. */
+    /* Fewer than SEND_QUEUE_SLOTS, so that a popular app that does not respond cannot use all slots. */
     SEND_QUEUE_SLOTS_PER_ORIGIN = 64,
 };
 
@@ -23,7 +23,7 @@ struct send_item {
 };
 
 struct send_queue {
-    VEC(struct send_item) items; /* in the order in which they must start */
+    VEC(struct send_item) items; /* the waiting deliveries, in the order in which they must start */
     int in_flight;
 
     /* private */

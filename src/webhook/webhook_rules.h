@@ -37,7 +37,7 @@ int64_t webhook_pause_ms(int64_t failures, uint32_t random);
 
 /* Returns the pause in ms if the receiver requests `retry_after_ms` with Retry-After (0: it requests none)
  * and the normal pause is `pause_ms`. A receiver can extend a pause, but only to the longest normal pause (20
- * hours). It cannot shorten a pause, because then the attempts would be used up in less than three days.
+ * hours). It cannot shorten a pause, because otherwise the attempts would be used up in less than three days.
  * Requests for more than three days are ignored. The number `random` makes an extended pause up to 10 percent
  * longer. */
 int64_t webhook_extend_pause_ms(int64_t pause_ms, int64_t retry_after_ms, uint32_t random);

@@ -32,7 +32,7 @@ static void on_opened(void *ctx)
 static void on_thread(void *arg)
 {
     struct webhook_service *s = arg;
-    /* Requests have priority over webhooks. On Linux this changes only the calling thread. */
+    /* HTTP requests have priority over webhooks. On Linux, setpriority() changes only the calling thread. */
     (void)setpriority(PRIO_PROCESS, 0, NICE);
     dispatcher_run(&s->options, on_opened, s);
     CHECK(uv_async_send(&s->ended) == 0);
