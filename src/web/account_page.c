@@ -16,7 +16,7 @@ struct password_change_write {
     char text[PASSWORD_STORED_LEN];     /* hash of the new password */
 };
 
-/* State of the requests that change the password or sign out everywhere. */
+/* The state of a request that changes the password or signs out on all devices. */
 struct password_change {
     struct password_call call;
     struct password_change_write write;
@@ -130,7 +130,8 @@ static enum next password_made_step(struct request *r)
                        sizeof change->write);
 }
 
-/* Returns the attempt for the limiter. A signed-in browser counts as a known device. */
+/* Returns the attempt to enter the current password, for the limiter. A signed-in browser counts as a known
+ * device. */
 static struct sign_in_attempt attempt_of(const struct request *r)
 {
     const struct page_context *page = page_context_of(r);

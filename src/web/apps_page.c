@@ -98,8 +98,8 @@ static enum next show(struct request *r)
 
 static enum next count_step(struct request *r);
 
-/* Counts the lag of the next app whose poll position is known. If there is none, writes the page. Each step
- * makes one query, which reads at most LAG_MAX + 1 rows. */
+/* Counts the lag of the next app whose poll position is known. If no such app is left, writes the page. Each
+ * step makes one query, which reads at most LAG_MAX + 1 rows. */
 static enum next count_next(struct request *r)
 {
     struct page_context *page = page_context_of(r);

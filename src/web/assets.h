@@ -5,7 +5,8 @@
 
 enum { ASSET_VERSION_SIZE = 16 };
 
-/* Writes the content hashes of both files, NUL-terminated. A URL contains its hash after `?v=`. */
+/* Writes the content hashes of both files, NUL-terminated. The URL of a file contains the hash after
+ * `?v=`. */
 void assets_compute_versions(char style[ASSET_VERSION_SIZE], char script[ASSET_VERSION_SIZE]);
 
 #endif

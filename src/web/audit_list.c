@@ -45,8 +45,8 @@ static const struct {
     {"refresh", "by the operator"},
 };
 
-/* Writes the action in plain words. If the action is not in the table, because a newer release has written
- * it, writes its name. */
+/* Writes the action in plain words. If the action is not in the table `actions`, because a newer release has
+ * recorded it, writes its name. */
 static void write_action(struct buf *b, const struct audit_entry *e)
 {
     struct str words = e->action;

@@ -31,9 +31,9 @@ struct chart {
 /* Writes the chart and its table. */
 void chart_write(struct buf *b, const struct chart *c);
 
-/* Returns the distance between the grid lines of a chart whose highest value is `max`: the lowest value of
- * the form 1, 2 or 5 times a power of ten, at least 1, with which at most four grid lines are needed above
- * the one of 0. */
+/* Returns the distance between the grid lines of a chart whose highest value is `max`: the lowest number of
+ * the form 1, 2 or 5 times a power of ten (at least 1) for which at most four grid lines above the grid line
+ * of 0 are enough. */
 int64_t chart_grid_step(int64_t max);
 
 /* Writes a horizontal bar with the CSS class `class`. The fraction `part` / `whole` of the bar is filled. */

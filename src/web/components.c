@@ -30,7 +30,7 @@ static bool is_letter(unsigned char c)
     return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* Writes the first letter of each of the first two words. Only ASCII letters are converted to upper case. */
+/* Writes the first letters of the first two words of the title. Converts only ASCII letters to upper case. */
 static void write_initials(struct buf *b, struct str title)
 {
     size_t written = 0;

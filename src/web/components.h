@@ -19,9 +19,9 @@ void component_thumbnail(struct request *r, const struct video_ref *v, struct st
  * writes the threshold instead: `over 10,000 views`. */
 void component_viral_comparison(struct buf *b, int64_t views, int64_t threshold, int64_t median);
 
-/* Writes how the views compared with the median when the video went viral. If the video has gained more than
- * a tenth of the median since, also writes how its views compare now: `at 49.8K views, 10.5 times your
- * typical 4,742; now 59.7 times that`. Precondition: the video is viral. */
+/* Writes how the video's views compared with the author's median when the video went viral. If it has gained
+ * more than a tenth of the median since, also writes how its views compare with the median now: `at 49.8K
+ * views, 10.5 times your typical 4,742; now 59.7 times that`. Precondition: the video is viral. */
 void component_viral_summary(struct buf *b, const struct video *v);
 
 /* Writes the names of the platforms, for example "TikTok, YouTube". */

@@ -202,8 +202,8 @@ static enum next allow(struct request *r)
                        sizeof c->write);
 }
 
-/* Returns true if the page that the author has seen showed the app's current webhook. The operator may have
- * set or changed it since. */
+/* Returns true if the consent page that the author has seen showed the app's current webhook. The operator
+ * may have set or changed the webhook since. */
 static bool has_seen_webhook(const struct request *r)
 {
     const struct str url = consent_of(r)->app.app.webhook_url;

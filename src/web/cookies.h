@@ -9,7 +9,8 @@
 #define DEVICE_COOKIE_NAME STR("viewtally-device")
 
 /* Sets a cookie. `name` is without the prefix. `value` must contain only characters that are valid in a
- * cookie. If `max_age_s` is negative, the cookie lasts until the browser is closed; if 0, it is deleted. */
+ * cookie. If `max_age_s` is negative, the cookie lasts until the browser is closed. If `max_age_s` is 0, the
+ * browser deletes the cookie. */
 void web_cookie_set(struct request *r, struct str name, struct str value, int64_t max_age_s);
 /* Returns the value of the request's cookie `name` (without the prefix). p is NULL if the request has no such
  * cookie. */

@@ -12,7 +12,7 @@
 
 enum { WEBHOOKS_READ_MAX = 200 };
 enum { CHART_DAYS = 30, EVENTS_SHOWN = 8, VIDEOS_SHOWN = 8 };
-#define STALE_MS (3 * HOUR_MS) /* the refresh runs every hour */
+#define STALE_MS (3 * HOUR_MS) /* numbers older than this are out of date; the refresh runs every hour */
 
 struct dashboard {
     int64_t now, slice_start_us;

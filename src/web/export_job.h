@@ -18,7 +18,7 @@ enum { EXPORT_JOBS_MAX = 1 };
 
 struct config;
 struct exports;
-/* Creates the runner. `config` must stay valid. */
+/* Creates the runner of export jobs. `config` must outlive it. */
 struct exports *exports_new(uv_loop_t *loop, const struct config *config);
 /* Frees the runner. Call after the loop has ended. `e` may be NULL. */
 void exports_free(struct exports *e);
@@ -32,7 +32,8 @@ struct export_call {
 };
 
 /* Starts to export an author. Set r->step before you call this function. Returns NEXT_WAIT, or NEXT_MORE if
- * call->is_busy. When the waiter completes, `*call` has the result; it must live as long as the waiter. */
+ * call->is_busy is true. When the waiter completes, `*call` contains the result; `*call` must live as long as
+ * the waiter. */
 enum next exports_start(struct exports *e, struct waiter *waiter, struct export_call *call,
                         const struct uuid *author_id);
 

@@ -1,6 +1,6 @@
-/* POST /account/export: sends the author's data as a file. Like changing the password, it requires the
- * current password, because somebody else may be using a browser that is still signed in. No password is
- * required from a viewer whom a proxy has signed in, because such a viewer has none here. */
+/* POST /account/export: sends the author's data as a file. The download requires the current password, like
+ * changing the password, because somebody else may be using a browser that is still signed in. If a proxy has
+ * signed the viewer in, no password is required, because the viewer has none here. */
 #include "web/export_page.h"
 
 #include "auth/password.h"

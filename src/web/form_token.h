@@ -11,7 +11,7 @@ struct str web_form_token(struct request *r);
 
 /* Loads the secret from the form cookie into page_context->secret. Call if the browser has no session. */
 void form_token_load_secret(struct request *r);
-/* Sets the form cookie if web_form_token() generated a secret. Call once, after the page was written and
+/* Sets the form cookie if web_form_token() has generated a secret. Call once, after the page was written and
  * before its header fields are sent (in http_app.finish). */
 void form_token_save_secret(struct request *r);
 

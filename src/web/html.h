@@ -1,5 +1,5 @@
-/* HTML output. These functions escape everything that is not a literal of this program. So text from the
- * database or a client cannot end an element or an attribute, and links can use only safe schemes.
+/* HTML output. These functions escape every text that is not a string literal of this program. So text from
+ * the database or a client cannot end an element or an attribute, and links can use only safe schemes.
  *
  * Escaping is the same for element content and for double-quoted attributes. Invalid UTF-8 becomes U+FFFD, a
  * tab or a line break becomes a space, and other control characters are removed. */

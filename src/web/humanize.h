@@ -32,7 +32,7 @@ void format_percentage(struct buf *b, int64_t part, int64_t whole);
  * same number as in`. The caller appends the name of the earlier period. Precondition: `before` > 0. */
 void format_change(struct buf *b, int64_t now, int64_t before);
 
-/* Returns a + b, at most COUNT_SUM_MAX, so that the sum over any number of videos cannot overflow. */
+/* Returns a + b, but at most COUNT_SUM_MAX, so that the sum over any number of videos cannot overflow. */
 #define COUNT_SUM_MAX INT64_C(1000000000000000000)
 int64_t count_add_saturating(int64_t a, int64_t b);
 

@@ -4,8 +4,8 @@
  * A key is shown once, in the response to the form that creates it; only its hash is stored. The form
  * contains a random ticket. The key and its id are derived from the ticket and the browser's secret, so that
  * a form that is sent twice creates one key. If the form is sent again within a minute, the response shows
- * the key again, because after a double click the browser displays only the second response. Later, the
- * response only states that the key has been shown. */
+ * the key again, because after a double click the browser displays only the second response. If it is sent
+ * again later, the response only states that the key has been shown. */
 #include "auth/api_key.h"
 #include "base/clock.h"
 #include "web/form_field.h"
@@ -25,7 +25,7 @@ static const char PATH[] = "/keys";
 struct keys_list {
     int64_t now;
     int shown;
-    const char *error; /* error message for the name in the form; may be NULL */
+    const char *error; /* error message about the name field; may be NULL */
     struct str name;   /* the value of the name field */
 };
 

@@ -9,8 +9,8 @@ bool linking_is_offered(const struct config *config, enum platform_api api)
     return platform_desc(api)->links && platform_is_configured(config, api);
 }
 
-/* Binds the linking to the browser's session, or to the form cookie if a proxy has signed the author in,
- * because then there is no session. */
+/* Binds the linking to the session cookie of the browser. If a proxy has signed the author in, there is no
+ * session, so binds the linking to the form cookie instead. */
 struct linking_key linking_key_make(struct request *r, enum platform_api api, const struct secret *state)
 {
     const struct page_context *page = page_context_of(r);
@@ -31,8 +31,8 @@ struct str linking_redirect_uri(struct request *r, const struct platform_desc *d
                         (int)web->base.len, web->base.p, desc->name);
 }
 
-/* Browsers apply the CSP directive `form-action` to every redirect after the form. Platforms redirect to
- * sign-in pages on further hosts, which they may change at any time. So every https host is allowed. */
+/* Allows every https host. Browsers apply the CSP directive `form-action` to every redirect after the form,
+ * and platforms redirect to sign-in pages on further hosts, which they may change at any time. */
 struct str linking_form_action_sources(struct arena *a, const struct config *config)
 {
     struct str targets = STR("https:");

@@ -243,7 +243,7 @@ enum next page_too_busy(struct request *r)
     return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
 }
 
-/* Adds the Retry-After field of a 429. Call after page_error(). */
+/* Adds the Retry-After field to the 429 response. Call after page_error(). */
 static enum next retry_after(struct request *r, int64_t wait_s)
 {
     response_add_field(r, STR("Retry-After"), arena_printf(&r->arena, "%lld", (long long)wait_s));

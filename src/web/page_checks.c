@@ -23,8 +23,8 @@ static enum next reject_form(struct request *r)
 }
 
 /* Applies the rate limit of forms. This is the last check, so that a form that another check rejects does not
- * count: otherwise another site could use up an author's limit. Without a sign-in, forms have no such limit:
- * the sign-in form is limited by failed attempts, and an invitation needs a secret. */
+ * count: otherwise another site could use up an author's limit. Forms of browsers that are not signed in have
+ * no such limit: the sign-in form is limited by failed attempts, and an invitation needs a secret. */
 static enum next admit_form(struct request *r)
 {
     struct page_context *page = page_context_of(r);
@@ -67,8 +67,9 @@ bool web_path_is_local(struct str path)
     return path.len == 1 || path.p[1] != '/';
 }
 
-/* After the sign-in, the browser requests the URL of this request again. If this request is a POST, its form
- * is lost, so the browser requests the start page instead, unless the page has the flag WEB_OWN_QUERY. */
+/* After the sign-in, the browser requests the URL of this request again. But if this request is a POST, its
+ * form is lost, so the browser requests the start page instead, unless the page has the flag
+ * WEB_OWN_QUERY. */
 enum next web_redirect_to_sign_in(struct request *r)
 {
     struct str here = r->query.p ? arena_printf(&r->arena, "%.*s?%.*s", (int)r->path.len, r->path.p,
@@ -120,8 +121,8 @@ static enum next session_step(struct request *r)
     if (page->read.err)
         return begin_without_session(r);
     if (!session_is_live(&page->session, expiry_now_ms())) {
-        /* Delete the session only if it has expired by the expiry floor, because the wall clock may be wrong.
-         */
+        /* Delete the session only if it has expired according to the expiry floor, because the wall clock may
+         * be wrong. */
         if (!session_is_live(&page->session, expiry_floor_ms()))
             session_delete_expired(page->web->sessions, page->session_hash);
         return begin_without_session(r);

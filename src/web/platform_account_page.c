@@ -51,7 +51,7 @@ static enum next confirm_step(struct request *r)
 static enum next disconnected_step(struct request *r)
 {
     const struct disconnect *d = page_context_of(r)->state;
-    if (d->result && d->result != ERR_NOT_FOUND) /* ERR_NOT_FOUND is a success: the form was sent twice */
+    if (d->result && d->result != ERR_NOT_FOUND) /* ERR_NOT_FOUND is no error: the form was sent twice */
         return page_store_error(r, d->result);
     page_set_note(r, NOTE_PLATFORM_DISCONNECTED);
     return page_redirect(r, STR("/platforms"));

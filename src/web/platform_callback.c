@@ -35,8 +35,8 @@ static struct callback *callback_of(const struct request *r)
 
 /* ---- responses ---- */
 
-/* Shows `sentence`, in which `%s` is replaced with the name of the platform. `status` tells the cause, for
- * example 400 for a problem with the browser's request, 502 for one of the platform. */
+/* Sends a page with `sentence`, in which `%s` is replaced with the name of the platform. `status` depends on
+ * who caused the failure: for example 400 for the browser's request, 502 for the platform. */
 static enum next not_connected(struct request *r, int status, const char *sentence)
 {
     response_reset(r);

@@ -65,7 +65,7 @@ static struct platform_text text_of_failure(const struct credential *c)
         "need to do anything. Until one succeeds, your numbers stay as they are."};
 }
 
-/* Returns true if access expires soon and only the author can renew it. */
+/* Returns true if the access to the account expires soon and only the author can renew it. */
 static bool ends_soon(const struct credential *c, int64_t now)
 {
     return platform_desc((enum platform_api)c->api)->refresh_before_s < 0 &&
@@ -90,15 +90,15 @@ struct platform_text platform_text_of_account(const struct credential *c, int64_
     return (struct platform_text){ACCOUNT_CONNECTED, "Connected", NULL};
 }
 
-void platform_text_write(struct buf *b, const char *sentence, const char *title)
+void platform_text_write(struct buf *b, const char *template, const char *platform_name)
 {
-    const char *placeholder = strstr(sentence, "%s");
+    const char *placeholder = strstr(template, "%s");
     if (!placeholder) {
-        html_text(b, str_from_cstr(sentence));
+        html_text(b, str_from_cstr(template));
         return;
     }
-    html_text(b, str_make(sentence, (size_t)(placeholder - sentence)));
-    html_text(b, str_from_cstr(title));
+    html_text(b, str_make(template, (size_t)(placeholder - template)));
+    html_text(b, str_from_cstr(platform_name));
     html_text(b, str_from_cstr(placeholder + 2));
 }
 

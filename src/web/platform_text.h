@@ -7,7 +7,7 @@
 #include "platforms/platform.h"
 #include "store/platform_credentials.h"
 
-/* The condition of an account, by who has to act. */
+/* The condition of an account, which says who has to act. */
 enum account_condition {
     ACCOUNT_CONNECTED,
     ACCOUNT_WAITING,            /* the account was not read yet, or not recently; normally nobody has to
@@ -22,15 +22,15 @@ struct platform_text {
     const char *sentence; /* NULL if the badge is sufficient */
 };
 
-/* Returns the state of the account as text at the time `now` (wall clock in ms). */
+/* Returns the text about the state that the account has at the time `now` (wall clock in ms). */
 struct platform_text platform_text_of_account(const struct credential *c, int64_t now);
 
 /* Returns the API with which the author must sign in to link an account of `api` again. This is Facebook for
  * an Instagram account that is linked through a Facebook Page, otherwise `api`. */
 enum platform_api platform_sign_in_api(enum platform_api api);
 
-/* Writes the sentence, escaped, with `title` (the name of the platform) in place of `%s`. */
-void platform_text_write(struct buf *b, const char *sentence, const char *title);
+/* Writes `template` as escaped HTML, with `platform_name` in place of its `%s`. */
+void platform_text_write(struct buf *b, const char *template, const char *platform_name);
 
 /* Returns a sentence that explains why a linking failed with the outcome `o`. */
 const char *platform_text_of_link_failure(const struct outcome *o);

@@ -15,8 +15,8 @@ struct session_start {
     struct actor by;
 };
 
-/* Writes the hash of the device cookie to `out`. Returns false if the browser sent none or a malformed one.
- * Does not check whether the device is stored. */
+/* Writes the hash of the device cookie to `out`. Returns false if the browser has sent no device cookie or a
+ * malformed one. Does not check whether the device is stored. */
 bool session_start_read_device(struct request *r, uint8_t out[SECRET_HASH_LEN]);
 
 /* Generates the secrets of the new session and device (page_context->new_session and new_device). Fills in

@@ -19,7 +19,7 @@
 
 struct sign_in_write {
     struct session_start start;
-    char verified[PASSWORD_STORED_LEN]; /* the stored hash that the password was verified against */
+    char verified[PASSWORD_STORED_LEN]; /* the stored hash against which the password was verified */
     char text[PASSWORD_STORED_LEN]; /* a new hash with the current parameters, to replace the stored one; ""
                                        if not needed */
 };

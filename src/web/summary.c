@@ -1,9 +1,9 @@
 /* Computes the summary in two passes: first over all videos, then over their days.
  *
- * Only the second pass compares revisions: if every read of days reports the author's revision that was read
- * before the first pass, the data did not change during the first pass either. If the revision changed, the
- * summary is shown but not cached. The summary is not computed again, because during an import a slightly
- * inconsistent page is better than none. */
+ * Only the second pass compares revisions with the author's revision that was read before the first pass. If
+ * every read of the second pass reports the same revision, the data has not changed during the first pass
+ * either. If the revision changed, the summary is shown but not cached. The summary is not computed again,
+ * because during an import a slightly inconsistent page is better than none. */
 #include "web/summary.h"
 
 #include "base/check.h"

@@ -17,11 +17,12 @@ struct summary {
     int32_t today;
     int64_t videos, viral_videos;
     int64_t open_videos; /* videos that are less than 30 days old, so their counts still change */
-    int64_t open_until;  /* the time until which all of these are still open; INT64_MAX if there are none */
+    int64_t open_until;  /* time at which the first of the open videos becomes 30 days old; INT64_MAX if no
+                            video is open */
     int64_t read_videos; /* videos with at least one reading */
     int64_t views;
     int64_t platform_videos[PLATFORM_COUNT], platform_views[PLATFORM_COUNT];
-    /* By day; the last element is today. */
+    /* The index is a day; the last element is today. */
     int64_t gained[SUMMARY_DAYS];
     int32_t viral[SUMMARY_DAYS]; /* number of videos that went viral on that day */
 };
@@ -36,7 +37,7 @@ struct summary_work {
     struct store_read *read;
     struct summary sum;
     int64_t now;
-    bool videos_done; /* the first pass, over the videos, is complete; the second reads the days */
+    bool videos_done; /* the first pass, over the videos, is complete, and the second pass reads the days */
     bool mixed;       /* the author's data changed between two batches; do not cache the result */
     struct videos_query videos;
     int seen; /* number of videos in the current batch */

@@ -125,9 +125,10 @@ static void write_viral(struct buf *b, const struct video *v)
 
 /* ---- chart ---- */
 
-/* Sets `days` to the days from the first reading to today or to the last day on which the video can have
- * readings, whichever is earlier; but at most to the last CHART_DAYS_MAX of these days. A day without a gain
- * has 0 views. Returns the number of days. */
+/* Fills `days` with the days that the chart shows. They begin on the day of the first reading. They end
+ * today, or on the last day on which the video can have readings if this is earlier. If these are more than
+ * CHART_DAYS_MAX days, only the last CHART_DAYS_MAX are used. A day without a gain has 0 views. Returns the
+ * number of days. */
 static size_t fill_days(const struct video_days *row, int64_t now, struct chart_day days[CHART_DAYS_MAX])
 {
     const struct video *v = row->video;

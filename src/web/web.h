@@ -50,7 +50,7 @@ struct web {
     struct str origin;          /* https://host[:port] of base_url */
     bool secure;                /* base_url is https, so cookies are Secure and bound to the host */
     char style_version[16], script_version[16];        /* content hashes, see assets.h */
-    bool warned_of_untrusted_header, warned_of_origin; /* each warning is logged once */
+    bool warned_of_untrusted_header, warned_of_origin; /* already logged; each warning is logged once */
 };
 
 /* Initializes `web`. If `positions` is NULL, the pages do not show the lag of apps. */
@@ -58,7 +58,8 @@ void web_init(struct web *web, const struct config *config, uv_loop_t *loop, str
               struct writer *writer, struct poll_positions *positions);
 /* Closes the handles on the loop. Precondition: no request is in progress. A second call does nothing. */
 void web_close(struct web *web);
-/* Frees everything else. Call after the loop has ended. Does nothing for a zeroed struct. */
+/* Frees everything that web_close() has not closed. Call after the loop has ended. Does nothing for a zeroed
+ * struct. */
 void web_fini(struct web *web);
 
 /* Flags of a route. */
@@ -79,8 +80,8 @@ struct page_context {
     struct form query, form; /* fields parsed from the URL, and from the body of a POST */
     void *state;             /* private state of the page */
 
-    bool by_proxy;          /* a proxy has signed the viewer in with [account] auth_header, so there is no
-                               session */
+    bool by_proxy; /* a proxy has signed the viewer in with the header field [account] auth_header, so there
+                      is no session */
     struct session session; /* session of the viewer, if the viewer signed in with a session cookie */
     uint8_t session_hash[SECRET_HASH_LEN]; /* hash of the session cookie */
     struct secret link;                    /* the secret in the URL of an invitation link */

@@ -110,7 +110,8 @@ static enum err delete_endpoint(struct store *store, const struct webhook_endpoi
     return err ? err : store_delete_webhook(store, e->row);
 }
 
-/* Moves the endpoint to the beginning of the feed. If a retry was pending, cancels the wait for it. */
+/* Moves the endpoint's position to the beginning of the feed. If the endpoint was waiting for a retry, ends
+ * this wait. */
 static enum err rewind_position(struct store *store, struct webhook_endpoint *e)
 {
     e->position = 0;
@@ -134,8 +135,8 @@ static enum err request_event(struct store *store, const struct webhook_endpoint
     return err;
 }
 
-/* Returns true if the current secret already is the new one, because the form was sent twice. A second
- * rotation would replace the stored old secret, which is still valid, with the new one. */
+/* Returns true if the endpoint already has the new secret, because the form was sent twice. A second rotation
+ * would replace the stored old secret, which is still valid, with the new one. */
 static bool is_rotated(const struct webhook_endpoint *e, const struct webhook_change *c)
 {
     struct seal_keys *keys;

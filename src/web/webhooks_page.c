@@ -152,7 +152,8 @@ static enum next created_step(struct request *r)
     return next;
 }
 
-/* Returns the bits of the chosen types, 0 for all types, or -1 if none is chosen. */
+/* Returns the set of the chosen event types, one bit per type. Returns 0 if all types are chosen, or -1 if
+ * none is. */
 static int64_t chosen_types(const struct form *form)
 {
     int64_t types = 0;
