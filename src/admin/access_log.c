@@ -46,7 +46,7 @@ struct access_log {
     struct buf line, lines, writing;
     size_t written; /* number of bytes of `writing` that have been written */
     int error;      /* errno of the last job; 0 if it wrote everything */
-    int reported;   /* the errno that was logged last; 0 if none, or if the recovery was logged */
+    int reported;   /* most recently logged errno; 0 if none was logged, or if the recovery was logged */
     struct access_log_counts counts;
 };
 

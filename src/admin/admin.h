@@ -17,7 +17,8 @@ MUST_USE enum err admin_open(struct admin **out, uv_loop_t *loop, const struct a
 /* Prints a line `admin listening on ADDRESS` for each address. */
 void admin_print_addresses(const struct admin *a);
 
-/* Closes the listener. Requests in flight have a short time to complete. Then calls `closed` on the loop. */
+/* Closes the listener. Requests in flight have a short time to complete. Calls `closed` on the loop when the
+ * listener has closed. */
 void admin_close(struct admin *a, void (*closed)(void *ctx), void *ctx);
 
 #endif

@@ -6,7 +6,8 @@
 #include "base/buf.h"
 #include "base/uuid.h"
 
-/* Each function appends a cell. It writes a comma first unless the cell is the first of its line. */
+/* Each function except csv_end_line() appends a cell. It writes a comma first unless the cell is the first of
+ * its line. */
 void csv_append_text(struct buf *b,
                      struct str s); /* an empty cell if s.p is NULL; invalid UTF-8 becomes U+FFFD */
 void csv_append_i64(struct buf *b, int64_t v);

@@ -31,7 +31,7 @@ static struct str doc_url_of(struct request *r, const char *code)
     return arena_printf(&r->arena, "%.*s/errors#%s", (int)docs.len, docs.p ? docs.p : "", code);
 }
 
-/* `param` is NULL if the error is not about a parameter. */
+/* Writes the body of an error response. `param` is NULL if the error is not about a parameter. */
 static void write_error(struct request *r, const char *code, struct str message, const char *param)
 {
     struct buf *b = &r->res.body;

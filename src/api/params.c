@@ -39,7 +39,7 @@ struct unknown_names {
     int count;
 };
 
-/* Encodes the name, because it comes from the client and may contain any byte. */
+/* Adds a name to the list. Percent-encodes it, because it comes from the client and may contain any byte. */
 static void unknown_names_add(struct unknown_names *u, struct str name)
 {
     struct arena *arena = &u->request->arena;
@@ -160,7 +160,7 @@ static struct str list_words(struct request *r, const char *const *words)
     return list;
 }
 
-/* Returns -1 if no word equals the value. */
+/* Returns the index of the word that equals the value, or -1 if there is none. */
 static int find_word(struct str value, const char *const *words)
 {
     for (int i = 0; words[i]; i++)

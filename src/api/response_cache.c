@@ -51,7 +51,7 @@ struct response_cache *response_cache_new(size_t max_bytes)
     struct response_cache *c = xcalloc(1, sizeof *c);
     c->max_bytes = max_bytes;
     c->seed = (uint64_t)(uintptr_t)
-        c; /* an address is hard to guess; a hash collision costs only time, because full keys are compared */
+        c; /* hard to guess; a collision of hashes costs only time, because full keys are compared, too */
     hash_table_init(&c->by_key, is_same_request);
     list_init(&c->by_use);
     return c;

@@ -35,8 +35,8 @@ static inline struct stats *stats_of(const struct request *r)
     return endpoint_call_of(r)->endpoint;
 }
 
-/* Call after each slice. Returns true if the read failed or the data has changed since the first slice; the
- * step must then return `*next`. */
+/* Call after each slice. Returns true if the read failed or the data has changed since the first slice; in
+ * this case the step must return `*next`. */
 MUST_USE bool stats_slice_interrupted(struct request *r, enum next *next);
 
 /* Completes the response. */

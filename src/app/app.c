@@ -164,8 +164,8 @@ static void find_reachable(void *ctx, struct str address)
         *found = true;
 }
 
-/* Warns if other hosts can reach the server although [server] base_url is not set, because the responses then
- * contain URLs that these clients cannot use. */
+/* Warns if clients on other hosts can reach the server although [server] base_url is not set, because these
+ * clients cannot use the URLs that the responses contain in this case. */
 static void check_base_url(const struct config *c)
 {
     bool found = false;

@@ -28,7 +28,7 @@ enum {
 };
 
 /* Sets the address of the Unix socket: an absolute path, or '@' followed by the name of an abstract socket.
- * Returns false if `address` is neither, or too long. */
+ * Returns false if `address` has neither form, or is too long. */
 static bool parse_address(struct notifier *n, const char *address)
 {
     const size_t len = strlen(address);
@@ -43,7 +43,7 @@ static bool parse_address(struct notifier *n, const char *address)
 }
 
 /* Returns the watchdog interval in ms, or 0 if there is no watchdog. Ignores variables that are meant for
- * another process, such as the shell that started this one. */
+ * another process, such as the shell that started this process. */
 static int64_t read_watchdog(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *of = getenv("WATCHDOG_PID");

@@ -15,8 +15,8 @@ extern char **environ;
 
 enum { MESSAGE_MAX = 1 << 20, KEYS_MAX = 1 << 16 };
 
-/* Reopens the access log at its current path. Called if the new configuration is invalid, because log
- * rotation requires that the renamed file is closed even then. */
+/* Reopens the access log at its current path. Called if the new configuration is invalid, because even in
+ * this case log rotation requires that the renamed file is closed. */
 static void reopen_log(struct reload *r)
 {
     struct error error;

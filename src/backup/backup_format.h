@@ -1,5 +1,5 @@
-/* Recognizes files that cannot be a backup, before SQLite opens them, so that the error message can name the
- * format of the file and what to do. */
+/* Recognizes files that cannot be a backup, before SQLite opens them, so that the error message can say what
+ * format the file has and what the user can do. */
 #ifndef VT_BACKUP_BACKUP_FORMAT_H
 #define VT_BACKUP_BACKUP_FORMAT_H
 

@@ -1,6 +1,6 @@
-/* The retention rule decides which scheduled backups are kept: the newest backup of each of the last `hourly`
- * hours in which a backup was made, likewise of each of the last `daily` days, and of each of the last
- * `weekly` weeks. The newest backup of all is always kept. All periods are in UTC; a week begins on
+/* The retention rule decides which scheduled backups are kept. For each of the last `hourly` hours in which a
+ * backup was made, it keeps the newest backup of the hour. It does the same for the last `daily` days and the
+ * last `weekly` weeks. The newest backup of all is always kept. All periods are in UTC; a week begins on
  * Monday. */
 #ifndef VT_BACKUP_RETENTION_H
 #define VT_BACKUP_RETENTION_H

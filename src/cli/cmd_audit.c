@@ -71,7 +71,7 @@ static enum err list_entries(struct store *store, struct arena *arena, void *ctx
     return err ? err : store_list_audit(store, author.row, l->since, l->limit, add_row, l);
 }
 
-/* Returns false after printing an error. */
+/* Reads the options into `*l`. Returns false after printing an error. */
 static bool read_options(const struct cli_arguments *arguments, struct audit_listing *l)
 {
     const char *since = cli_value(arguments, "since"), *limit = cli_value(arguments, "limit");

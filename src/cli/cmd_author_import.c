@@ -152,7 +152,8 @@ static enum err insert_author(struct author_setup *s, struct store *store, const
     return err;
 }
 
-/* Sets `*changed` if the name or the plan differs. */
+/* Stores the name and the plan of the line. Sets `*changed` to true if one of them differs from the stored
+ * value. */
 static enum err update_author(struct store *store, struct arena *arena, const struct author_line *line,
                               int64_t row, bool *changed)
 {
@@ -170,7 +171,8 @@ static enum err update_author(struct store *store, struct arena *arena, const st
     return *changed ? store_update_author(store, &author, clock_wall_ms(), &by) : OK;
 }
 
-/* Returns ERR_EXISTS if another author has the sign-in name. */
+/* Stores the sign-in name of the line, if it contains one that differs from the stored one. Returns
+ * ERR_EXISTS if another author has the sign-in name. */
 static enum err update_login(struct store *store, struct arena *arena, const struct author_line *line,
                              int64_t row, bool *changed)
 {
@@ -229,7 +231,8 @@ static enum err apply_found(struct author_setup *s, struct store *store, struct 
     return record_author(s, store, arena, line, row);
 }
 
-/* A file that is imported again must not create an author who has been erased since. */
+/* Sets `*is_erased` to true if the line contains the id of an erased author. A file that is imported again
+ * must not create an author who has been erased since. */
 static enum err find_erased(struct store *store, const struct author_line *line, bool *is_erased)
 {
     *is_erased = false;

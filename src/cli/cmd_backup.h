@@ -10,7 +10,7 @@ enum cli_exit backup_prune_files(struct cli *cli, const struct cli_arguments *ar
 
 extern const struct cli_option backup_list_options[], backup_prune_options[];
 
-/* Returns false after printing an error if [backup] directory is not set. */
+/* Returns true if [backup] directory is set. Otherwise prints an error and returns false. */
 bool cli_has_backup_directory(const struct cli *cli);
 
 #endif

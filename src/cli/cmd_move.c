@@ -74,9 +74,9 @@ static enum err lock(struct database_lock *l, const struct store_options *option
                       : database_lock_acquire_shared(l, options->path, false, error);
 }
 
-/* Warns the operator if another process, such as a server, uses the database file, because what that process
- * writes after the move is not in the copy. Does nothing for a database on a server, because the processes
- * that use it are unknown. */
+/* Warns the operator if another process, such as a server, uses the database file, because the copy does not
+ * contain data that this process writes after the move. Does nothing for a database on a server, because the
+ * processes that use it are unknown. */
 static void warn_if_used(const struct store_options *from)
 {
     struct database_lock l = {.file.fd = -1};

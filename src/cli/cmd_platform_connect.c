@@ -143,7 +143,9 @@ static enum cli_exit connect_with(struct cli *cli, struct connecting *c, bool js
     return err ? explain(c, err) : print_connected(c, json);
 }
 
-/* Instagram has one descriptor per login. Returns NULL for an unknown platform or login. */
+/* Returns the descriptor of a platform. Instagram has two descriptors, for the values "instagram" and
+ * "facebook" of `login`; for other platforms, `login` must be NULL. Returns NULL for an unknown platform or
+ * login. */
 static const struct platform_desc *desc_of(const char *platform, const char *login)
 {
     const struct platform_desc *desc = platform_desc_by_name(str_from_cstr(platform));

@@ -399,9 +399,9 @@ static void call_all(struct probe *p, const char *what, const struct platform_ca
     }
 }
 
-/* Requests the other kind of metrics. Without platform_call.combined, the hour decides which of two kinds of
- * metrics a call requests. So this function sets the time of the call to an earlier hour that selects the
- * other kind. */
+/* Requests the kind of metrics that `call` does not request. Without platform_call.combined, a call requests
+ * one of two kinds of metrics, and the hour decides which one. So this function sets the time of the call to
+ * an earlier hour that selects the other kind. */
 static void call_other_kind(struct probe *p, const char *what, const struct platform_call *call)
 {
     struct arena scratch;

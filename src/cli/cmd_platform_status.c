@@ -16,7 +16,7 @@
 
 enum { RUNS_SEARCHED = 48, TEXT_MAX = 1 << 18, ERRORS_SHOWN = 5 };
 
-/* A current error of accounts of an API, such as "operator 401.3". */
+/* An error that accounts of an API have now, such as "operator 401.3", and the number of these accounts. */
 struct account_error {
     struct str error;
     int64_t accounts;

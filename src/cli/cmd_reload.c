@@ -29,8 +29,8 @@ static pid_t server_pid(const struct cli_arguments *arguments)
     return (pid_t)pid;
 }
 
-/* Returns true if the process handles SIGHUP: any other process would be ended by the signal, and a server
- * that is still starting would ignore it. */
+/* Returns true if the process handles SIGHUP. If it does not, it is another program, which the signal would
+ * end, or a server that is still starting, which would ignore the signal. */
 static bool handles_sighup(pid_t pid)
 {
     char path[64], line[LINE_MAX_BYTES];

@@ -200,7 +200,8 @@ static enum err move_position_back(struct store *store, struct webhook_endpoint 
     return store_save_webhook(store, e);
 }
 
-/* Returns ERR_CANCELED if the request is refused; the reason has been printed. */
+/* Requests the delivery of an event, or moves the position of the endpoint back. If it refuses to, prints the
+ * reason and returns ERR_CANCELED. */
 static enum err request_resend(struct store *store, struct arena *arena, void *ctx)
 {
     struct resending *r = ctx;

@@ -17,8 +17,8 @@ struct redis_session {
 };
 
 /* Connects and waits until Redis is up or unavailable. `s` must be zeroed and must not move. If Redis is
- * unavailable, returns OK, and later calls fail. Returns an error if the configuration is invalid; do not
- * close the session then. */
+ * unavailable, returns OK, and later calls fail. Returns an error if the configuration is invalid; in this
+ * case do not close the session. */
 MUST_USE enum err redis_session_open(struct redis_session *s, const struct config *c, struct error *error);
 
 /* Runs the loop until s->waiter has completed. If the session has lasted a second, cancels the waiter

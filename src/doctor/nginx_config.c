@@ -20,7 +20,7 @@ struct nginx_text {
     struct error *error;
     const char *at, *end;
     int line;
-    struct nginx_file files[NGINX_FILES_MAX]; /* the last file is being parsed */
+    struct nginx_file files[NGINX_FILES_MAX]; /* the file with the highest index is being parsed */
     int file_count;
 };
 

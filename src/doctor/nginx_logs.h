@@ -1,12 +1,12 @@
-/* Checks whether nginx's logs would contain secrets: invitations (/invite/…) and codes of platforms
- * (/platforms/callback/…) in URLs, cookies, API keys in the field Authorization. */
+/* Checks whether nginx's logs can contain secrets: invitations (/invite/…) and codes of platforms
+ * (/platforms/callback/…) in URLs, cookies, or API keys in the field Authorization. */
 #ifndef VT_DOCTOR_NGINX_LOGS_H
 #define VT_DOCTOR_NGINX_LOGS_H
 
 #include "doctor/nginx_view.h"
 
-/* Each returns true and sets `why` if the log would contain secrets. `base_url` ends with the path of the
- * API, whose URLs contain no secrets. */
+/* Each function returns true and sets `why` if the log can contain secrets. `base_url` ends with the path of
+ * the API, whose URLs contain no secrets. */
 bool nginx_access_log_has_secret(const struct nginx_view *v, const char *base_url, struct error *why);
 bool nginx_error_log_has_secret(const struct nginx_view *v, struct error *why);
 

@@ -260,10 +260,10 @@ void server_release_exchange(struct http_server *s, struct exchange *x);
  * instead. */
 void server_on_connection(struct listener *l);
 
-/* Call server_handle_closed() from the close callback of a handle that is counted in open_handles, and
- * server_conn_closed() from that of a connection. `is_old` is true if the connection was accepted before the
- * server began to drain. If the server has ended and the last handle has closed, these functions free the
- * server. */
+/* Call server_handle_closed() in the close callback of each handle that is counted in open_handles, and
+ * server_conn_closed() in the close callback of each connection. `is_old` is true if the connection was
+ * accepted before the server began to drain. If the server has ended and the last handle has closed, these
+ * functions free the server. */
 void server_handle_closed(struct http_server *s);
 void server_conn_closed(struct http_server *s, bool is_old);
 

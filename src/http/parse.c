@@ -394,7 +394,7 @@ static int on_body(llhttp_t *ll, const char *at, size_t len)
     return 0;
 }
 
-/* llhttp does not limit chunk extensions (CVE-2024-22019). */
+/* Limits the size of chunk extensions, because llhttp does not (CVE-2024-22019). */
 static int on_extension(llhttp_t *ll, const char *at, size_t len)
 {
     struct parser *p = parser_of(ll);

@@ -104,7 +104,7 @@ void server_release_exchange(struct http_server *s, struct exchange *x)
     x->conn = NULL;
     x->aborted = NULL;
     x->head_built = false;
-    /* The last exchange used is the first one reused, because its memory is in the processor's cache. */
+    /* The most recently used exchange is reused first, because its memory is in the processor's cache. */
     list_add_last(s->pool.next, &x->link);
     s->pooled++;
 }
@@ -372,7 +372,8 @@ static int own_handle(struct http_server *s, int status, void **data)
     return status;
 }
 
-/* Returns a status of libuv. */
+/* Initializes the server's own handles (tick, check, idle), starts `check`, and sets id_salt. Returns a
+ * status of libuv. */
 static int open_own_handles(struct http_server *s)
 {
     int status = own_handle(s, FAULT_OR(UV_ENOMEM, uv_timer_init(s->loop, &s->tick)), &s->tick.data);

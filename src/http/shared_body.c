@@ -48,7 +48,7 @@ static bool write_all(int fd, struct str text)
     return true;
 }
 
-/* Returns -1 on any failure. */
+/* Creates a sealed memory file with the text. Returns its descriptor, or -1 on any failure. */
 static int make_sealed_file(struct str text)
 {
     const int fd = memfd_create("viewtally-response", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -27,6 +27,7 @@ struct address_policy {
  * or if the list has more than ADDRESS_POLICY_NETWORKS_MAX items. */
 bool address_policy_init(struct address_policy *policy, struct str networks);
 
+/* Returns true if the service may connect to the address. */
 bool address_policy_allows(const struct address_policy *policy, const struct ip_address *address);
 
 /* Like address_policy_allows(), but for a socket address. Use it as http_client_options.allow_address; `ctx`

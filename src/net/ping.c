@@ -17,7 +17,7 @@ struct ping {
     const char *name;
     struct http_client *client; /* client of the request in flight; NULL when its handles are closed */
     bool client_is_closing;
-    bool is_failing; /* the last request failed */
+    bool is_failing; /* the most recent request failed */
     bool is_closed;
     struct ping_counts counts;
     char origin[ORIGIN_MAX], path[PATH_MAX_BYTES];

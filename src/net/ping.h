@@ -21,8 +21,8 @@ struct ping_counts {
 struct ping *ping_new(uv_loop_t *loop, const char *name);
 
 /* Sends a request to `url`. Does nothing if `url` is "". The request ends after at most 15 seconds. If the
- * previous request is still in flight, skips this one and counts a failure. Logs the first of several
- * failures in a row, and the next success. */
+ * previous request is still in flight, sends nothing and counts a failure. Logs the first of several failures
+ * in a row, and the next success. */
 void ping_send(struct ping *p, const char *url);
 
 const struct ping_counts *ping_get_counts(const struct ping *p);

@@ -185,7 +185,7 @@ static void finish(struct request *r)
                "Cache-Control: no-cache\r\n"));
 }
 
-/* ---- life ---- */
+/* ---- creating and freeing ---- */
 
 struct reference *reference_new(const struct description *description)
 {

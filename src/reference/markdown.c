@@ -1,4 +1,4 @@
-/* Converts one line after the other. The kind of the open block is the only state. */
+/* Converts the text line by line. The only state between two lines is the kind of the open block. */
 #include "reference/markdown.h"
 
 #include "web/html.h"

@@ -25,7 +25,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-/* Tests shorten the tick, or make it so long that only the end of a delivery can start others. */
+/* Tests shorten the tick, or make it so long that only the end of a delivery can start other deliveries. */
 #ifdef VT_TEST_SEAMS
 static uint64_t tick_ms(void)
 {
