@@ -1,4 +1,4 @@
-/* The listener and its three pages. */
+/* Implements the admin listener and its three pages: /metrics, /livez and /readyz. */
 #include "admin/admin.h"
 
 #include "admin/readiness.h"

@@ -17,13 +17,14 @@ struct database_states *database_states_new(const struct config *config);
  * scrape gets the states. `store` is the loop's read connection. */
 void database_states_update(struct database_states *s, struct store *store, struct writer *writer);
 
-/* Return NULL if nothing has been read yet, or if the database could not be read. The first function returns
- * an array that is indexed by enum platform_api. */
+/* These functions return the states that were read, or NULL if nothing has been read yet or the database
+ * could not be read. database_states_get_platforms() returns an array that is indexed by enum
+ * platform_api. */
 const struct platform_health *database_states_get_platforms(const struct database_states *s);
 const struct webhook_counts *database_states_get_webhooks(const struct database_states *s);
 const struct store_server_load *database_states_get_server_load(const struct database_states *s);
 
-/* Precondition: the writer queue that was passed to database_states_update() is closed. */
+/* Frees the states. Precondition: the writer queue that was passed to database_states_update() is closed. */
 void database_states_free(struct database_states *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* The checks of /readyz. */
+/* Runs the checks of /readyz and writes its response. */
 #include "admin/readiness.h"
 
 #include "admin/backup_metrics.h"

@@ -1,4 +1,4 @@
-/* Metrics of webhooks. */
+/* Writes the metrics of webhooks. */
 #ifndef VT_ADMIN_WEBHOOK_METRICS_H
 #define VT_ADMIN_WEBHOOK_METRICS_H
 

@@ -1,4 +1,4 @@
-/* CSV output. */
+/* Writes CSV cells and line ends. */
 #include "api/csv.h"
 
 #include "base/clock.h"

@@ -19,7 +19,7 @@ struct description {
 struct description *description_new(const struct config *config);
 /* Appends `text`, in which the configured base_url replaces the default one. */
 void description_append_with_base(struct buf *b, const struct description *description, struct str text);
-/* NULL is ignored. */
+/* Frees the description. NULL is ignored. */
 void description_free(struct description *description);
 
 #endif

@@ -1,4 +1,4 @@
-/* Envelopes and common header fields. */
+/* Writes the envelopes of JSON responses, and the header fields that all responses have in common. */
 #include "api/envelope.h"
 
 #include "auth/api_key.h"

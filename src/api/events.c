@@ -153,7 +153,8 @@ static void record_page(struct request *r, const struct feed *feed)
     call->facts[FACT_LAG] = feed->query.descending ? -1 : feed->lag;
 }
 
-/* Called for a response from the cache, in place of record_poll() and record_page(). */
+/* Updates the key's poll position. Called for a response from the cache, in place of record_poll() and
+ * record_page(). */
 static void on_cache_hit(struct request *r, const int64_t facts[RESPONSE_FACTS])
 {
     const struct endpoint_call *call = endpoint_call_of(r);

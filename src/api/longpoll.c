@@ -1,4 +1,4 @@
-/* The list of waiting requests and the timer that detects changes. */
+/* Manages the list of waiting requests, and the timer that detects changes. */
 #include "api/longpoll.h"
 
 #include "base/check.h"
@@ -77,7 +77,8 @@ static void on_found(struct waiter *wait)
     wake_due(LIST_ENTRY(wait, struct longpoll, wait));
 }
 
-/* If the check for changes fails, no request becomes due, and the next tick repeats the check. */
+/* Finds the requests whose author has changed, and wakes them. If the check for changes fails, no request
+ * becomes due, and the next tick repeats the check. */
 static void on_timer(uv_timer_t *timer)
 {
     struct longpoll *l = timer->data;

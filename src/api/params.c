@@ -1,4 +1,4 @@
-/* Query parameters (application/x-www-form-urlencoded, URL standard). */
+/* Parses query parameters (application/x-www-form-urlencoded, URL standard). */
 #include "api/params.h"
 
 #include "api/description.h"

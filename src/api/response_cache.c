@@ -91,7 +91,8 @@ void response_cache_free(struct response_cache *c)
     free(c);
 }
 
-/* An entry is also invalid if the clock was set back to before the response was stored. */
+/* Returns true if the entry has the revision and the incarnation of the key and has not expired. Returns
+ * false if the clock was set back to a time before the response was stored. */
 static bool is_valid(const struct cache_entry *e, const struct response_key *key, int64_t now_ms)
 {
     return e->key.revision == key->revision && e->key.incarnation == key->incarnation &&

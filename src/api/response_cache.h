@@ -34,7 +34,7 @@ struct cached_response {
 /* Creates a cache of at most `max_bytes`. If `max_bytes` is 0, the cache never stores a response. Never
  * returns NULL. */
 struct response_cache *response_cache_new(size_t max_bytes);
-/* NULL is ignored. */
+/* Frees the cache. NULL is ignored. */
 void response_cache_free(struct response_cache *c);
 
 /* Looks up a response. Returns NULL on a miss. The result is valid until the next call for this cache; to use

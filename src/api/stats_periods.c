@@ -14,7 +14,7 @@ int periods_max(enum granularity granularity)
     return limits[granularity].max;
 }
 
-/* 1970-01-01, day 0, was a Thursday. */
+/* Returns the Monday of the week that contains `date`. 1970-01-01, which is day 0, was a Thursday. */
 static int32_t monday_of(int32_t date)
 {
     const int32_t weekday = ((date + 3) % 7 + 7) % 7;

@@ -1,4 +1,5 @@
-/* Long responses in slices: ETag, flushing and restarts. */
+/* Computes the ETag of long responses, sends completed parts, and restarts responses whose data has
+ * changed. */
 #include "api/stream.h"
 
 #include "base/clock.h"

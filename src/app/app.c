@@ -381,7 +381,7 @@ static void on_stop_signal(uv_signal_t *signal, int number)
     http_server_close(app->server, on_server_closed, app);
 }
 
-/* Called by reload.c on SIGHUP. */
+/* Called by reload.c when it has applied a new configuration after SIGHUP. */
 static void on_config_changed(void *ctx)
 {
     struct app *app = ctx;

@@ -1,4 +1,4 @@
-/* Opens the database for the server. */
+/* Opens and closes the server's connections to its database. */
 #include "app/server_database.h"
 
 #include "base/log.h"

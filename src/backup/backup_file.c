@@ -1,4 +1,4 @@
-/* The draft of a backup has the name ".NAME.draft-XXXXXX". */
+/* Makes backups in drafts. The draft of a backup NAME has the name ".NAME.draft-XXXXXX". */
 #include "backup/backup_file.h"
 
 #include "base/file_owner.h"

@@ -1,4 +1,4 @@
-/* Selects backups by hour, day and week. */
+/* Selects the backups to keep by hour, day and week. */
 #include "backup/retention.h"
 
 #include "base/clock.h"

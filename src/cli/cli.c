@@ -1,4 +1,4 @@
-/* Finds the command and its action, loads the configuration and runs it. */
+/* Finds the command and its action, loads the configuration, and runs the action. */
 #include "cli/cli.h"
 
 #include "base/build_info.h"
@@ -186,7 +186,7 @@ static enum cli_exit run_action(const struct cli_action *action, const char *con
     return code;
 }
 
-/* `argv[0]` is the command's name. */
+/* Parses the arguments of a command and runs it. `argv[0]` is the command's name. */
 static enum cli_exit parse_and_run(const struct cli_command *command, const char *config_path, int argc,
                                    char **argv)
 {
@@ -219,7 +219,7 @@ static enum cli_exit print_help(const struct cli_command *command, const char *a
     return CLI_DONE;
 }
 
-/* `viewtally help [topics | TOPIC | COMMAND [SUBCOMMAND]]`. */
+/* Runs `viewtally help [topics | TOPIC | COMMAND [SUBCOMMAND]]`. */
 static enum cli_exit help(const char *name, const char *action)
 {
     struct nearest_word nearest = nearest_word_of(str_from_cstr(name));

@@ -1,4 +1,4 @@
-/* viewtally book: remove. */
+/* viewtally book, whose only subcommand is `remove`. */
 #include "base/clock.h"
 #include "base/plural.h"
 #include "cli/arguments.h"

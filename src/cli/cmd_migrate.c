@@ -183,7 +183,7 @@ static void end_progress(struct migrate_display *d)
     d->shown_ms = 0;
 }
 
-/* With --json, standard output contains only the result. */
+/* Shows only the progress, on standard error: with --json, standard output contains only the result. */
 static void on_event_json(struct migrate_display *d, const struct upgrade_event *event)
 {
     if (event->stage == UPGRADE_BACKING_UP || event->stage == UPGRADE_RUNNING)

@@ -1,4 +1,4 @@
-/* viewtally reading: correct. */
+/* viewtally reading, whose only subcommand is `correct`. */
 #include "base/clock.h"
 #include "base/plural.h"
 #include "cli/arguments.h"

@@ -1,4 +1,4 @@
-/* viewtally video: remove. */
+/* viewtally video, whose only subcommand is `remove`. */
 #include "base/clock.h"
 #include "cli/arguments.h"
 #include "cli/erasing.h"

@@ -1,4 +1,4 @@
-/* Splits a text into records and fields. */
+/* Splits a CSV text into records and fields. */
 #include "cli/csv_reader.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Access of commands to the configured database. */
+/* Functions with which commands lock, migrate, read and change the configured database. */
 #ifndef VT_CLI_DATABASE_H
 #define VT_CLI_DATABASE_H
 

@@ -1,4 +1,4 @@
-/* Messages and terminal text. */
+/* Prints messages and results, and escapes text for a terminal. */
 #include "cli/output.h"
 
 #include "base/clock.h"

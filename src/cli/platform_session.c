@@ -1,4 +1,4 @@
-/* Runs the event loop until the one call in progress completes. */
+/* Opens sessions and makes one call at a time: runs the event loop until the call completes. */
 #include "cli/platform_session.h"
 
 #include "cli/database.h"

@@ -1,4 +1,4 @@
-/* Finds and runs nginx. */
+/* Reads a configuration file, or finds and runs nginx. */
 #include "doctor/nginx_text.h"
 
 #include "doctor/child_process.h"

@@ -1,4 +1,4 @@
-/* Reads the facts with one connection. */
+/* Reads all facts about Redis with one connection. */
 #include "doctor/redis_facts.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-/* Splits and decodes forms. */
+/* Splits forms into fields and decodes the fields. */
 #include "http/form.h"
 
 static int hex_digit(char c)

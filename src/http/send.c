@@ -22,8 +22,9 @@ static void on_shutdown(uv_shutdown_t *req, int status)
     (void)status;
 }
 
-/* Closing a socket with unread input resets the connection, possibly before the client has read the response
- * (RFC 9112, 9.6). So shut down our side first, and discard input for a while. */
+/* Shuts down the server's side of the connection, and discards input for a while. If the socket were closed
+ * while it has unread input, this would reset the connection, possibly before the client has read the
+ * response (RFC 9112, 9.6). */
 static void linger(struct conn *c)
 {
     if (uv_shutdown(&c->shutdown, &c->stream, on_shutdown) != 0) {

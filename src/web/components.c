@@ -1,4 +1,4 @@
-/* HTML of videos and events. */
+/* Writes videos and events as HTML. */
 #include "web/components.h"
 
 #include "base/clock.h"

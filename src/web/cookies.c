@@ -1,4 +1,4 @@
-/* Cookie names and attributes. */
+/* Sets cookies with their prefixes and attributes, and finds the cookies of a request. */
 #include "web/cookies.h"
 
 #include "auth/session.h"

@@ -1,4 +1,4 @@
-/* HTML of form fields. */
+/* Writes form fields as HTML. */
 #include "web/form_field.h"
 
 static void append(struct buf *b, const char *text)

@@ -1,4 +1,4 @@
-/* Form tokens and origin checks. */
+/* Creates and checks form tokens, and checks the origin of forms. */
 #include "web/form_token.h"
 
 #include "auth/session.h"

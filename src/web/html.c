@@ -1,4 +1,4 @@
-/* HTML escaping and link checks. */
+/* Escapes text for HTML, and checks links. */
 #include "web/html.h"
 
 /* Returns the replacement for the character at `p`, or a string whose p is NULL if it needs none. Sets

@@ -1,4 +1,4 @@
-/* English text for numbers, dates and times. */
+/* Writes numbers, dates and times as English text. */
 #include "web/humanize.h"
 
 #include "base/clock.h"

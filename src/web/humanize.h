@@ -36,7 +36,7 @@ void format_change(struct buf *b, int64_t now, int64_t before);
 #define COUNT_SUM_MAX INT64_C(1000000000000000000)
 int64_t count_add_saturating(int64_t a, int64_t b);
 
-/* Append `14 Nov 2026` and `14 Nov`. */
+/* Append a date with the year, such as `14 Nov 2026`, or without it, such as `14 Nov`. */
 void format_date(struct buf *b, int32_t date);
 void format_date_short(struct buf *b, int32_t date);
 /* Appends `14 Nov 2026, 09:05 UTC`. */

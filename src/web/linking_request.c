@@ -1,4 +1,4 @@
-/* Keys, redirect URLs and CSP sources of linkings. */
+/* Makes the keys, redirect URLs and CSP sources of linkings. */
 #include "web/linking_request.h"
 
 #include "base/expiry_floor.h"

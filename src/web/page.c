@@ -1,4 +1,4 @@
-/* Frame, error pages and header fields. */
+/* Writes the frame of pages, error pages, and header fields. */
 #include "web/page.h"
 
 #include "base/plural.h"

@@ -1,4 +1,4 @@
-/* Checks before each page. */
+/* Runs the checks before each page. */
 #include "web/page_checks.h"
 
 #include "auth/login.h"

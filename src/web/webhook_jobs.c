@@ -1,4 +1,4 @@
-/* Creates, changes and deletes endpoints. */
+/* Creates, changes and deletes webhook endpoints. */
 #include "web/webhook_jobs.h"
 
 #include "base/clock.h"

@@ -12,8 +12,9 @@ struct origin_slots {
     int in_flight;
 };
 
-/* The hash alone identifies the origin. Among at most SEND_QUEUE_SLOTS origins, a collision of 64-bit hashes
- * is practically impossible, and would only make two origins share their slots. */
+/* Always returns true, because the hash alone identifies the origin. Among at most SEND_QUEUE_SLOTS origins,
+ * a collision of 64-bit hashes is practically impossible, and would only make two origins share their
+ * slots. */
 static bool matches(const struct hash_link *link, const void *key)
 {
     (void)link;
