@@ -1,4 +1,4 @@
-/* Runs the checks of /readyz and writes its response. */
+/* Runs the checks of /readyz and writes the result as one line. */
 #include "admin/readiness.h"
 
 #include "admin/backup_metrics.h"
