@@ -11,8 +11,8 @@
 
 struct backup_entry {
     char name[BACKUP_NAME_MAX];
-    int64_t time_ms; /* the start of the backup, from the name */
-    uint32_t id;     /* of the database (backup_id_of()), from the name */
+    int64_t time_ms; /* start time of the backup, taken from the name */
+    uint32_t id;     /* id of the database (backup_id_of()), taken from the name */
     int64_t bytes;
 };
 

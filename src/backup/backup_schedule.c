@@ -16,7 +16,7 @@ struct backup_schedule {
     struct waiter read_wait;
     struct background_job job;
     struct config run_config; /* copy for the backup: a reload may change `config` */
-    struct slot_rule rule;    /* of the backup in progress */
+    struct slot_rule rule;    /* rule for the backup in progress */
     struct backup_options options;
     struct backup_report report;
     enum err result;

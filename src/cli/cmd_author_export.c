@@ -125,7 +125,7 @@ static enum cli_exit export_to_file(struct cli *cli, struct author_file_export *
     if (access(resolved, F_OK) == 0)
         return refuse_existing(path);
     (void)snprintf(temporary, sizeof temporary, "%s.XXXXXX", resolved);
-    e->fd = mkostemp(temporary, O_CLOEXEC); /* mode 0600 */
+    e->fd = mkostemp(temporary, O_CLOEXEC); /* creates the file with mode 0600 */
     if (e->fd < 0)
         return cli_fail(CLI_COULD_NOT, "%s: %s", path, strerror(errno));
     enum cli_exit code = write_file(cli, e, path);

@@ -35,8 +35,8 @@ struct service_status {
     struct lease_row lease;
     int64_t last_started_at, last_finished_at; /* times of the newest complete run */
     int64_t live, stale;                       /* live videos; live videos not updated for STALE_MS */
-    int64_t database_bytes, wal_bytes;         /* of a database file */
-    struct store_server_load server_load;      /* of a database on a server */
+    int64_t database_bytes, wal_bytes;         /* if the database is a file */
+    struct store_server_load server_load;      /* if the database is on a server */
     struct backup_state backup;
     struct platform_health platforms[PLATFORM_APIS];
     struct redis_state redis;

@@ -169,8 +169,9 @@ static enum cli_exit replace(struct cli *cli, struct server_restore *r)
 
 /* ---- the command ---- */
 
-/* Checks that the data may be replaced. If only --force allows it, returns CLI_DONE and sets `*skipped` to
- * the reason of the failed check. Otherwise prints an error if the check fails. */
+/* Checks that the data may be replaced. If the check fails, prints an error. But if the check fails because
+ * another process uses the database and `force` is true, returns CLI_DONE and sets `*skipped` to the reason
+ * instead. */
 static enum cli_exit check_replaceable(const struct config *config, bool force, struct error *skipped)
 {
     const struct store_options to = store_options_from_config(config, STORE_WRITE);

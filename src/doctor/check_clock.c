@@ -25,7 +25,7 @@ void doctor_report_clock_sync(struct doctor *d, const struct clock_facts *facts)
 
 static void check_sync(struct doctor *d)
 {
-    struct timex t = {.modes = 0}; /* only reads */
+    struct timex t = {.modes = 0}; /* modes 0: adjtimex() only reads */
     const int state = adjtimex(&t);
     const struct clock_facts facts = {.is_known = state >= 0, .is_synchronized = !(t.status & STA_UNSYNC)};
     doctor_report_clock_sync(d, &facts);

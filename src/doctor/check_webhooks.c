@@ -12,7 +12,7 @@ enum {
     ROWS_AT_ONCE = 500,
     FAILURES_LONG = 5,           /* an endpoint with this many failures fails for more than two hours */
     OVERDUE_MS = 2 * MINUTE_MS,  /* wait that is reported; a crashed process has the lease for up to 30 s */
-    CLOCK_ERROR_MS = 2 * DAY_MS, /* see store_list_due_webhooks() */
+    CLOCK_ERROR_MS = 2 * DAY_MS, /* a later retry comes from a wrong clock; see store_list_due_webhooks() */
 };
 
 /* ---- endpoints ---- */

@@ -43,7 +43,7 @@ static bool serves_secrets(const struct nginx_view *v, const struct nginx_direct
     return !any_mentions(v, "invite") || !any_mentions(v, "callback");
 }
 
-/* Returns the first of the variables that the format contains, or NULL. */
+/* Returns the first variable in `variables` that `format` contains, or NULL if it contains none of them. */
 static const char *find_variable(struct str format, const char *const *variables)
 {
     for (; *variables; variables++)

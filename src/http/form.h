@@ -23,8 +23,8 @@ bool form_decode(struct arena *a, struct str in, struct str *out);
 bool form_next_pair(struct str *rest, struct str *name, struct str *value);
 
 /* Parses a form. On failure, returns ERR_INVALID and sets `error` to a text such as "contains a field twice",
- * to which the caller prepends a subject: "The query contains a field twice". `out` then contains the fields
- * before the error. `error` may be NULL. */
+ * to which the caller prepends a subject: "The query contains a field twice". In this case `out` contains the
+ * fields before the error. `error` may be NULL. */
 MUST_USE enum err form_parse(struct arena *a, struct str text, struct form *out, struct error *error);
 
 /* Returns the value of a field. p == NULL if the form has no such field. */

@@ -15,7 +15,7 @@ struct http_limits {
     size_t head_bytes;     /* request line and header fields together; if exceeded: 431 */
     size_t target_bytes;   /* request target; if exceeded: 414 */
     size_t field_lines;    /* number of header lines, at most HTTP_FIELD_LINES_MAX; if exceeded: 431 */
-    size_t body_bytes;     /* if exceeded: 413 */
+    size_t body_bytes;     /* request body; if exceeded: 413 */
     int max_connections;   /* if reached, new clients wait in the backlog until a connection closes or an idle
                               connection is evicted (evict.c) */
     int header_timeout_ms; /* time from the first byte to the end of the head; if exceeded: 408. Also the time

@@ -41,7 +41,7 @@ static struct str member_text(yyjson_val *v, const char *name)
     return text_of(yyjson_obj_get(v, name));
 }
 
-/* Returns the target of `$ref`, or `v` itself. */
+/* If `v` contains a `$ref`, returns its target, otherwise `v` itself. */
 static yyjson_val *resolve(const struct openapi *api, yyjson_val *v)
 {
     const struct str reference = member_text(v, "$ref");

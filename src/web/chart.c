@@ -8,7 +8,7 @@
 #include "web/humanize.h"
 
 static const double PLOT_TOP = 14, PLOT_BOTTOM = 88;
-static const double BAR_HEIGHT_MIN = 0.6; /* so that the bar of a single view is visible */
+static const double BAR_HEIGHT_MIN = 0.6; /* minimum height, so that the bar of a single view is visible */
 enum { GRID_LINES_MAX = 4 };
 
 int64_t chart_grid_step(int64_t max)

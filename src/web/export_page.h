@@ -4,7 +4,7 @@
 
 #include "web/page.h"
 
-/* Writes the form. `error` is a message about the password field, or NULL. */
+/* Writes the form that starts the download. `error` is a message about the password field, or NULL. */
 void export_form_write(struct request *r, const char *error);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum {
     WEBHOOK_SIGNATURE_ROOM = 3 + 44 + 1,
-    WEBHOOK_SECRET_TEXT_ROOM = 6 + 44 + 1, /* for a secret of WEBHOOK_SECRET_LEN bytes */
+    WEBHOOK_SECRET_TEXT_ROOM = 6 + 44 + 1, /* text of a secret of WEBHOOK_SECRET_LEN bytes, with the NUL */
 };
 
 /* Writes the secret in the form that receivers store: `whsec_` followed by base64. */
