@@ -351,8 +351,7 @@ static bool try_send(struct dispatcher *d, struct send_item *item)
     }
 }
 
-/* Sends the next event of an endpoint. If other deliveries already wait for a slot, queues the delivery after
- * them instead. */
+/* Sends the next event of an endpoint, or queues it if other deliveries already wait for a slot. */
 static void send_next(struct dispatcher *d, int64_t row, uint64_t origin)
 {
     struct send_item item = {.row = row, .origin = origin};
@@ -408,8 +407,7 @@ static enum err read_page(struct dispatcher *d, bool of_requests, int64_t after)
 }
 
 /* Starts a delivery for each due endpoint with a row id above `after` and up to `last`. If `of_requests` is
- * true, starts one for each manual request instead. Adds deliveries for which no slot is free to the
- * queue. */
+ * true, starts one for each manual request instead. Queues deliveries for which no slot is free. */
 static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after, int64_t last)
 {
     do {
@@ -433,9 +431,8 @@ static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after,
     return OK;
 }
 
-/* Rebuilds the queue from the database, and starts the deliveries for which a slot is free. Begins after the
- * endpoint whose delivery was started most recently, so that endpoints with many events and low row ids do
- * not delay others. */
+/* Rebuilds the queue, and starts the deliveries for which a slot is free. Begins after the endpoint last_row,
+ * so that endpoints with many events and low row ids do not delay others. */
 static void scan(struct dispatcher *d)
 {
     const int64_t last = d->last_row;
