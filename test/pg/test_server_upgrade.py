@@ -46,6 +46,28 @@ def test_migrate_creates_the_schema_once(cluster, empty):
         driver.ok("open write 1000")
 
 
+def test_version_1_is_upgraded_and_keeps_its_data(cluster, empty):
+    cluster.sql((SCHEMA / "001_initial.sql").read_text() + "INSERT INTO meta (key, value) VALUES ('schema', 1);", empty)
+    before = cluster.sql("SELECT id FROM store", empty)
+    assert refusal(cluster.url(empty), "open write 0")[0] == "newer version"
+    with StoreDriver(cluster.url(empty)) as driver:
+        checked = driver.fields("check")
+        assert (checked["version"], checked["pending"]) == ("1", str(NEWEST - 1))
+        assert driver.fields("migrate")["version"] == "1"
+        driver.ok("open write 1000", "begin", "author Ann", "commit")
+    assert cluster.sql("SELECT value FROM meta WHERE key = 'schema'", empty) == [[str(NEWEST)]]
+    assert cluster.sql("SELECT id FROM store", empty) == before
+
+
+def test_rows_of_every_table_can_be_updated_while_all_tables_are_published(cluster, empty):
+    """A table without a primary key cannot, see `CREATE PUBLICATION`."""
+    with StoreDriver(cluster.url(empty)) as driver:
+        driver.ok("migrate")
+    assert cluster.sql("SELECT relname FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' "
+                       "AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)", empty) == []
+    cluster.sql("CREATE PUBLICATION everything FOR ALL TABLES; UPDATE store SET id = id", empty)
+
+
 def test_several_processes_migrate_at_the_same_time(cluster, empty):
     drivers = [StoreDriver(cluster.url(empty)) for _ in range(4)]
     for driver in drivers:
