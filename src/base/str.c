@@ -107,6 +107,14 @@ size_t str_utf8_sequence(const char *text, size_t n)
     return len;
 }
 
+struct str str_cut_character(struct str *rest)
+{
+    const size_t n = *rest->p ? str_utf8_sequence(rest->p, rest->len) : 0, used = n ? n : 1;
+    const struct str character = n ? str_make(rest->p, n) : STR("\xEF\xBF\xBD");
+    *rest = str_make(rest->p + used, rest->len - used);
+    return character;
+}
+
 bool str_is_utf8(struct str s)
 {
     for (size_t i = 0; i < s.len;) {

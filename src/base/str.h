@@ -58,4 +58,8 @@ bool str_is_utf8(struct str s);
  * ill-formed. Precondition: n > 0. */
 size_t str_utf8_sequence(const char *text, size_t n);
 
+/* Removes the first character from `*rest` and returns it. Returns U+FFFD instead of a NUL, and instead of a
+ * byte that does not belong to a well-formed UTF-8 character. Precondition: `*rest` is not empty. */
+struct str str_cut_character(struct str *rest);
+
 #endif

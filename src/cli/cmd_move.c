@@ -113,6 +113,16 @@ static void print_path(const char *keys, const char *path)
     printf("%s = %s\n", keys, realpath(path, resolved) ? resolved : path);
 }
 
+static void note_replaced(const struct move_result *result)
+{
+    if (result->replaced)
+        cli_note(
+            "%lld text%s, such as the name of a file in the spool, %s not valid UTF-8; in the copy, each "
+            "invalid byte is replaced by U+FFFD",
+            (long long)result->replaced, plural(result->replaced, "", "s"),
+            plural(result->replaced, "is", "are"));
+}
+
 static enum cli_exit print_moved(const struct move_options *o, const struct move_result *result)
 {
     printf("%lld row%s copied%s, and %lld row%s compared: the databases are equal\n",
@@ -163,6 +173,7 @@ static enum cli_exit move_locked(struct move_options *o, bool only_verifies, boo
         (void)fputs("\r\033[K", stderr);
     if (err)
         return cli_fail(err == ERR_INVALID && only_verifies ? CLI_PART : CLI_COULD_NOT, "%s", error.text);
+    note_replaced(&result);
     return only_verifies ? print_equal(&result) : print_moved(o, &result);
 }
 

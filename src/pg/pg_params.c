@@ -75,11 +75,8 @@ void pg_params_add_i64(struct pg_params *p, int64_t v)
 
 static void append_text(struct buf *b, struct str s)
 {
-    while (s.len) {
-        const size_t n = *s.p ? str_utf8_sequence(s.p, s.len) : 0, used = n ? n : 1;
-        buf_append(b, n ? str_make(s.p, n) : STR("\xEF\xBF\xBD"));
-        s = str_make(s.p + used, s.len - used);
-    }
+    while (s.len)
+        buf_append(b, str_cut_character(&s));
 }
 
 void pg_params_add_text(struct pg_params *p, struct str s)

@@ -13,6 +13,10 @@
 /* The maximum number of queued readings, and the time during which steps are added to one transaction. */
 enum { QUEUED_READINGS = 2000, TRANSACTION_US = 200 * 1000 };
 
+/* The room for a formatted cause. It is larger than that for the stored cause, so vsnprintf() cuts no
+ * character of the stored part. */
+enum { CAUSE_MAX = 512 };
+
 const struct config *run_config(const struct run *run)
 {
     return run->options->config;
@@ -33,12 +37,30 @@ int64_t run_observed_at(const struct run *run)
     return run->row.started_at;
 }
 
+/* Formats a cause. It may contain the name of a file, which can consist of any bytes, but PostgreSQL stores
+ * only valid UTF-8. */
+static void format_why(char *out, size_t size, const char *fmt, va_list ap)
+{
+    char text[CAUSE_MAX];
+    size_t len = 0;
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    struct str rest = str_from_cstr(text);
+    while (rest.len) {
+        const struct str character = str_cut_character(&rest);
+        if (len + character.len >= size)
+            break;
+        memcpy(out + len, character.p, character.len);
+        len += character.len;
+    }
+    out[len] = '\0';
+}
+
 enum err run_fail(struct run *run, enum err err, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     if (err != ERR_CANCELED && !run->report->why[0])
-        (void)vsnprintf(run->report->why, sizeof run->report->why, fmt, ap);
+        format_why(run->report->why, sizeof run->report->why, fmt, ap);
     va_end(ap);
     return err;
 }

@@ -29,6 +29,8 @@ struct move_options {
 struct move_result {
     int64_t copied;   /* rows that this call has copied */
     int64_t compared; /* rows that are equal in both stores */
+    int64_t replaced; /* texts of `from` that are not valid UTF-8; the comparison ignores which bytes were
+                         invalid (moved_rows_next()) */
     bool resumed;     /* the call has continued an interrupted one, whose rows are not included in `copied` */
 };
 

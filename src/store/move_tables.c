@@ -198,6 +198,7 @@ enum err move_compare_tables(struct move *m)
         moved_rows_begin(&from_rows, m->from, &moved_tables[i], NULL);
         moved_rows_begin(&to_rows, m->to, &moved_tables[i], NULL);
         err = compare_rows(m, &from_rows, &to_rows);
+        m->result->replaced += from_rows.replaced;
         moved_rows_end(&from_rows);
         moved_rows_end(&to_rows);
     }

@@ -45,6 +45,28 @@ static void read_columns(struct sql_statement *q, const char *types, int count, 
     }
 }
 
+static bool is_valid(struct str text)
+{
+    return str_is_utf8(text) && (!text.len || !memchr(text.p, '\0', text.len));
+}
+
+/* Replaces invalid bytes of the texts, but not of keys, because the next page begins after the stored key. */
+static void replace_invalid_bytes(struct moved_rows *rows, struct moved_row *row)
+{
+    for (int i = rows->table->key_count; i < rows->table->column_count; i++) {
+        struct str *text = &row->values[i].bytes, rest = *text;
+        struct buf valid;
+        if (rows->table->types[i] != 't' || is_valid(*text))
+            continue;
+        buf_init(&valid, 3 * text->len); /* U+FFFD has three bytes */
+        while (rest.len)
+            buf_append(&valid, str_cut_character(&rest));
+        *text = arena_copy(&rows->arena, buf_str(&valid));
+        buf_fini(&valid);
+        rows->replaced++;
+    }
+}
+
 /* Replaces the column `days` if it is not valid (stored_days.h), which is the case after the previous release
  * has written the video. */
 static enum err load_days(struct moved_rows *rows, struct moved_row *row)
@@ -54,7 +76,6 @@ static enum err load_days(struct moved_rows *rows, struct moved_row *row)
                           .views = v[VIDEO_VIEWS].i64,
                           .baseline = v[VIDEO_BASELINE].i64,
                           .days = v[VIDEO_DAYS].bytes};
-    arena_reset(&rows->arena);
     const enum err err = stored_days_load(rows->store, &rows->arena, &video);
     v[VIDEO_DAYS].bytes = video.days;
     return err;
@@ -128,7 +149,9 @@ bool moved_rows_next(struct moved_rows *rows, struct moved_row *out, enum err *e
         return false;
     }
     rows->page_rows++;
+    arena_reset(&rows->arena);
     read_columns(rows->page, rows->table->types, rows->table->column_count, out);
+    replace_invalid_bytes(rows, out);
     *err = OK;
     if (rows->table == &moved_tables[MOVED_VIDEOS] && daily_table_exists(rows->store))
         *err = load_days(rows, out);

@@ -49,13 +49,17 @@ struct moved_rows {
     int64_t key[MOVED_KEYS_MAX]; /* key of the row before the page: its integers … */
     struct buf key_bytes;        /* … and its only text or blob */
     struct arena arena;          /* memory of the current row */
+    int64_t replaced;            /* number of texts whose invalid bytes were replaced */
 };
 
 /* Begins after the row with the key of `after`, or with the first row if `after` is NULL. */
 void moved_rows_begin(struct moved_rows *rows, struct store *store, const struct moved_table *table,
                       const struct moved_row *after);
 /* Reads the next row; its bytes are valid until the next call. Returns false at the end (`*err` is OK) or
- * after an error. */
+ * after an error.
+ *
+ * SQLite can contain texts that are not valid UTF-8, such as the name of a file; PostgreSQL cannot. So in
+ * texts other than keys, each invalid byte is replaced as by str_cut_character(). */
 MUST_USE bool moved_rows_next(struct moved_rows *rows, struct moved_row *out, enum err *err);
 void moved_rows_end(struct moved_rows *rows);
 

@@ -105,6 +105,26 @@ def test_gains_that_only_the_table_daily_has_are_moved(filled, empty, tmp_path):
     move(filled, filled.database, empty[0], "--verify")
 
 
+def test_texts_that_are_not_utf8_are_replaced(filled, empty, tmp_path):
+    """SQLite may contain the name of a file, or a part of a character at the end of a message."""
+    url, sql = empty
+    source = tmp_path / "source.db"
+    move(filled, filled.database, source)
+    with contextlib.closing(sqlite3.connect(source)) as connection, connection:
+        connection.execute("UPDATE refresh_runs SET error = 'x' || CAST(x'E5AD' AS TEXT) WHERE id = (SELECT min(id) FROM refresh_runs)")
+        connection.execute("UPDATE spool_files SET name = CAST(x'C4C5' AS TEXT) || 'n' WHERE id = (SELECT min(id) FROM spool_files)")
+        connection.execute("UPDATE authors SET rev = 1, feed_rev = 1")        # a trigger increments them
+        connection.execute("UPDATE videos SET title = CAST(x'6100FF' AS TEXT) WHERE id = (SELECT max(id) FROM videos)")
+    moved = move(filled, source, url)
+    assert "the databases are equal" in moved.out
+    assert "3 texts, such as the name of a file in the spool, are not valid UTF-8" in moved.err
+    assert sql("SELECT error FROM refresh_runs ORDER BY id LIMIT 1") == [["x\ufffd\ufffd"]]
+    assert sql("SELECT name FROM spool_files ORDER BY id LIMIT 1") == [["\ufffd\ufffdn"]]
+    assert sql("SELECT title FROM videos ORDER BY id DESC LIMIT 1") == [["a\ufffd\ufffd"]]
+    assert "3 texts" in move(filled, source, url, "--verify").err
+    assert "texts" not in move(filled, url, tmp_path / "back.db").err
+
+
 def test_move_refuses_a_target_that_is_not_empty(filled, empty, tmp_path):
     url, sql = empty
     other = Viewtally(tmp_path / "other")

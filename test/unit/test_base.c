@@ -88,6 +88,24 @@ static void str_is_utf8_rejects_ill_formed_sequences(void **state)
         assert_false(str_is_utf8(str_from_cstr(bad[i])));
 }
 
+static void str_cut_character_replaces_invalid_bytes(void **state)
+{
+    static const struct {
+        struct str text, first;
+        size_t used;
+    } cases[] = {{STR("ab"), STR("a"), 1},
+                 {STR("\xE2\x82\xAC!"), STR("\xE2\x82\xAC"), 3},
+                 {STR("\xE2\x82"), STR("\xEF\xBF\xBD"), 1},
+                 {STR("\xFF"), STR("\xEF\xBF\xBD"), 1},
+                 {STR("\0a"), STR("\xEF\xBF\xBD"), 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct str rest = cases[i].text;
+        assert_true(str_eq(str_cut_character(&rest), cases[i].first));
+        assert_int_equal(cases[i].text.len - rest.len, cases[i].used);
+    }
+}
+
 static void arena_memory_is_zeroed_and_aligned_after_a_reset(void **state)
 {
     struct arena a;
@@ -257,6 +275,7 @@ int main(void)
         cmocka_unit_test(str_splits_and_trims),
         cmocka_unit_test(str_to_u64_accepts_only_digits_in_range),
         cmocka_unit_test(str_is_utf8_rejects_ill_formed_sequences),
+        cmocka_unit_test(str_cut_character_replaces_invalid_bytes),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned_after_a_reset),
 #ifdef __SANITIZE_ADDRESS__
         cmocka_unit_test(arena_overruns_are_reported),

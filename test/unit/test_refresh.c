@@ -211,6 +211,30 @@ static void failing_source_does_not_stop_the_others(void **state)
     assert_int_equal(sql("SELECT error = 'the API is down' FROM refresh_runs WHERE outcome = 2"), 1);
 }
 
+static enum err fails_with_long_name(struct run *run)
+{
+    char name[301];
+    for (size_t i = 0; i + 3 < sizeof name; i += 3)
+        memcpy(name + i, "\xE5\xAD\x97", 4);
+    return run_fail(run, ERR_IO, "spool: \xFF%s was applied but cannot be moved", name);
+}
+
+static enum err fails_with_longest_name(struct run *run)
+{
+    return run_fail(run, ERR_IO, "%0254d\xE5\xAD\x97", 0);
+}
+
+static void cause_of_a_failure_is_valid_utf8(void **state)
+{
+    (void)state;
+    run_ok(fails_with_long_name);
+    assert_true(str_is_utf8(str_from_cstr(report.why)));
+    assert_memory_equal(report.why, "spool: \xEF\xBF\xBD\xE5\xAD\x97", 13);
+    assert_int_equal(strlen(report.why), 7 + 3 + 3 * 81);
+    run_ok(fails_with_longest_name);
+    assert_int_equal(strlen(report.why), 254);
+}
+
 static enum err reads_5000_steps(struct run *run)
 {
     enum err err = OK;
@@ -536,6 +560,7 @@ int main(void)
         REFRESH_TEST(run_applies_readings_and_is_recorded),
         REFRESH_TEST(counts_of_rolled_back_transactions_are_discarded),
         REFRESH_TEST(failing_source_does_not_stop_the_others),
+        REFRESH_TEST(cause_of_a_failure_is_valid_utf8),
         REFRESH_TEST(steps_are_applied_in_bounded_transactions),
         REFRESH_TEST(old_run_records_are_pruned),
         REFRESH_TEST(last_complete_run_is_never_pruned),
