@@ -78,7 +78,7 @@ static enum err in_transaction_when_unlocked(struct making *m, enum err (*work)(
 static enum err acquire(struct making *m)
 {
     struct lease_row row;
-    const enum err err = lease_acquire(&m->lease, m->store, clock_wall_ms(), &row);
+    const enum err err = lease_acquire(&m->lease, m->store, &row);
     m->lease_is_taken = err == ERR_BUSY;
     if (err == ERR_BUSY)
         error_set(&m->error, err, "another process is making a backup (%s)", row.holder);
@@ -87,7 +87,7 @@ static enum err acquire(struct making *m)
 
 static enum err renew(struct making *m)
 {
-    return lease_renew(&m->lease, m->store, clock_wall_ms());
+    return lease_renew(&m->lease, m->store);
 }
 
 static enum err release(struct making *m)
@@ -123,7 +123,7 @@ static bool on_progress(void *ctx)
     struct making *m = ctx;
     if (is_stopped(m))
         return false;
-    if (lease_renewal_is_due(&m->lease, clock_wall_ms()) && in_transaction(m, renew) == ERR_CANCELED)
+    if (lease_renewal_is_due(&m->lease) && in_transaction(m, renew) == ERR_CANCELED)
         m->lease_is_lost = true;
     return !m->lease_is_lost;
 }

@@ -56,6 +56,15 @@ int64_t clock_wall_ms(void)
     return read_clock(CLOCK_REALTIME, 1000);
 }
 
+bool clock_wall_is_fake(void)
+{
+#ifdef VT_TEST_SEAMS
+    return test_clock && test_clock[0];
+#else
+    return false;
+#endif
+}
+
 int64_t clock_mono_ms(void)
 {
 #ifdef VT_TEST_SEAMS

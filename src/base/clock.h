@@ -26,6 +26,9 @@ int64_t clock_mono_ms(void);
  * clock that stands still would prevent the next attempt to connect. */
 int64_t clock_connection_ms(void);
 
+/* Returns true if a test has set the wall clock. */
+bool clock_wall_is_fake(void);
+
 /* Returns the monotonic clock in microseconds, for measuring how long work takes. A test clock does not
  * affect it. */
 int64_t clock_work_us(void);

@@ -33,6 +33,7 @@ struct service_status {
     struct slot_rule rule;
     int64_t now;
     struct lease_row lease;
+    bool lease_is_held;
     int64_t last_started_at, last_finished_at; /* times of the newest complete run */
     int64_t live, stale;                       /* live videos; live videos not updated for STALE_MS */
     int64_t database_bytes, wal_bytes;         /* if the database is a file */
@@ -104,7 +105,7 @@ static enum err count_videos(struct service_status *s, struct store *store)
 
 static enum err read_all(struct service_status *s, struct store *store)
 {
-    enum err err = store_read_lease(store, LEASE_REFRESH, &s->lease);
+    enum err err = lease_read(store, LEASE_REFRESH, &s->lease, &s->lease_is_held);
     if (err)
         return err;
     err = store_get_last_complete_run(store, &s->last_started_at, &s->last_finished_at);
@@ -128,16 +129,11 @@ static int64_t file_bytes(const char *path, const char *tail)
     return n < 0 || (size_t)n >= sizeof name || stat(name, &st) != 0 ? 0 : st.st_size;
 }
 
-static bool is_held(const struct service_status *s)
-{
-    return lease_is_held(&s->lease, s->now);
-}
-
 /* Returns the outcome of a run. If a run is recorded as in progress but does not hold the lease, its process
  * was killed, and the result is RUN_ABANDONED; the next run will record this. */
 static int outcome_of(const struct service_status *s, const struct run_row *run)
 {
-    const bool its_own = is_held(s) && str_eq(run->holder, str_from_cstr(s->lease.holder));
+    const bool its_own = s->lease_is_held && str_eq(run->holder, str_from_cstr(s->lease.holder));
     return run->outcome == RUN_IN_PROGRESS && !its_own ? RUN_ABANDONED : run->outcome;
 }
 
@@ -148,7 +144,7 @@ static bool is_enabled(const struct service_status *s)
 
 static bool is_overdue(const struct service_status *s)
 {
-    return is_enabled(s) && !is_held(s) && slot_is_due(&s->rule, s->now, s->last_started_at);
+    return is_enabled(s) && !s->lease_is_held && slot_is_due(&s->rule, s->now, s->last_started_at);
 }
 
 /* ---- JSON ---- */
@@ -205,8 +201,8 @@ static void json_refresh(struct buf *b, const struct service_status *s)
     JSON_TIME_OR_NULL(b, "last_finished_at", has_last && s->last_finished_at != TIME_NONE,
                       s->last_finished_at);
     JSON_TIME_OR_NULL(b, "next_at", is_enabled(s), slot_next(&s->rule, s->now, s->last_started_at));
-    JSON_STR(b, "running", is_held(s) ? str_from_cstr(s->lease.holder) : (struct str){0});
-    JSON_TIME_OR_NULL(b, "running_since", is_held(s), s->lease.acquired_at);
+    JSON_STR(b, "running", s->lease_is_held ? str_from_cstr(s->lease.holder) : (struct str){0});
+    JSON_TIME_OR_NULL(b, "running_since", s->lease_is_held, s->lease.acquired_at);
     json_close(b, '}');
 }
 
@@ -341,13 +337,13 @@ static void text_refresh(struct buf *b, const struct service_status *s)
     buf_printf(b, "refresh    ");
     if (!is_enabled(s))
         buf_printf(b, "off: [refresh] source = none");
-    else if (is_held(s))
+    else if (s->lease_is_held)
         buf_printf(b, "in progress since ");
     else if (is_overdue(s))
         buf_printf(b, "OVERDUE: no run in the last scheduled hour; check that a server is running");
     else
         buf_printf(b, "up to date");
-    if (is_enabled(s) && is_held(s)) {
+    if (is_enabled(s) && s->lease_is_held) {
         cli_append_time(b, s->lease.acquired_at);
         buf_printf(b, " by %s", s->lease.holder);
     }

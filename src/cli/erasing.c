@@ -2,7 +2,6 @@
 #include "cli/erasing.h"
 
 #include "cli/output.h"
-#include "base/clock.h"
 #include "base/seam.h"
 #include "jobs/lease.h"
 #include "store/erase.h"
@@ -31,8 +30,9 @@ static bool lock_imports(struct store *store)
 static enum err check_no_refresh(struct store *store)
 {
     struct lease_row lease;
-    const enum err err = store_read_lease(store, LEASE_REFRESH, &lease);
-    if (err || !lease_is_held(&lease, clock_wall_ms()))
+    bool held;
+    const enum err err = lease_read(store, LEASE_REFRESH, &lease, &held);
+    if (err || !held)
         return err;
     (void)cli_fail(CLI_COULD_NOT, "nothing was changed: a refresh is running; repeat the command when it has "
                                   "ended (see viewtally status)");

@@ -32,9 +32,10 @@ static bool on_run(void *ctx, const struct run_row *run)
 static bool is_overdue(struct doctor *d, int64_t started_at)
 {
     struct lease_row lease;
+    bool held;
     struct slot_rule rule = refresh_slot_rule(d->config, 0);
     rule.jitter_ms = 0;
-    return store_read_lease(d->store, LEASE_REFRESH, &lease) == OK && !lease_is_held(&lease, d->now_ms) &&
+    return lease_read(d->store, LEASE_REFRESH, &lease, &held) == OK && !held &&
            slot_is_due(&rule, d->now_ms, started_at);
 }
 

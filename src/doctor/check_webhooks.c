@@ -101,15 +101,16 @@ static void check_delivery(struct doctor *d)
 {
     struct endpoint_counts c;
     struct lease_row lease;
+    bool held;
     if (!count_endpoints(d, &c))
         return;
     if (!d->config->webhooks.enabled)
         doctor_warn(d, "set [webhooks] enabled = on and restart the server",
                     "the delivery of webhooks is off, so the events of %lld webhook%s wait", c.all,
                     plural(c.all, "", "s"));
-    else if (store_read_lease(d->store, LEASE_WEBHOOKS, &lease))
+    else if (lease_read(d->store, LEASE_WEBHOOKS, &lease, &held))
         doctor_error(d, "see database.integrity", "the lease of the webhooks cannot be read");
-    else if (c.overdue && !lease_is_held(&lease, d->now_ms))
+    else if (c.overdue && !held)
         doctor_error(d, "start the server (systemctl status viewtally), and see its log for \"webhooks:\"",
                      "the events of %lld webhook%s wait, but no process delivers them", c.overdue,
                      plural(c.overdue, "", "s"));

@@ -6,6 +6,9 @@
  *   held --lease_release()--> free
  *   held --not renewed for 30 s, because the process died or was suspended--> expired
  *
+ * The times in the row are those of store_read_clock(), because the holder and other processes can run on
+ * machines whose clocks differ.
+ *
  * Each acquisition increments a number, the fence. A run with an old fence has lost the lease, even if its
  * clock shows that the lease has not expired. The run detects this in its next transaction before it writes
  * anything, so a process that was suspended cannot interfere with the run of another process. */
@@ -20,28 +23,29 @@ struct lease {
     enum lease_kind kind;
     char holder[HOLDER_MAX];
     int64_t fence;       /* fence of the most recent acquisition with this struct; 0 if there was none */
-    int64_t acquired_at; /* time of the acquisition, wall clock in ms */
-    int64_t renewed_at; /* time of the last renewal, committed or in the open transaction; wall clock in ms */
+    int64_t acquired_at; /* time of the acquisition, see store_read_clock() */
+    int64_t renewed_at;  /* time of the last renewal, committed or in the open transaction; wall clock of this
+                            process in ms */
 };
 
 /* Initializes a lease that is not held. Sets a unique holder name: host, process id and a random number. */
 void lease_init(struct lease *l, enum lease_kind kind);
 
-/* Returns true if a run holds the lease in `row` at `now_ms`. A lease that expires later than LEASE_MS from
+/* Reads the row of a lease, and whether a run holds the lease. A lease that expires later than LEASE_MS from
  * now counts as free: the clock must have been set back after the lease was stored. */
-bool lease_is_held(const struct lease_row *row, int64_t now_ms);
+MUST_USE enum err lease_read(struct store *store, enum lease_kind kind, struct lease_row *row, bool *held);
 
 /* Acquires the lease. Returns ERR_BUSY if another run holds it. Sets `*row` to the row found in the database.
  * Call in a write transaction. */
-MUST_USE enum err lease_acquire(struct lease *l, struct store *store, int64_t now_ms, struct lease_row *row);
+MUST_USE enum err lease_acquire(struct lease *l, struct store *store, struct lease_row *row);
 /* Verifies that the run still holds the lease and renews it if due. Returns ERR_CANCELED if another run has
  * acquired it. Call in a write transaction. */
-MUST_USE enum err lease_renew(struct lease *l, struct store *store, int64_t now_ms);
+MUST_USE enum err lease_renew(struct lease *l, struct store *store);
 /* Releases the lease. Call in a write transaction. */
 MUST_USE enum err lease_release(struct lease *l, struct store *store);
 
 /* Returns true if the lease is due for renewal. The caller must then renew it in a transaction, even if it
  * has nothing else to write. */
-bool lease_renewal_is_due(const struct lease *l, int64_t now_ms);
+bool lease_renewal_is_due(const struct lease *l);
 
 #endif

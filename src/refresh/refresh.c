@@ -42,7 +42,7 @@ static enum err acquire_lease(struct run *run)
     enum err err = run_begin_unleased(run);
     if (err)
         return err;
-    err = lease_acquire(&run->lease, run->store, clock_wall_ms(), &row);
+    err = lease_acquire(&run->lease, run->store, &row);
     if (!err)
         err = store_abandon_runs(run->store);
     if (!err)

@@ -43,7 +43,7 @@ enum err run_begin_final(struct run *run)
     enum err err = run_begin_unleased(run);
     if (err)
         return err;
-    err = lease_renew(&run->lease, run->store, clock_wall_ms());
+    err = lease_renew(&run->lease, run->store);
     if (!err)
         return OK;
     run->lease_is_lost = err == ERR_CANCELED;
@@ -70,7 +70,7 @@ enum err run_commit(struct run *run)
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000L};
     CHECK(run->in_transaction);
     /* Verify the lease again, because the transaction may have taken long: a step is never interrupted. */
-    enum err err = run->source ? lease_renew(&run->lease, run->store, clock_wall_ms()) : OK;
+    enum err err = run->source ? lease_renew(&run->lease, run->store) : OK;
     if (err)
         store_rollback(run->store);
     else
@@ -98,7 +98,7 @@ enum err run_heartbeat(struct run *run)
 {
     if (is_stopping(run))
         return ERR_CANCELED;
-    if (!lease_renewal_is_due(&run->lease, clock_wall_ms()))
+    if (!lease_renewal_is_due(&run->lease))
         return OK;
     const enum err err = run_begin_final(run);
     return err ? err : run_commit(run);

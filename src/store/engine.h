@@ -25,6 +25,7 @@ struct store_engine {
     enum err (*commit)(struct store *s);
     void (*rollback)(struct store *s);
 
+    enum err (*read_clock)(struct store *s, int64_t *now_ms);
     bool (*has_changed)(struct store *s, uint64_t *seen);
     enum next (*resolve_key)(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
                              struct key_owner *owner);

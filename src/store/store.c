@@ -86,6 +86,11 @@ const uint8_t *store_id(const struct store *s)
     return s->id;
 }
 
+enum err store_read_clock(struct store *s, int64_t *now_ms)
+{
+    return s->engine->read_clock(s, now_ms);
+}
+
 bool store_has_changed(struct store *s, uint64_t *seen)
 {
     return s->engine->has_changed(s, seen);

@@ -74,6 +74,10 @@ void store_set_slow_query_ms(int64_t ms);
  * that does not reply would delay the exit by up to the deadline of each call. */
 void store_limit_waits(int ms);
 
+/* Reads the wall clock that all processes that use this database share: the clock of the database server, or
+ * of this machine if the database is a file. If a test has set the wall clock, reads that clock. */
+MUST_USE enum err store_read_clock(struct store *s, int64_t *now_ms);
+
 /* Returns true if any process may have committed since the previous call with the same `*seen`, which stores
  * the state. Set `*seen` to 0 before the first call, which returns true. Call this function before a read, so
  * that the next call reports a commit during the read. */

@@ -116,7 +116,7 @@ static void close_keys(struct dispatcher *d)
 static enum err acquire(struct dispatcher *d)
 {
     struct lease_row row;
-    return lease_acquire(&d->lease, d->store, clock_wall_ms(), &row);
+    return lease_acquire(&d->lease, d->store, &row);
 }
 
 static enum err release(struct dispatcher *d)
@@ -228,7 +228,7 @@ static enum err store_result(struct dispatcher *d, struct delivery *delivery)
 
 static enum err store_results(struct dispatcher *d)
 {
-    enum err err = lease_renew(&d->lease, d->store, clock_wall_ms());
+    enum err err = lease_renew(&d->lease, d->store);
     for (struct list *l = d->finished.next; l != &d->finished && !err; l = l->next)
         err = store_result(d, LIST_ENTRY(l, struct delivery, link));
     return err;
@@ -506,7 +506,7 @@ static void check(struct dispatcher *d)
 {
     if (d->not_before_ms > uv_now(&d->loop) || !ensure_open(d))
         return;
-    if (!list_is_empty(&d->finished) || (d->has_lease && lease_renewal_is_due(&d->lease, clock_wall_ms())))
+    if (!list_is_empty(&d->finished) || (d->has_lease && lease_renewal_is_due(&d->lease)))
         flush(d);
     if (d->is_stopping)
         return;

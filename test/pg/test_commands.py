@@ -82,6 +82,27 @@ def test_import_reads_videos_and_posts_together(cluster, commands, url):
     assert logged.count("execute vt_save_counts") == 6      # a first reading is saved before the other videos are compared
 
 
+@pytest.mark.parametrize("ahead", ["1 hour", "-1 hour"])
+def test_leases_use_the_clock_of_the_server(cluster, commands, url, ahead):
+    """The machines of the processes may have other clocks. Here, the clock of the server differs from that of the commands."""
+    database = re.search(r"/(test_\d+)", url)[1]
+    hold = "UPDATE refresh_lease SET holder = 'another', expires_at = (extract(epoch FROM public.clock_timestamp()) * 1000)::bigint + {}"
+    commands.run("import", "-", stdin=world(1_000))
+    cluster.sql("CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS "
+                f"$$SELECT pg_catalog.clock_timestamp() + interval '{ahead}'$$", database)
+    cluster.sql(f"ALTER DATABASE {database} SET search_path = public, pg_catalog", "postgres")
+    cluster.sql(hold.format(20_000), database)
+    with commands.start("refresh") as refresh:
+        assert "another refresh is running (another): waiting" in refresh.stdout.readline()
+        assert commands.json("status")["refresh"]["running"] == "another"
+        assert "a refresh is running" in commands.run("author", "erase", lines.uid("Ann"), status=3)
+        cluster.sql(hold.format(-1), database)
+        assert "refresh: succeeded" in refresh.stdout.read()
+    assert cluster.sql("SELECT holder FROM refresh_lease", database) == [[""]]
+    acquired_at = "SELECT abs(taken_at - extract(epoch FROM public.clock_timestamp()) * 1000) < 60000 FROM refresh_lease"
+    assert cluster.sql(acquired_at, database) == [["t"]]
+
+
 def test_import_stores_views_and_creates_events_with_distinct_ids(cluster, commands, url):
     commands.run("import", "-", stdin=world(25_000))
     commands.run("import", "-", stdin=world(25_000))       # nothing changes

@@ -2,10 +2,13 @@
 #include "store/pg/pg_store.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "store/pg/pg_plan.h"
 #include "store/pg/pg_replace.h"
 #include "store/pg/pg_schema.h"
 #include "store/pg/pg_server_load.h"
+
+#define SQL_CLOCK "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 static enum err open_links(struct pg_store *p, const struct store_options *o, struct error *error)
 {
@@ -83,6 +86,26 @@ static void rollback(struct store *s)
 {
     pg_ahead_clear(&((struct pg_store *)s)->ahead);
     pg_sql_rollback(pg_sql_of_store(s));
+}
+
+/* clock_timestamp() is the time of the statement, unlike now(), which is that of the transaction. A fake
+ * clock takes precedence, because it is the same for all processes of a test, and unrelated to the server's
+ * clock. */
+static enum err read_clock(struct store *s, int64_t *now_ms)
+{
+    const struct pg_result *result = NULL;
+    struct pg_params none;
+    *now_ms = clock_wall_ms();
+    if (clock_wall_is_fake())
+        return OK;
+    pg_params_init(&none);
+    const enum err err = pg_sql_read(pg_sql_of_store(s), "clock", SQL_CLOCK, &none, PG_STATEMENT_MS, &result);
+    if (err)
+        return err;
+    struct pg_row row = {.result = result};
+    *now_ms = pg_row_i64(&row, 0);
+    pg_result_free(result);
+    return row.bad ? sql_report_damage(s->sql, "clock") : OK;
 }
 
 static bool has_changed(struct store *s, uint64_t *seen)
@@ -185,6 +208,7 @@ const struct store_engine store_pg_engine = {
     .begin_snapshot = begin_snapshot,
     .commit = commit,
     .rollback = rollback,
+    .read_clock = read_clock,
     .has_changed = has_changed,
     .read_batch = 1000,
     .load_videos = load_videos,

@@ -2,6 +2,7 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "store/engine.h"
 #include "store/late_reads.h"
 #include "store/sqlite/diagnosis.h"
@@ -140,6 +141,13 @@ static void rollback(struct store *s)
         CHECK(!sql_in_transaction(s->sql));
 }
 
+static enum err read_clock(struct store *s, int64_t *now_ms)
+{
+    (void)s;
+    *now_ms = clock_wall_ms();
+    return OK;
+}
+
 static bool has_changed(struct store *s, uint64_t *seen)
 {
     const uint64_t version = db_get_version(sqlite_db_of(s)), before = *seen;
@@ -170,6 +178,7 @@ const struct store_engine store_sqlite_engine = {
     .begin_snapshot = begin_snapshot,
     .commit = commit,
     .rollback = rollback,
+    .read_clock = read_clock,
     .has_changed = has_changed,
     .resolve_key = sqlite_resolve_key,
     .find_changes = sqlite_find_changes,
