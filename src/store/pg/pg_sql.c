@@ -27,8 +27,6 @@ enum own {
     BEGIN_SNAPSHOT,
     LOCK_TIMEOUT,
     LOCK,
-    TRANSACTION_NUMBER,
-    PURGE_WRITERS,
     COMMIT,
     ROLLBACK,
     CHANGES,
@@ -47,12 +45,9 @@ static const struct pg_statement own[OWN] = {
     [BEGIN_SNAPSHOT] = {"vt_begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", true},
     [LOCK_TIMEOUT] = {"vt_lock_timeout", "SELECT set_config('lock_timeout', ($1::bigint)::text, true)", true},
     [LOCK] = {"vt_lock", PG_SQL_LOCK, true},
-    /* The statements that use the table `barriers` have no name, so they are not prepared at the start, when
-     * the table might not exist yet. */
-    [TRANSACTION_NUMBER] = {"", PG_WRITER_ADD, false},
-    [PURGE_WRITERS] = {"", "DELETE FROM barriers WHERE at < now() - interval '1 day'", false},
     [COMMIT] = {"vt_commit", "COMMIT", false},
     [ROLLBACK] = {"vt_rollback", "ROLLBACK", true},
+    /* Has no name, so it is not prepared at the start, when the table `barriers` might not exist yet. */
     [CHANGES] = {"", PG_WRITERS_STATE, true},
     [SHARE_IMPORT_LOCK] = {"vt_share_import_lock",
                            "SELECT pg_advisory_lock_shared(" PG_SQL_LOCK_KEY("7240") ")", true},
@@ -340,27 +335,13 @@ enum err pg_sql_read(struct pg_sql *db, const char *name, const char *text, stru
 
 /* ---- transactions ---- */
 
-/* Adds `step` to the transaction number of this writer. The statement returns the sum. */
-static void add_number(struct pg_sql *db, int64_t step)
-{
-    struct pg_params params;
-    pg_params_init(&params);
-    pg_params_add_bytes(&params, str_from_cstr(db->writer));
-    pg_params_add_i64(&params, step);
-    add_own(db, TRANSACTION_NUMBER, true, &params);
-    pg_params_fini(&params);
-}
-
 static void add_begin_write(struct pg_sql *db, int lock_timeout_ms, int64_t step)
 {
     add_own_plain(db, BEGIN_WRITE);
     add_own_i64(db, LOCK_TIMEOUT, false, lock_timeout_ms);
     add_own_plain(db, LOCK);
     add_own_i64(db, LOCK_TIMEOUT, false, 0); /* the timeout is only for LOCK */
-    if (!db->has_purged_writers)
-        add_own_plain(db, PURGE_WRITERS);
-    db->has_purged_writers = true;
-    add_number(db, step);
+    pg_writer_add(&db->writer, &db->session, step);
 }
 
 struct begin {
@@ -552,7 +533,7 @@ enum err pg_sql_open(struct pg_sql *db, const char *url, const char *password_fi
                      struct error *error)
 {
     *db = (struct pg_sql){.sql = {.engine = &pg_engine}, .is_read_only = is_read_only};
-    pg_writer_make_name(db->writer);
+    pg_writer_init(&db->writer);
     enum err err = pg_session_init(&db->session, url, password_file, error);
     if (err)
         return err;

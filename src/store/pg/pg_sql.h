@@ -35,13 +35,10 @@ struct pg_sql {
 
     enum pg_transaction_state transaction;
     enum err transaction_error; /* error of a failed transaction */
-    /* The name of this writer (pg_writers.h). If the connection is lost during a commit, the number of the
-     * writer shows whether the transaction was committed. */
-    char writer[PG_WRITER_MAX];
-    bool has_purged_writers; /* the rows of `barriers` that are older than a day were deleted */
-    int64_t transaction_number;
-    bool was_slow;   /* the last batch was logged as slow */
-    int64_t changes; /* number of rows that the last statement changed */
+    struct pg_writer writer;
+    int64_t transaction_number; /* number of the last write transaction */
+    bool was_slow;              /* the last batch was logged as slow */
+    int64_t changes;            /* number of rows that the last statement changed */
 
     struct pg_later later;
     bool has_prepared_bulk; /* on this connection */

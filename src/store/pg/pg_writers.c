@@ -1,4 +1,4 @@
-/* Names of writers. */
+/* Updates the row of a writer in the table `barriers`. */
 #include "store/pg/pg_writers.h"
 
 #include "base/uuid.h"
@@ -6,12 +6,33 @@
 #include <sodium.h>
 #include <stdio.h>
 
-void pg_writer_make_name(char name[PG_WRITER_MAX])
+/* These statements have no names, so they are not prepared at the start, when the table might not exist yet.
+ */
+#define SQL_ADD                                                                                              \
+    "INSERT INTO barriers (process, n, at) VALUES ($1::text, $2::bigint, now()) "                            \
+    "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() RETURNING n"
+#define SQL_PURGE "DELETE FROM barriers WHERE at < now() - interval '1 day'"
+
+void pg_writer_init(struct pg_writer *w)
 {
     uint8_t random[sizeof(struct uuid)];
     char text[UUID_TEXT_LEN];
+    *w = (struct pg_writer){.has_purged = false};
     randombytes_buf(random, sizeof random);
     const struct uuid id = uuid_from_random(random);
     uuid_format(&id, text);
-    (void)snprintf(name, PG_WRITER_MAX, "writer %.*s", UUID_TEXT_LEN, text);
+    (void)snprintf(w->name, sizeof w->name, "writer %.*s", UUID_TEXT_LEN, text);
+}
+
+void pg_writer_add(struct pg_writer *w, struct pg_session *s, int64_t step)
+{
+    struct pg_params params;
+    pg_params_init(&params);
+    if (!w->has_purged)
+        pg_session_add(s, "", SQL_PURGE, &params);
+    w->has_purged = true;
+    pg_params_add_bytes(&params, str_from_cstr(w->name));
+    pg_params_add_i64(&params, step);
+    pg_session_add(s, "", SQL_ADD, &params);
+    pg_params_fini(&params);
 }

@@ -4,22 +4,30 @@
 #ifndef VT_STORE_PG_PG_WRITERS_H
 #define VT_STORE_PG_PG_WRITERS_H
 
+#include "store/pg/pg_session.h"
+
 enum { PG_WRITER_MAX = 48 };
+
+/* The writer of one connection. If the connection is lost during a commit, the number in the row shows
+ * whether the transaction was committed. */
+struct pg_writer {
+    char name[PG_WRITER_MAX]; /* key of the row */
+    bool has_purged;          /* the rows of `barriers` that are older than a day were deleted */
+};
 
 /* Matches the column `process` of the rows of writers: the name is "writer" and a UUID. The pattern contains
  * the hyphen because a link has the name "writer heads" if its host has the name "writer". */
 #define PG_WRITER_PATTERN "'writer %-%'"
 
-/* Adds $2 to the number of the writer $1, and returns the sum. */
-#define PG_WRITER_ADD                                                                                        \
-    "INSERT INTO barriers (process, n, at) VALUES ($1::text, $2::bigint, now()) "                            \
-    "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() RETURNING n"
-
 /* Returns a text that changes with every write transaction, and not with a barrier. NULL: no writer. */
 #define PG_WRITERS_STATE                                                                                     \
     "SELECT sum(hashtextextended(process, n))::text FROM barriers WHERE process LIKE " PG_WRITER_PATTERN
 
-/* Makes a name that no other connection has. */
-void pg_writer_make_name(char name[PG_WRITER_MAX]);
+/* Sets a unique name. */
+void pg_writer_init(struct pg_writer *w);
+
+/* Appends a statement that adds `step` to the number. Its row consists of the sum and the process id of the
+ * backend. */
+void pg_writer_add(struct pg_writer *w, struct pg_session *s, int64_t step);
 
 #endif
