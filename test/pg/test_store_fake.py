@@ -19,6 +19,7 @@ class StoreServer(fakepg.FakePostgres):
 
     def __init__(self):
         self.unnamed = b""
+        self.number = 0         # of the writer in the table `barriers`
         self.answers = {}
         super().__init__()
         self.parse = self.note
@@ -38,6 +39,8 @@ class StoreServer(fakepg.FakePostgres):
             return fakepg.rows((*names, fakepg.bigint(9), b"\1", b"\1", b"\1", fakepg.bigint(170000), b"\1"))
         if name == "" and b"FROM meta" in self.unnamed:
             return fakepg.rows((fakepg.bigint(NEWEST), fakepg.bigint(0), fakepg.bigint(1)))
+        if name == "" and b"INSERT INTO barriers" in self.unnamed:
+            return fakepg.rows((fakepg.bigint(self.number),))
         if name == "STORE_ID":
             return fakepg.rows((b"0123456789abcdef",))
         if name == "vt_commit":
@@ -125,3 +128,97 @@ def test_failed_rollback_closes_the_connection(server):
         del server.answers["vt_rollback"]
         driver.ok("begin", "commit")
         assert server.accepted == 2
+
+
+# -- an old primary that is cut off from its standbys: it accepts connections, but no commit ends ------------------------------------
+
+
+LOCKED = fakepg.error("55P03", "canceling statement due to lock timeout")
+
+
+def url_of(*servers):
+    hosts = ",".join(f"127.0.0.1:{server.port}" for server in servers)
+    return f"postgresql://tester@{hosts}/test?sslmode=disable"
+
+
+@pytest.fixture
+def other():
+    with StoreServer() as made:
+        yield made
+
+
+@pytest.fixture
+def standby():
+    with StoreServer() as made:
+        made.parameters["in_hot_standby"] = "on"
+        yield made
+
+
+def silent_write(names):
+    """Like a server whose commits wait for a standby."""
+    if "vt_lock" in names:
+        raise fakepg.Skip
+    return b""
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_writer_leaves_a_host_on_which_the_lock_stays_held(server, other, is_new):
+    with StoreDriver(url_of(server, other)) as driver:
+        driver.ok("open write 1000")
+        if not is_new:
+            driver.ok("begin", "author Ann", "commit")
+        server.answers["vt_lock"] = LOCKED
+        driver.ok("begin", "author Ann", "commit", "begin", "commit")
+        assert (server.accepted, other.accepted) == (1, 1) and "AUTHOR_INSERT" in other.executed()
+
+
+def test_writer_leaves_a_host_whose_reply_is_late(server, other):
+    with StoreDriver(url_of(server, other)) as driver:
+        driver.ok("open write 1")
+        server.commit = silent_write
+        driver.ok("begin", "author Ann", "commit")
+        assert (server.accepted, other.accepted) == (1, 1)
+
+
+@pytest.mark.parametrize("number, outcome", [(1, "ok"), (0, LOST)])
+def test_outcome_of_a_commit_is_read_from_the_new_primary(server, other, number, outcome):
+    server.number, other.number = 1, number
+    with StoreDriver(url_of(server, other)) as driver:
+        driver.ok("open write 1000", "begin", "author Ann")
+        server.answers["vt_lock"] = LOCKED
+        server.commit = lambda names: server.cut_all() if "vt_commit" in names else b""
+        assert driver.run("commit")[0] == outcome
+        driver.ok("begin", "commit")
+        assert (server.accepted, other.accepted) == (2, 1)
+
+
+def test_writer_returns_to_the_primary_if_the_other_host_is_a_standby(server, standby):
+    """The lock of a long transaction of another process is not a reason to wait twice."""
+    with StoreDriver(url_of(server, standby)) as driver:
+        driver.ok("open write 1000")
+        server.answers["vt_lock"] = LOCKED
+        assert driver.run("begin")[0] == "busy"
+        assert (server.accepted, standby.accepted) == (2, 1)
+        assert sum("vt_lock" in names for names in server.batches) == 1
+        del server.answers["vt_lock"]
+        driver.ok("begin", "author Ann", "commit")
+
+
+def test_import_keeps_its_connection_while_the_lock_is_held(server, other):
+    with StoreDriver(url_of(server, other)) as driver:
+        driver.ok("open write 1000", "share")
+        server.answers["vt_lock"] = LOCKED
+        assert driver.run("begin")[0] == "busy"
+        del server.answers["vt_lock"]
+        driver.ok("begin", "author Ann", "commit")
+        assert (server.accepted, other.accepted) == (1, 0)
+
+
+def test_only_host_is_not_left(server):
+    with StoreDriver(server.url) as driver:
+        driver.ok("open write 1000")
+        server.answers["vt_lock"] = LOCKED
+        assert driver.run("begin")[0] == "busy"
+        del server.answers["vt_lock"]
+        driver.ok("begin", "commit")
+        assert server.accepted == 1

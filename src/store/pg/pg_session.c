@@ -153,6 +153,7 @@ static enum err drop(struct pg_session *s)
     if (!s->is_lost && !s->is_out_of_memory) {
         s->failure = PG_FAILED_CONNECTION;
         const uint64_t now = now_ms(), end = now < s->late_at_ms ? now : s->late_at_ms;
+        s->leaves_host = now >= s->late_at_ms;
         (void)snprintf(s->reason, sizeof s->reason, "%s:%s: no reply within %lld ms", host->name, host->port,
                        (long long)(end - s->started_ms));
     } else if (s->is_out_of_memory) {
@@ -294,20 +295,39 @@ static bool open_name(struct pg_session *s, const char *name)
     return opened;
 }
 
+bool pg_session_leave_host(struct pg_session *s)
+{
+    if (s->where.host_count < 2)
+        return false;
+    pg_session_close(s);
+    s->leaves_host = true;
+    return true;
+}
+
+static void use_next_host(struct pg_session *s)
+{
+    s->host = (s->host + 1) % s->where.host_count;
+    s->leaves_host = false;
+}
+
 enum err pg_session_open(struct pg_session *s)
 {
     char reasons[sizeof s->reason] = "";
     enum pg_failure worst = PG_FAILED_CONNECTION;
     CHECK(!s->connection && !waits_are_forbidden);
+    if (s->leaves_host)
+        use_next_host(s);
     for (int i = 0; i < s->where.host_count; i++) {
         const char *name = s->where.hosts[s->host].name;
-        if (name[0] == '/' ? open_address(s, NULL) : open_name(s, name))
+        if (name[0] == '/' ? open_address(s, NULL) : open_name(s, name)) {
+            s->leaves_host = false; /* an address of this host may have been late */
             return OK;
+        }
         const size_t len = strlen(reasons), room = sizeof reasons - len;
         (void)snprintf(reasons + len, room, "%s%.*s", len ? "; " : "", (int)room, s->reason);
         if (s->failure > worst)
             worst = s->failure;
-        s->host = (s->host + 1) % s->where.host_count;
+        use_next_host(s);
     }
     s->failure = worst;
     memcpy(s->reason, reasons, sizeof s->reason);

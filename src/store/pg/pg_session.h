@@ -4,7 +4,12 @@
  * A batch is a list of commands that are sent together and end with a synchronization point. If one command
  * fails, PostgreSQL skips the rest of the batch. If a reply does not arrive in time, the session closes the
  * connection. It never cancels a query, because canceling a commit that waits for a standby would make the
- * commit visible although it exists on only one machine. */
+ * commit visible although it exists on only one machine.
+ *
+ * After a failover, the old primary may still accept connections, if it is not stopped but only cut off from
+ * its standbys. It then replies to reads, but no commit ends. So after a late reply, or
+ * pg_session_leave_host(), the session connects to the next host of the URL. If that host is a standby, which
+ * cannot be used, the session returns to the first one. */
 #ifndef VT_STORE_PG_PG_SESSION_H
 #define VT_STORE_PG_PG_SESSION_H
 
@@ -22,6 +27,7 @@ struct pg_session {
     uv_timer_t timer;
     struct pg_options where;
     int host;                         /* index of the host of the connection, or of the first one to try */
+    bool leaves_host;                 /* the next connection begins with the next host */
     struct pg_connection *connection; /* NULL: not connected */
     bool is_ready, is_synced, is_lost, is_late, is_out_of_memory;
     uint64_t started_ms, late_at_ms; /* start and deadline of the current wait; uv_hrtime() in ms */
@@ -42,10 +48,10 @@ MUST_USE enum err pg_session_init(struct pg_session *s, const char *url, const c
                                   struct error *error);
 void pg_session_fini(struct pg_session *s);
 
-/* Connects to one of the hosts, beginning with the most recently used host. Each host has its own deadline.
- * Checks that the server is the primary and that the connection does not lead through a connection pooler in
- * transaction mode. Returns ERR_READONLY if no host is the primary, otherwise ERR_IO. Sets `failure` and
- * `reason`. Precondition: not connected. */
+/* Connects to one of the hosts, beginning with the most recently used host, or with the next one after a late
+ * reply or pg_session_leave_host(). Each host has its own deadline. Checks that the server is the primary and
+ * that the connection does not lead through a connection pooler in transaction mode. Returns ERR_READONLY if
+ * no host is the primary, otherwise ERR_IO. Sets `failure` and `reason`. Precondition: not connected. */
 MUST_USE enum err pg_session_open(struct pg_session *s);
 
 /* Returns true if calls may wait only briefly for the server, see store_limit_waits(). */
@@ -65,6 +71,10 @@ static inline void pg_session_forbid_waits(bool forbids)
 
 /* Closes the connection, if there is one. The session can be opened again. */
 void pg_session_close(struct pg_session *s);
+
+/* Closes the connection, and lets the next one begin with the next host. Returns false and does nothing if
+ * there is only one host. */
+MUST_USE bool pg_session_leave_host(struct pg_session *s);
 
 static inline bool pg_session_is_open(const struct pg_session *s)
 {

@@ -359,11 +359,23 @@ static enum err send_begin(struct pg_sql *db, void *ctx)
     return run_batch(db, own[b->writes ? LOCK : BEGIN_SNAPSHOT].sql, b->lock_timeout_ms + PG_ANSWER_MS);
 }
 
+/* Call if the lock was not acquired. The server may be an old primary (pg_session.h), on which a transaction
+ * that waits for a standby holds the lock and does not end. Returns true if the session is now connected to
+ * another host. Does not close a connection that holds the import lock. */
+static bool move_to_another_host(struct pg_sql *db)
+{
+    const int host = db->session.host;
+    return !db->has_import_lock && pg_session_leave_host(&db->session) && connect_again(db) == OK &&
+           db->session.host != host;
+}
+
 static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
 {
     CHECK(db->transaction == PG_TRANSACTION_NONE);
     struct begin b = {.writes = writes, .lock_timeout_ms = lock_timeout_ms};
-    const enum err err = run_statement(db, "begin", send_begin, &b);
+    enum err err = run_statement(db, "begin", send_begin, &b);
+    if (err == ERR_BUSY && move_to_another_host(db))
+        err = run_statement(db, "begin", send_begin, &b);
     if (err) {
         pg_sql_rollback(db);
         return err;
@@ -418,10 +430,11 @@ static bool find_outcome(struct pg_sql *db, enum err *outcome)
     if (!pg_session_is_open(&db->session) && connect_again(db))
         return false;
     add_begin_write(db, PG_ANSWER_MS, 0);
-    if (run_batch(db, own[LOCK].sql, 2 * PG_ANSWER_MS)) {
+    const enum err err = run_batch(db, own[LOCK].sql, 2 * PG_ANSWER_MS);
+    if (err && (err != ERR_BUSY || !pg_session_leave_host(&db->session)))
         pg_sql_rollback(db);
+    if (err)
         return false;
-    }
     struct pg_row row = {.result = db->session.result};
     *outcome = pg_row_i64(&row, 0) == db->transaction_number ? OK : ERR_IO;
     add_own_plain(db, COMMIT);
