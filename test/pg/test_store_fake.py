@@ -1,5 +1,7 @@
 """The blocking store with a scripted server that ends the connection after any message, breaks the protocol, or sends
 wrong results."""
+import struct
+
 import pytest
 
 from lib import fakepg
@@ -40,7 +42,7 @@ class StoreServer(fakepg.FakePostgres):
         if name == "" and b"FROM meta" in self.unnamed:
             return fakepg.rows((fakepg.bigint(NEWEST), fakepg.bigint(0), fakepg.bigint(1)))
         if name == "" and b"INSERT INTO barriers" in self.unnamed:
-            return fakepg.rows((fakepg.bigint(self.number),))
+            return fakepg.rows((fakepg.bigint(self.number), struct.pack("!i", self.backend_pid())))
         if name == "STORE_ID":
             return fakepg.rows((b"0123456789abcdef",))
         if name == "vt_commit":
@@ -128,6 +130,21 @@ def test_failed_rollback_closes_the_connection(server):
         del server.answers["vt_rollback"]
         driver.ok("begin", "commit")
         assert server.accepted == 2
+
+
+@pytest.mark.parametrize("has_import_lock", [False, True])
+def test_pooler_in_transaction_mode_is_detected_by_a_write_transaction(server, has_import_lock):
+    """The pooler may have run both checks of a new connection on the same backend."""
+    with StoreDriver(server.url) as driver:
+        driver.ok("open write 1000", "begin", "commit", *["share"][:has_import_lock])
+        server.backend_pid = lambda: fakepg.PID + 1
+        assert driver.run("begin")[0] == LOST
+        assert "a connection pooler in transaction mode is in between" in driver.until_logged("pooler")
+        if has_import_lock:
+            assert driver.run("begin")[0] == LOST       # no new connection
+        else:
+            driver.ok("begin", "commit")                # the new connection has one backend again
+        assert server.accepted == 2 - has_import_lock
 
 
 # -- an old primary that is cut off from its standbys: it accepts connections, but no commit ends ------------------------------------

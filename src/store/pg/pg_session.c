@@ -218,12 +218,17 @@ const struct pg_result *pg_session_take_result(struct pg_session *s)
 
 /* ---- opening ---- */
 
-static bool fail_identity(struct pg_session *s, enum pg_failure failure, const char *reason)
+void pg_session_reject(struct pg_session *s, enum pg_failure failure, const char *reason)
 {
     const struct pg_host *host = &s->where.hosts[s->host];
     s->failure = failure;
     (void)snprintf(s->reason, sizeof s->reason, "%s:%s: %s", host->name, host->port, reason);
     pg_session_close(s);
+}
+
+static bool fail_identity(struct pg_session *s, enum pg_failure failure, const char *reason)
+{
+    pg_session_reject(s, failure, reason);
     return false;
 }
 
@@ -256,6 +261,7 @@ static bool check_identity(struct pg_session *s)
             return fail_identity(s, PG_FAILED_POOLER, pg_pooler_reason);
         backend = identity.backend_pid;
     }
+    s->backend_pid = backend;
     return true;
 }
 

@@ -29,6 +29,7 @@ struct pg_session {
     int host;                         /* index of the host of the connection, or of the first one to try */
     bool leaves_host;                 /* the next connection begins with the next host */
     struct pg_connection *connection; /* NULL: not connected */
+    int64_t backend_pid;              /* process of the server that has opened the connection */
     bool is_ready, is_synced, is_lost, is_late, is_out_of_memory;
     uint64_t started_ms, late_at_ms; /* start and deadline of the current wait; uv_hrtime() in ms */
 
@@ -75,6 +76,9 @@ void pg_session_close(struct pg_session *s);
 /* Closes the connection, and lets the next one begin with the next host. Returns false and does nothing if
  * there is only one host. */
 MUST_USE bool pg_session_leave_host(struct pg_session *s);
+
+/* Closes the connection, because the server cannot be used, and sets `failure` and `reason`. */
+void pg_session_reject(struct pg_session *s, enum pg_failure failure, const char *reason);
 
 static inline bool pg_session_is_open(const struct pg_session *s)
 {

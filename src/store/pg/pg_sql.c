@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "pg/pg_barrier.h"
 #include "pg/pg_link.h"
 #include "store/pg/pg_translate.h"
 #include "store/slow_query.h"
@@ -384,15 +385,26 @@ static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
     return OK;
 }
 
+/* Reads the row of pg_writer_add(). If another backend than the one that opened the connection has run the
+ * transaction, a connection pooler in transaction mode is in between. It would lose the settings and the
+ * import lock of the connection, and let other clients inherit them. */
+static enum err read_begun(struct pg_sql *db)
+{
+    struct pg_row row = {.result = db->session.result};
+    db->transaction_number = pg_row_i64(&row, 0);
+    const int64_t backend_pid = pg_row_i64(&row, 1);
+    if (row.bad || backend_pid == db->session.backend_pid)
+        return OK;
+    db->transaction = PG_TRANSACTION_NONE;
+    pg_session_reject(&db->session, PG_FAILED_POOLER, pg_pooler_reason);
+    return fail(db, ERR_IO, "begin");
+}
+
 enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms)
 {
     /* In PostgreSQL, a lock_timeout of 0 means no limit. */
-    enum err err = begin(db, true, lock_timeout_ms > 0 ? lock_timeout_ms : 1);
-    if (err)
-        return err;
-    struct pg_row row = {.result = db->session.result};
-    db->transaction_number = pg_row_i64(&row, 0);
-    return OK;
+    const enum err err = begin(db, true, lock_timeout_ms > 0 ? lock_timeout_ms : 1);
+    return err ? err : read_begun(db);
 }
 
 enum err pg_sql_begin_snapshot(struct pg_sql *db)

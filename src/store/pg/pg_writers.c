@@ -1,4 +1,4 @@
-/* Updates the row of a writer in the table `barriers`. */
+/* Names of writers, and their rows in the table `barriers`. */
 #include "store/pg/pg_writers.h"
 
 #include "base/uuid.h"
@@ -10,7 +10,8 @@
  */
 #define SQL_ADD                                                                                              \
     "INSERT INTO barriers (process, n, at) VALUES ($1::text, $2::bigint, now()) "                            \
-    "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() RETURNING n"
+    "ON CONFLICT (process) DO UPDATE SET n = barriers.n + excluded.n, at = now() "                           \
+    "RETURNING n, pg_backend_pid()"
 #define SQL_PURGE "DELETE FROM barriers WHERE at < now() - interval '1 day'"
 
 void pg_writer_init(struct pg_writer *w)
