@@ -99,7 +99,7 @@ void component_viral_summary(struct buf *b, const struct video *v)
     if (median != COUNT_NONE && median > 0 && v->views - v->views_when_viral > median / 10) {
         HTML(b, "; now ");
         format_multiplier(b, v->views, median);
-        HTML(b, " that");
+        HTML(b, " your typical");
     }
 }
 

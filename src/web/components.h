@@ -21,7 +21,7 @@ void component_viral_comparison(struct buf *b, int64_t views, int64_t threshold,
 
 /* Writes how the video's views compared with the author's median when the video went viral. If it has gained
  * more than a tenth of the median since, also writes how its views compare with the median now: `at 49.8K
- * views, 10.5 times your typical 4,742; now 59.7 times that`. Precondition: the video is viral. */
+ * views, 10.5 times your typical 4,742; now 59.7 times your typical`. Precondition: the video is viral. */
 void component_viral_summary(struct buf *b, const struct video *v);
 
 /* Writes the names of the platforms, for example "TikTok, YouTube". */

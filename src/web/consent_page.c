@@ -108,9 +108,8 @@ static void write_webhook(struct buf *b, struct str url)
 {
     if (!url.p)
         return;
-    HTML(b,
-         "<h2>It is also sent</h2>\n<p>each of your milestones and viral videos, as soon as it happens, to "
-         "the web address <strong>");
+    HTML(b, "<h2>It is also notified</h2>\n<p>Each time a video of yours reaches a milestone or goes viral, "
+            "a message is sent to the web address <strong>");
     html_isolated_text(b, redirect_display_name(url));
     HTML(b, "</strong>. This ends when you disconnect the app.</p>\n");
 }

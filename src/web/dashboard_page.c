@@ -41,8 +41,8 @@ static void write_freshness(struct buf *b, const struct dashboard *d)
     if (sum->open_videos && d->now - at > STALE_MS) {
         HTML(b, "<p class=\"notice\">These numbers are out of date: the last refresh was ");
         html_time_ago(b, at, d->now);
-        HTML(b, ". They are normally refreshed every hour. Nothing is lost: the next refresh catches "
-                "up.</p>");
+        HTML(b, ". They are normally refreshed every hour. Nothing is lost: the next refresh reads "
+                "the current numbers.</p>");
         return;
     }
     HTML(b, "<p class=\"muted\">Last refreshed ");

@@ -32,8 +32,8 @@ static enum next reject_link(struct request *r)
     failure_log_record(page_context_of(r)->web->failures, FAILURE_INVITATION, r->client_address,
                        clock_mono_ms());
     return page_error(r, 410,
-                      "It has already been used, is more than one day old, or was replaced by a newer link. "
-                      "Please ask the sender for a new one.");
+                      "The link has already been used, is more than one day old, or was replaced by a newer "
+                      "one. Please ask the sender for a new link.");
 }
 
 /* ---- the form ---- */

@@ -223,8 +223,8 @@ static enum next show_key(struct request *r, const struct key_creation *creation
         "<div class=\"field\"><label for=\"key\">Your key</label><input class=\"secret\" id=\"key\" readonly "
         "autocomplete=\"off\" spellcheck=\"false\"");
     html_attr(b, "value", key);
-    HTML(b, "></div>\n<p class=\"muted\">Anyone who has it can read your numbers. Store it like a "
-            "password.</p>\n<h2>Try it</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
+    HTML(b, "></div>\n<p class=\"muted\">Anyone who has this key can read your numbers. Store it "
+            "like a password.</p>\n<h2>Try it</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
             "aria-label=\"Command\"><pre><code>curl -H 'Authorization: Bearer ");
     html_text(b, key);
     HTML(b, "' ");

@@ -38,7 +38,8 @@ static const struct {
     [NOTE_WEBHOOK_REQUESTED] = {"webhook-requested",
                                 "The delivery was requested. Reload the page to see its result."},
     [NOTE_WEBHOOK_HISTORY] = {"webhook-history", "All your events are sent, beginning with the oldest."},
-    [NOTE_WEBHOOK_PAUSED] = {"webhook-paused", "The webhook is paused. Events wait."},
+    [NOTE_WEBHOOK_PAUSED] = {"webhook-paused",
+                             "The webhook is paused. Its events are sent after you resume it."},
     [NOTE_WEBHOOK_RESUMED] = {"webhook-resumed", "The webhook is active. Waiting events are sent now."},
     [NOTE_WEBHOOK_DELETED] = {"webhook-deleted", "The webhook is deleted."},
 };

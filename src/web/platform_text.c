@@ -31,8 +31,8 @@ static struct platform_text text_of_failure(const struct credential *c)
     if (last_outcome_is(c, OUTCOME_APP_REJECTED) || last_outcome_is(c, OUTCOME_BAD_REQUEST))
         return (struct platform_text){ACCOUNT_OPERATOR_REQUIRED, "Not working",
                                       "%s rejects the registration of this service. You cannot fix this: "
-                                      "please tell the people who run this service. Until then, your numbers "
-                                      "stay as they are."};
+                                      "please tell the people who run this service. Your numbers stay as they "
+                                      "are until this is fixed."};
     if (last_outcome_is(c, OUTCOME_QUOTA_SPENT))
         return (struct platform_text){ACCOUNT_WAITING, "Waiting",
                                       "Today's limit for requests to %s is used up. Reading continues "
@@ -78,15 +78,16 @@ struct platform_text platform_text_of_account(const struct credential *c, int64_
         return (struct platform_text){
             ACCOUNT_RECONNECT_REQUIRED, "Sign in again",
             "%s requires you to sign in again. This happens after a password change, "
-            "if access was revoked, or if nothing was read for a long time. Until "
-            "then, your numbers stay as they are."};
+            "if access was revoked, or if nothing was read for a long time. Your "
+            "numbers stay as they are until you sign in again."};
     if (failed_lately(c))
         return text_of_failure(c);
     if (ends_soon(c, now))
         return (struct platform_text){ACCOUNT_RECONNECT_REQUIRED, "Ends soon",
                                       "Access to %s ends soon, and only you can renew it: sign in again."};
     if (c->last_ok_at == TIME_NONE)
-        return (struct platform_text){ACCOUNT_WAITING, "Connected", "The next refresh reads it."};
+        return (struct platform_text){ACCOUNT_WAITING, "Connected",
+                                      "The next refresh reads this account for the first time."};
     return (struct platform_text){ACCOUNT_CONNECTED, "Connected", NULL};
 }
 
@@ -122,7 +123,6 @@ const char *platform_text_of_link_failure(const struct outcome *o)
                "Please try again, and leave every permission switched on.";
     default:
         return "%s sent a response that this service does not understand. Please tell the people who run "
-               "this "
-               "service.";
+               "this service.";
     }
 }

@@ -39,7 +39,7 @@ static void write_connect(struct request *r, enum platform_api api, enum offer o
     static const char *const labels[] = {[OFFER_FIRST] = "Connect %s",
                                          [OFFER_ANOTHER] = "Connect another %s account",
                                          [OFFER_AGAIN] = "Sign in to %s again",
-                                         [OFFER_MISSING] = "Allow what is missing at %s"};
+                                         [OFFER_MISSING] = "Allow the missing permissions at %s"};
     struct buf *b = &r->res.body;
     const struct platform_desc *desc = platform_desc(api);
     page_write_form(r, STR("/platforms"));

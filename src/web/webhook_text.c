@@ -117,9 +117,9 @@ enum next webhook_show_secret(struct request *r, const struct uuid *id, const ch
          "class=\"field\"><label for=\"secret\">Signing secret</label><input class=\"secret\" id=\"secret\" "
          "readonly autocomplete=\"off\" spellcheck=\"false\"");
     html_attr(b, "value", str_from_cstr(text));
-    HTML(b, "></div>\n<p class=\"muted\">Your receiver verifies with it that a message comes from this "
-            "service and was not changed. Any library for <q>Standard Webhooks</q> can do "
-            "that.</p>\n<p><a class=\"button\"");
+    HTML(b, "></div>\n<p class=\"muted\">Your receiver uses the secret to verify that a message comes "
+            "from this service and was not changed. Any library for <q>Standard Webhooks</q> can verify "
+            "messages.</p>\n<p><a class=\"button\"");
     page_write_link(r, "href", webhook_path(r, id));
     HTML(b, ">I have copied it</a></p>");
     sodium_memzero(text, sizeof text);

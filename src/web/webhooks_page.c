@@ -40,7 +40,7 @@ static bool on_webhook(void *ctx, const struct webhook_endpoint *e)
     webhook_text_badge(b, e);
     HTML(b, "<span class=\"muted small\">");
     if (e->app_name.p) {
-        HTML(b, "Of the app ");
+        HTML(b, "Belongs to the app ");
         html_isolated_text(b, e->app_name);
     } else {
         webhook_text_types(b, e);
@@ -118,7 +118,7 @@ static enum next show_list(struct request *r, struct str url, const char *error)
             "program does not have to ask for them.</p>\n");
     if (!config->webhooks.enabled)
         HTML(b, "<p class=\"notice\">The people who run this service have switched off the delivery of "
-                "webhooks. Events wait.</p>\n");
+                "webhooks. Your events are sent after they switch it on again.</p>\n");
     if (*config->secrets.key_file)
         write_form(r, list);
     else

@@ -84,7 +84,7 @@ def test_page_explains_the_state_of_each_account(browser, linking):
     (page,) = browser.walk("readPlain", **linking.arguments("Mara", paths=["/platforms"]))
     for words in ("YouTube requires you to sign in again", "Sign in to YouTube again", "Sign in to Facebook again", "tell the people who run this service",
                   "Today's limit for requests to Facebook is used up", "has been unreadable for some time", "The last attempt to read TikTok failed",
-                  "The next refresh reads it", "40 minutes ago", scene.SCRIPT, "account-6"):
+                  "The next refresh reads this account for the first time", "40 minutes ago", scene.SCRIPT, "account-6"):
         assert words in page["text"], words
     assert page["text"].count("Facebook requires you to sign in again") == 1       # the Instagram account was linked through Facebook
 

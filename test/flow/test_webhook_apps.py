@@ -57,7 +57,7 @@ def test_connected_app_receives_events_until_it_is_disconnected(world):
     world.read(1000)
     message, = world.receiver.wait_for(1, "/app")
     assert message.endpoint == ident and message.signed_with(world.app["webhook_secret"])
-    assert "Of the app Planner" in world.browser().get("/webhooks").text
+    assert "Belongs to the app Planner" in world.browser().get("/webhooks").text
     assert "Secret, history, deletion" not in world.page(ident)
     world.instance.run("key", "revoke", token["key_id"])
     world.create("/own")
@@ -80,7 +80,7 @@ def test_connecting_again_keeps_the_endpoint(world):
 
 def test_consent_page_shows_the_webhook_url(world):
     page, _, _ = consent(world, decision="deny")
-    assert "It is also sent" in page.text and "localhost:" in page.text
+    assert "It is also notified" in page.text and "localhost:" in page.text
     assert endpoints(world) == []
     world.app = add_app(world)
     page, _, _ = consent(world, decision="deny")
@@ -132,7 +132,7 @@ def test_consent_is_requested_again_if_the_url_changed_after_the_page_was_shown(
     def change():
         world.instance.run("app", "set-webhook", world.app["client_id"], world.receiver.url("/swapped"))
     _, response, _ = consent(world, change=change)
-    assert response.status == 200 and "It is also sent" in response.text
+    assert response.status == 200 and "It is also notified" in response.text
     _, response, verifier = consent(world)
     world.instance.run("app", "set-webhook", world.app["client_id"], world.receiver.url("/third"))
     token = exchange(world, response, verifier)

@@ -94,7 +94,7 @@ def test_linking_connects_the_account(linking, platform):
     page = linking.link(browser, platform)
     assert page.status == 200 and page.url == "/platforms" and "Connected. Your numbers arrive with the next refresh." in page.text, page
     assert (World.account_id(platform, 1),) in {row[2:3] for row in linking.rows()}
-    assert f"{platform} 1" in page.text and "The next refresh reads it." in page.text
+    assert f"{platform} 1" in page.text and "The next refresh reads this account for the first time." in page.text
     assert linking.links() == 0
     with sqlite3.connect(linking.instance.settings["store"]["path"]) as database:
         assert database.execute("SELECT count(*) FROM platform_credentials WHERE instr(access_sealed, ?)", (MARK.encode(),)).fetchone() == (0,)
@@ -381,10 +381,10 @@ def test_declined_permissions_are_listed_and_requested_again(linking, platform, 
     assert f"not granted: {declined}" in linking.instance.run("platform", "list").out
     linking.standins.command(platform, "set", declines=[])
     title = {"facebook": "Facebook", "instagram": "Instagram"}[platform]
-    again = press(linking, browser, platform, f"Allow what is missing at {title}")
+    again = press(linking, browser, platform, f"Allow the missing permissions at {title}")
     assert request_again in again
     page = browser.get(linking.consent(platform, again))
-    assert "You did not allow" not in page.text and "Allow what is missing" not in page.text
+    assert "You did not allow" not in page.text and "Allow the missing permissions" not in page.text
     assert [row["missing_permissions"] for row in json.loads(linking.instance.run("platform", "list", "--json").out)] == [[]]
 
 
