@@ -29,10 +29,11 @@ static bool failed_lately(const struct credential *c)
 static struct platform_text text_of_failure(const struct credential *c)
 {
     if (last_outcome_is(c, OUTCOME_APP_REJECTED) || last_outcome_is(c, OUTCOME_BAD_REQUEST))
-        return (struct platform_text){ACCOUNT_OPERATOR_REQUIRED, "Not working",
-                                      "%s rejects the registration of this service. You cannot fix this: "
-                                      "please tell the people who run this service. Your numbers stay as they "
-                                      "are until this is fixed."};
+        return (struct platform_text){
+            ACCOUNT_OPERATOR_REQUIRED, "Not working",
+            "%s rejects the registration of this service. You cannot fix this: "
+            "please tell the people who run this service. Your numbers stay as they "
+            "are until this is fixed."};
     if (last_outcome_is(c, OUTCOME_QUOTA_SPENT))
         return (struct platform_text){ACCOUNT_WAITING, "Waiting",
                                       "Today's limit for requests to %s is used up. Reading continues "

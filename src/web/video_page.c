@@ -125,16 +125,27 @@ static void write_viral(struct buf *b, const struct video *v)
 
 /* ---- chart ---- */
 
-/* Fills `days` with the days that the chart shows. They begin on the day of the first reading. They end
- * today, or on the last day on which the video can have readings if this is earlier. If these are more than
- * CHART_DAYS_MAX days, only the last CHART_DAYS_MAX are used. A day without a gain has 0 views. Returns the
- * number of days. */
+/* The last date on which the video can have readings. If an import has moved posted_at to an earlier time,
+ * the first reading or a gain can be later than that. */
+static int32_t last_date(const struct video_days *row)
+{
+    int32_t last = date_of(row->video->posted_at + VIDEO_LIFE_DAYS * DAY_MS);
+    const int32_t first_reading = date_of(row->video->first_reading_at);
+    if (last < first_reading)
+        last = first_reading;
+    if (row->day_count && last < row->days[row->day_count - 1].date)
+        last = row->days[row->day_count - 1].date;
+    return last;
+}
+
+/* Sets `days` to the days from the first reading to last_date() or today, whichever is earlier; but at most
+ * to the last CHART_DAYS_MAX of these days. A day without a gain has 0 views. Returns the number of days. */
 static size_t fill_days(const struct video_days *row, int64_t now, struct chart_day days[CHART_DAYS_MAX])
 {
     const struct video *v = row->video;
     if (v->first_reading_at == TIME_NONE)
         return 0;
-    int32_t first = date_of(v->first_reading_at), last = date_of(v->posted_at + VIDEO_LIFE_DAYS * DAY_MS);
+    int32_t first = date_of(v->first_reading_at), last = last_date(row);
     int32_t viral = v->went_viral_at == TIME_NONE ? INT32_MIN : date_of(v->went_viral_at);
     int64_t total = v->baseline;
     size_t count = 0, next = 0;

@@ -281,6 +281,22 @@ def test_video_page_matches_the_api(pages):
     assert "The day on which the video went viral" in pages.page(f"/videos/{lines.uid('Ann 3')}").text
 
 
+def test_chart_lists_gains_after_posted_at_is_corrected_to_an_earlier_time(viewtally):
+    """An import may correct posted_at, so that the 30 days end before the last gain, or even before the first reading."""
+    videos = ("Ina 1", "Ina 2")
+    viewtally.import_lines([lines.author("Ina"), *(lines.video(video, "Ina", "2026-06-20T12:00:00Z") for video in videos)])
+    viewtally.import_lines([lines.reading("Ina 1", "2026-07-08T10:00:00Z", 300, baseline=True), lines.reading("Ina 1", "2026-07-09T10:00:00Z", 340),
+                            lines.reading("Ina 2", "2026-07-08T10:00:00Z", 300, baseline=True)])
+    viewtally.import_lines([lines.video("Ina 1", "Ina", "2026-05-20T12:00:00Z", ["pinterest"]),
+                            lines.video("Ina 2", "Ina", "2026-05-20T12:00:00Z", ["pinterest"])])
+    viewtally.start()
+    pages = Author(viewtally, lines.uid("Ina"))
+    row, = pages.get("/stats?start_date=2026-06-11&end_date=2026-07-10")["data"]
+    shown = table(pages.page(f"/videos/{lines.uid('Ina 1')}"))
+    assert {date: value[:2] for date, value in shown.items()} == {day["date"]: (day["views"], day["views_total"]) for day in row["days"]}
+    assert {date: value[:2] for date, value in table(pages.page(f"/videos/{lines.uid('Ina 2')}")).items()} == {"2026-07-08": (0, 300)}
+
+
 def test_unknown_count_is_not_shown_as_zero(pages):
     page = pages.page(f"/videos/{lines.uid('Ann 4')}")        # on TikTok only, with likes but without comments
     assert re.search(r"<dt>Comments</dt><dd class=\"big\"><span aria-hidden=\"true\">–</span><span class=\"sr\">unknown", page.body)
