@@ -23,9 +23,7 @@ struct feed {
     bool latest, has_more;
     int64_t after; /* the position in the parameter `after`; only for ascending order */
     int64_t last_id, newest_id;
-    int lag;         /* number of events that were newer than `after` when the request arrived */
-    int lag_of_page; /* number of events on the page that must be added to `lag`; 0 if `lag` already includes
-                        them */
+    int lag; /* see finish() */
 };
 
 /* ---- parameters ---- */
@@ -192,13 +190,14 @@ static enum next finish_step(struct request *r)
 static enum next add_lag_step(struct request *r)
 {
     struct feed *feed = endpoint_call_of(r)->endpoint;
-    feed->lag += feed->lag_of_page;
+    feed->lag += feed->rendered;
     return finish_step(r);
 }
 
-/* Determines the lag of the poll, then finishes the response. If there are events after the page, they must
- * be counted, too. If a filter may have excluded events from the page, all events that are newer than `after`
- * are counted instead. */
+/* Determines the lag of the poll, then finishes the response. The lag is the number of events on the page
+ * and, if the page is full, of all events after the page. Events that a filter has excluded before the end of
+ * the page are not counted, because the key has not missed them. Events after the page are counted without
+ * the filter, because the filter needs a scan. */
 static enum next finish(struct request *r, struct feed *feed)
 {
     struct endpoint_call *call = endpoint_call_of(r);
@@ -206,11 +205,9 @@ static enum next finish(struct request *r, struct feed *feed)
     feed->lag = has_waited ? 0 : feed->rendered;
     if (!feed->has_more || has_waited || feed->query.descending)
         return finish_step(r);
-    bool filtered = feed->query.types || feed->query.occurred_after != INT64_MIN;
-    feed->lag_of_page = filtered ? 0 : feed->rendered;
     r->step = add_lag_step;
-    return store_count_events(&call->read, call->owner.author_row, filtered ? feed->after : feed->last_id,
-                              LAG_MAX + 1 - feed->lag_of_page, &feed->lag);
+    return store_count_events(&call->read, call->owner.author_row, feed->last_id,
+                              LAG_MAX + 1 - feed->rendered, &feed->lag);
 }
 
 static enum next feed_slice_step(struct request *r);

@@ -272,12 +272,13 @@ def test_metrics_count_lag(make_viewtally, clock, redis):
     world = World(make_viewtally, clock, redis.url)
     ids = world.ids()                           # a lag of 6
     for query in ("limit=2", f"after=evt_{ids[0]}&limit=2", f"after=evt_{ids[4]}", "after=latest", "order=desc",
-                  "limit=2&occurred_after=2026-01-01T00:00:00Z"):
-        world.get(query)                        # lags 6, 5, 1, 0, one without a position, and 6 again
+                  "limit=2&occurred_after=2026-01-01T00:00:00Z",
+                  f"limit=2&type=video.milestone_reached&after=evt_{ids[0]}", "type=video.went_viral"):
+        world.get(query)    # lags 6, 5, 1, 0, one without a position, 6 again, 4 (without the excluded event), 1
     metrics = scrape(world.instance)
     buckets = {le: metrics.get("viewtally_poll_lag_events_bucket", le=le) for le in ("0", "1", "2", "5", "10", "+Inf")}
-    assert buckets == {"0": 1, "1": 2, "2": 2, "5": 3, "10": 6, "+Inf": 6}
-    assert metrics.get("viewtally_poll_lag_events_sum") == 24
+    assert buckets == {"0": 1, "1": 3, "2": 3, "5": 5, "10": 8, "+Inf": 8}
+    assert metrics.get("viewtally_poll_lag_events_sum") == 29
     assert metrics.get("viewtally_poll_positions_recorded_total") >= 6 and metrics.get("viewtally_poll_positions_dropped_total") == 0
 
 
