@@ -71,7 +71,7 @@ static void on_closed(uv_handle_t *handle)
         server_release_exchange(s, c->x);
     list_remove(&c->link);
     free(c->saved_input);
-    const bool is_old = !c->is_late;
+    const bool is_old = !c->accepted_while_draining;
     c->magic = 0;
     free(c);
     server_conn_closed(s, is_old);
@@ -81,13 +81,13 @@ void conn_report_end(struct conn *c, bool response_complete)
 {
     const struct http_options *o = &c->server->options;
     struct exchange *x = c->x;
-    if (x->r.times.since_us)
+    if (x->r.times.wait_began_us)
         request_end_wait(&x->r, clock_work_us());
     if (!x->head_built)
         x->r.res.status = 0; /* the handler may have set a status that was not sent */
-    if (x->counted && o->ended)
+    if (x->must_report_end && o->ended)
         o->ended(o->ended_ctx, &x->r, response_complete);
-    x->counted = false;
+    x->must_report_end = false;
 }
 
 void conn_close(struct conn *c, const char *reason)
@@ -101,7 +101,7 @@ void conn_close(struct conn *c, const char *reason)
     }
     list_remove(&c->scheduled);
     conn_enter(c, CONN_CLOSING);
-    if (!c->resets || c->is_unix || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
+    if (!c->must_reset || c->is_unix || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
         uv_close(&c->handle, on_closed);
 }
 
@@ -246,7 +246,7 @@ void conn_reject(struct conn *c, int status, const char *message)
         identify(c);
     if (!x->r.arrived_us)
         x->r.arrived_us = clock_work_us();
-    x->counted = true;
+    x->must_report_end = true;
     x->aborted = NULL;
     response_reset(&x->r);
     x->r.res.status = status;
@@ -265,7 +265,7 @@ static void handle(struct conn *c)
     x->client_closes = !x->keeps_alive;
     identify(c);
     x->r.arrived_us = c->server->work_us;
-    x->counted = true;
+    x->must_report_end = true;
     conn_enter(c, CONN_HANDLING);
     router_find_route(c->server->options.router, &x->r);
     request_run(&x->r);
@@ -423,7 +423,7 @@ static struct conn *conn_new(struct http_server *s, bool is_unix)
     c->magic = CONN_MAGIC;
     c->server = s;
     c->is_unix = is_unix;
-    c->is_late = s->draining;
+    c->accepted_while_draining = s->draining;
     list_init(&c->link);
     list_init(&c->scheduled);
     if (FAULT_OR(UV_ENOMEM, is_unix ? uv_pipe_init(s->loop, &c->pipe, 0) : uv_tcp_init(s->loop, &c->tcp)) !=

@@ -45,17 +45,17 @@ struct exchange {
     unsigned magic;
     struct conn *conn;
     struct parser *parser;
-    struct buf head;     /* head of the response, or framing of a chunk */
-    struct list link;    /* link in http_server.pool or http_server.sleeping */
-    int64_t wake_ms;     /* when request_sleep() ends; monotonic */
-    bool counted;        /* http_options.ended must be called when the exchange ends */
-    bool head_built;     /* the head of the response has been formatted into `head` */
-    bool active;         /* the first step has begun, and the request has not ended */
-    bool running;        /* a step is being executed */
-    bool ready;          /* the next step can run; it runs in conn_run() */
-    bool keeps_alive;    /* the connection stays open after the response */
-    bool client_closes;  /* the client has announced that this is its last request */
-    const char *aborted; /* reason of request_abort(); NULL if not aborted */
+    struct buf head;      /* head of the response, or framing of a chunk */
+    struct list link;     /* link in http_server.pool or http_server.sleeping */
+    int64_t wake_ms;      /* when request_sleep() ends; monotonic */
+    bool must_report_end; /* http_options.ended must be called when the exchange ends */
+    bool head_built;      /* the head of the response has been formatted into `head` */
+    bool active;          /* the first step has begun, and the request has not ended */
+    bool running;         /* a step is being executed */
+    bool ready;           /* the next step can run; it runs in conn_run() */
+    bool keeps_alive;     /* the connection stays open after the response */
+    bool client_closes;   /* the client has announced that this is its last request */
+    const char *aborted;  /* reason of request_abort(); NULL if not aborted */
     uv_write_t write;
 };
 
@@ -73,11 +73,10 @@ struct conn {
     size_t queue_seen; /* number of bytes in libuv's write queue when the write deadline was set */
     size_t lingered;   /* bytes discarded while LINGERING */
     bool reading, is_unix;
-    bool peer_ended; /* end of file was read */
-    bool is_trusted; /* the peer is a trusted proxy */
-    bool is_late;    /* accepted while the server drains */
-    bool resets;     /* close the connection with a TCP reset, so that the client detects that the response is
-                        incomplete */
+    bool peer_ended;              /* end of file was read */
+    bool is_trusted;              /* the peer is a trusted proxy */
+    bool accepted_while_draining; /* not counted in http_server.old_connections */
+    bool must_reset; /* close with a TCP reset, so that the client detects the truncated response */
     char peer[48];   /* numeric address, or "unix" */
     uv_shutdown_t shutdown;
     union {
@@ -127,16 +126,16 @@ struct http_server {
     uv_idle_t idle;   /* active while the loop must not block, for example while a connection is scheduled */
     int open_handles;
     bool ticking, draining, forced, closing;
-    bool tick_failed;    /* the tick's timer could not be started; on_check() tries again */
-    int64_t tick_ms;     /* time of the next tick, if `ticking`; monotonic */
-    int64_t work_us;     /* clock_work_us() at the start of the current time slice */
-    bool serves;         /* the server drains, but still accepts connections (phase SERVING of drain.c) */
-    bool drains_slowly;  /* http_server_drain() was called */
-    int old_connections; /* while `serves` is true: number of open connections that were accepted before
+    bool tick_failed;      /* the tick's timer could not be started; on_check() tries again */
+    int64_t tick_ms;       /* time of the next tick, if `ticking`; monotonic */
+    int64_t work_us;       /* clock_work_us() at the start of the current time slice */
+    bool still_serves;     /* draining, but still accepts connections (http_server_drain()) */
+    bool drains_gradually; /* http_server_drain() was called */
+    int old_connections; /* while `still_serves` is true: number of open connections that were accepted before
                             http_server_drain() was called */
     /* The next three members are monotonic times that only drain.c uses, while `draining` is true. */
     int64_t drain_until_ms;  /* when the connections that are still open are closed */
-    int64_t leave_at_ms;     /* when SERVING ends at the latest; not used while `serves` is false */
+    int64_t leave_at_ms;     /* when SERVING ends at the latest; not used while `still_serves` is false */
     int64_t listen_until_ms; /* when LEAVING closes the listeners, even those with a backlog */
     int64_t warn_again_ms;   /* before this monotonic time, server_warn() logs nothing */
     void (*closed)(void *ctx);

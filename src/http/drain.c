@@ -29,7 +29,8 @@ static void close_idle(struct http_server *s)
         for (struct list *link = s->conns[state].next, *next; link != &s->conns[state]; link = next) {
             struct conn *c = LIST_ENTRY(link, struct conn, link);
             next = link->next;
-            const bool expects = s->drains_slowly && state == CONN_NEW && now_ms < c->entered_ms + UNUSED_MS;
+            const bool expects =
+                s->drains_gradually && state == CONN_NEW && now_ms < c->entered_ms + UNUSED_MS;
             if (!expects)
                 conn_drain(c);
         }
@@ -70,7 +71,7 @@ static void drain_listeners(struct http_server *s)
 
 static void leave(struct http_server *s)
 {
-    s->serves = false;
+    s->still_serves = false;
     s->listen_until_ms = clock_mono_ms() + LISTEN_DRAIN_MS;
     close_idle(s);
     server_iterate_soon(s); /* server_drain_continue() closes the listeners */
@@ -78,18 +79,18 @@ static void leave(struct http_server *s)
 
 static void force(struct http_server *s, const char *reason)
 {
-    s->serves = false;
+    s->still_serves = false;
     server_close_all(s, reason);
     server_iterate_soon(s);
 }
 
 bool server_drain_continue(struct http_server *s)
 {
-    if (s->serves && s->old_connections == 0)
+    if (s->still_serves && s->old_connections == 0)
         leave(s);
-    if (s->draining && !s->serves && s->listeners)
+    if (s->draining && !s->still_serves && s->listeners)
         drain_listeners(s);
-    return s->draining && !s->serves && s->listeners != NULL;
+    return s->draining && !s->still_serves && s->listeners != NULL;
 }
 
 int64_t server_drain_tick(struct http_server *s, int64_t now_ms)
@@ -102,11 +103,11 @@ int64_t server_drain_tick(struct http_server *s, int64_t now_ms)
         return INT64_MAX;
     }
     int64_t next_ms = s->drain_until_ms;
-    if (s->serves && now_ms >= s->leave_at_ms)
+    if (s->still_serves && now_ms >= s->leave_at_ms)
         leave(s);
-    else if (s->serves)
+    else if (s->still_serves)
         next_ms = s->leave_at_ms;
-    const int64_t unused_ms = s->drains_slowly ? close_unused(s, now_ms) : INT64_MAX;
+    const int64_t unused_ms = s->drains_gradually ? close_unused(s, now_ms) : INT64_MAX;
     return unused_ms < next_ms ? unused_ms : next_ms;
 }
 
@@ -126,7 +127,7 @@ void http_server_drain(struct http_server *s, void (*closed)(void *ctx), void *c
         return;
     }
     begin(s, closed, ctx);
-    s->serves = s->drains_slowly = true;
+    s->still_serves = s->drains_gradually = true;
     s->old_connections = s->counts.connections;
     s->leave_at_ms = s->drain_until_ms - s->options.limits.drain_ms / 4;
     server_schedule_tick(s, server_drain_tick(s, clock_mono_ms()));

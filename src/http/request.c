@@ -58,16 +58,16 @@ void request_begin_wait(struct request *r, int64_t *total_us)
 {
     const int64_t now_us = clock_work_us();
     request_end_wait(r, now_us);
-    r->times.since_us = now_us;
-    r->times.total_us = total_us;
+    r->times.wait_began_us = now_us;
+    r->times.wait_total_us = total_us;
 }
 
 void request_end_wait(struct request *r, int64_t now_us)
 {
     struct request_times *t = &r->times;
-    if (t->since_us && now_us > t->since_us)
-        *t->total_us += now_us - t->since_us;
-    t->since_us = 0;
+    if (t->wait_began_us && now_us > t->wait_began_us)
+        *t->wait_total_us += now_us - t->wait_began_us;
+    t->wait_began_us = 0;
 }
 
 static void cancel_sleep(struct waiter *w);

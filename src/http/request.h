@@ -50,8 +50,9 @@ struct request_times {
     int64_t sending_us;  /* waiting for the client to read the response */
     int64_t waiting_us;  /* waiting for anything else: Redis, jobs, the writer queue */
     int64_t database_us; /* reads on the event loop; set by the request handler before the response is sent */
-    int64_t since_us;  /* private to the server: start of the current wait; 0 if the request does not wait */
-    int64_t *total_us; /* private to the server: the member above to which the current wait will be added */
+    /* Private to the server: */
+    int64_t wait_began_us;  /* 0 if the request does not wait */
+    int64_t *wait_total_us; /* the member above to which the current wait will be added */
 };
 
 /* One step of the chain of functions that handles a request. */

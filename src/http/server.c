@@ -312,7 +312,7 @@ void server_handle_closed(struct http_server *s)
 void server_conn_closed(struct http_server *s, bool is_old)
 {
     s->counts.connections--;
-    if (s->serves && is_old && --s->old_connections == 0)
+    if (s->still_serves && is_old && --s->old_connections == 0)
         server_iterate_soon(s);
     accept_waiting_and_tick(s);
     server_end_if_drained(s);

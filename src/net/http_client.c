@@ -466,10 +466,10 @@ static bool set_options(struct http_call *c, const char *origin)
     (void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     /* If a connection to the host is being opened, wait for its handshake instead of opening another one,
-     * because with HTTP/2 the calls can share the connection. Do this only with TLS: without TLS, only the
-     * first response shows whether the connection can be shared, so all calls would wait for this
-     * response. */
-    (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT, (long)(strncmp(origin, "https:", 6) == 0 && !o->never_waits));
+     * because with HTTP/2 the calls can share it. Only with TLS: without TLS, the first response shows
+     * whether the connection can be shared, so all calls would wait for that response. */
+    (void)curl_easy_setopt(e, CURLOPT_PIPEWAIT,
+                           (long)(strncmp(origin, "https:", 6) == 0 && !o->opens_connections_in_parallel));
     (void)curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);

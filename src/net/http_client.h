@@ -56,7 +56,7 @@ struct http_client_options {
     /* While a connection to the host is being opened, open another one for the next call. By default, the
      * next call waits instead, because with HTTP/2 both calls can share the connection. If the server does
      * not support ALPN, the wait ends only with the server's first response. */
-    bool never_waits;
+    bool opens_connections_in_parallel;
     /* If not NULL, called with the address of the server before each connection. If it returns false, no
      * packet is sent to this address. If this function is set, the client uses no proxy, because a proxy
      * would resolve the host name itself. */

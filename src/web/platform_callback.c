@@ -161,9 +161,9 @@ static enum next exchange_step(struct request *r)
         log_warn("linking: call to %s for author %" PRId64 " failed: %s %.*s", c->desc->name,
                  c->consume.key.author_row, outcome_kind_name(c->outcome.kind), (int)c->outcome.code.len,
                  c->outcome.code.p);
-        const bool authors =
+        const bool is_authors_fault =
             c->outcome.kind == OUTCOME_TOKEN_REJECTED || c->outcome.kind == OUTCOME_RECONNECT;
-        return not_connected(r, authors ? 400 : 502, platform_text_of_link_failure(&c->outcome));
+        return not_connected(r, is_authors_fault ? 400 : 502, platform_text_of_link_failure(&c->outcome));
     }
     if (c->calls == CALLS_MAX || !c->desc->link_build(&r->arena, &c->link, &request))
         return save(r);

@@ -464,7 +464,7 @@ static enum err open_client(struct dispatcher *d, struct error *error)
         .timeout_ms = c->webhooks.timeout_ms,
         .body_max = RESPONSE_MAX,
         .host_connections = SEND_QUEUE_SLOTS_PER_ORIGIN,
-        .never_waits = true,
+        .opens_connections_in_parallel = true,
         .allow_address = address_policy_allows_socket,
         .allow_address_ctx = &d->policy,
     };
