@@ -20,11 +20,12 @@ void bucket_init(struct bucket *b, int per_minute, int burst, int64_t now)
 static int64_t bucket_level(const struct bucket *b, bool half_rate, int64_t now)
 {
     const int64_t passed = now > b->at ? now - b->at : 0, full = (int64_t)b->burst * CALL;
-    /* At one call per minute or more, the bucket is full by now. The only lower rate, half a call per minute,
-     * is treated alike. Returning here also prevents an overflow of the product below. */
-    if (passed > full)
+    const int64_t divisor = half_rate ? 2 : 1;
+    /* Even at the lowest rate, one call per minute or half of it, the bucket is full by now. Returning here
+     * also prevents an overflow of the product below. */
+    if (passed > full * divisor)
         return full;
-    const int64_t level = b->level + passed * b->per_minute / (half_rate ? 2 : 1);
+    const int64_t level = b->level + passed * b->per_minute / divisor;
     return level < full ? level : full;
 }
 

@@ -40,6 +40,16 @@ static void bucket_allows_burst_then_rate(void **state)
     assert_int_equal(bucket_ready_at(&b, true, T0), T0);
 }
 
+static void bucket_refills_at_half_a_call_per_minute(void **state)
+{
+    (void)state;
+    struct bucket b;
+    bucket_init(&b, 1, 10, T0);
+    assert_int_equal(count_calls(&b, true, T0, 1), 10);
+    assert_int_equal(count_calls(&b, true, T0 + 11 * MINUTE_MS, 1), 5);
+    assert_int_equal(count_calls(&b, true, T0 + 31 * MINUTE_MS, 1), 10);
+}
+
 static void bucket_tolerates_clock_going_back(void **state)
 {
     (void)state;
@@ -230,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bucket_allows_burst_then_rate),
+        cmocka_unit_test(bucket_refills_at_half_a_call_per_minute),
         cmocka_unit_test(bucket_tolerates_clock_going_back),
         cmocka_unit_test(spread_distributes_calls_evenly),
         cmocka_unit_test(spread_catches_up_one_second_at_most),
