@@ -163,7 +163,7 @@ static void change_form_of_account(struct outcome_handler *h, struct api_call *c
     fetch_account_requeue(account, take_batch(call));
 }
 
-static void handle_tier(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
+static void handle_other_form(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
     struct account_update update = {
         .kind = ACCOUNT_TIER, .row = call->account->row, .at = clock_wall_ms() + DAY_MS};
@@ -310,7 +310,7 @@ static enum call_next apply_to_batch(struct outcome_handler *h, struct api_call 
     case OUTCOME_TOKEN_REJECTED:
     case OUTCOME_RECONNECT: return handle_token_rejected(h, call, o);
     case OUTCOME_APP_REJECTED: handle_app_rejected(h, call, o->code); break;
-    case OUTCOME_OTHER_FORM: handle_tier(h, call, o); break;
+    case OUTCOME_OTHER_FORM: handle_other_form(h, call, o); break;
     case OUTCOME_SPLIT: split_batch(h, call, !o->too_large); break;
     case OUTCOME_BAD_REQUEST: handle_bad_request(h, call, o); break;
     }

@@ -190,7 +190,7 @@ static enum err find_app_row(struct export_apply *a, const struct field *client_
         return OK;
     enum err err = store_find_app(a->options.store, &a->arena, client_id->text, &app);
     if (err == ERR_NOT_FOUND)
-        return reject(a, "client_id is not that of an app line before");
+        return reject(a, "client_id is not the client_id of a preceding app line");
     *row = app.row;
     return err;
 }
@@ -382,7 +382,7 @@ static enum err apply_gains(struct export_apply *a, const struct exported_gains 
     const int platform = (int)record->platform.platform;
     const int64_t gained = record->gained.count;
     if (day < a->gains_day || (day == a->gains_day && platform <= a->gains_platform))
-        return reject(a, "the gains do not ascend by date and platform");
+        return reject(a, "the gains lines are not in ascending order of date and platform");
     if (day != a->gains_day)
         a->gains_sum = 0;
     a->gains_day = day;
@@ -440,12 +440,12 @@ static enum err apply_end(struct export_apply *a, const struct export_end *recor
     (void)crypto_hash_sha256_final(&a->hash, a->summary.digest);
     if (record->lines.count != a->summary.lines)
         return reject(a,
-                      "%lld lines precede this one, and the export had %lld: lines are missing or were "
-                      "added",
+                      "%lld lines precede this one, but the export was written with %lld: lines are missing "
+                      "or were added",
                       (long long)a->summary.lines, (long long)record->lines.count);
     if (!export_hex_parse(record->sha256.text, digest, sizeof digest) ||
         memcmp(digest, a->summary.digest, sizeof digest) != 0)
-        return reject(a, "sha256 is not that of the lines before: the export is damaged or was edited");
+        return reject(a, "sha256 does not match the preceding lines: the export is damaged or was edited");
     a->is_ended = true;
     return OK;
 }
@@ -487,7 +487,7 @@ static enum err check_order(struct export_apply *a, enum export_line_kind kind)
     if (is_first)
         return OK;
     if (rank_of(kind) < rank_of(a->previous))
-        return reject(a, "the lines of an export are not in their order");
+        return reject(a, "the lines of the export are not in the required order");
     if ((kind == EXPORT_STATE) != (a->previous == EXPORT_VIDEO))
         return reject(a, "a video and its state are not in two adjacent lines");
     return OK;

@@ -43,7 +43,7 @@ static const char *check_post_state(const struct exported_post *record, struct v
                                     struct post *post)
 {
     if (record->platform.platform != post->platform)
-        return "the posts of the state are not those of the video";
+        return "the posts of the state differ from the posts of the video";
     post->updated_at = time_or_none(&record->updated_at);
     for (int k = 0; k < COUNT_KINDS; k++)
         post->counts[k] = count_or_none(&record->counts[k]);
@@ -61,7 +61,7 @@ static const char *check_post_state(const struct exported_post *record, struct v
 static const char *check_times(const struct video *video, int64_t now)
 {
     if ((video->first_reading_at == TIME_NONE) != (video->updated_at == TIME_NONE))
-        return "first_reading_at and views_updated_at are not both null or both a time";
+        return "first_reading_at and views_updated_at must both be null or both be times";
     if (video->first_reading_at > video->updated_at)
         return "first_reading_at is after views_updated_at";
     return video->updated_at > now + FUTURE_MS ? "views_updated_at is in the future" : NULL;
@@ -71,7 +71,7 @@ static const char *check_viral(const struct exported_state *state, const struct 
 {
     const bool is_viral = video->went_viral_at != TIME_NONE;
     if (is_viral != (state->views_when_viral.given == GIVEN_VALUE))
-        return "went_viral_at and views_when_viral are not both null or both given";
+        return "went_viral_at and views_when_viral must both be null or both be given";
     if (video->viral.compared > COMPARE_LAST_MAX)
         return "compared_videos is too large";
     if ((video->viral.median == COUNT_NONE) != (video->viral.compared < COMPARE_LEAST))
@@ -132,7 +132,7 @@ const char *export_check_state(const struct exported_state *state, struct video 
     if (!uuid_eq(&state->video_id.id, &video->id))
         return "video_id is not the id of the video in the line before";
     if (state->posts.count != video->post_count)
-        return "the posts of the state are not those of the video";
+        return "the posts of the state differ from the posts of the video";
     if ((why = check_times(video, now)) != NULL)
         return why;
     for (size_t i = 0; i < video->post_count; i++)

@@ -26,7 +26,7 @@ enum { PROGRESS_READINGS = 1000, SORT_BYTES = 32 * 1024 * 1024 };
 
 /* ---- reporting ---- */
 
-void import_report(struct import *im, uint64_t line, struct str reason)
+static void report_line(struct import *im, uint64_t line, struct str reason)
 {
     const struct import_options *o = im->options;
     o->on_bad_line(o->ctx, o->files[input_line_file(line)], input_line_number(line), reason);
@@ -35,7 +35,7 @@ void import_report(struct import *im, uint64_t line, struct str reason)
 void import_report_bad_line(struct import *im, uint64_t line, struct str reason)
 {
     im->summary->bad_lines++;
-    import_report(im, line, reason);
+    report_line(im, line, reason);
 }
 
 void import_show_progress(struct import *im, enum import_phase phase, int64_t done, int64_t total)
@@ -183,7 +183,7 @@ static enum err sort_reading(struct import *im, const struct staged_reading *r,
     if (!post->video_row) {
         im->summary->rejected[REJECTION_UNKNOWN_POST]++;
         observe_reading(im, (enum platform)r->platform, REJECTION_UNKNOWN_POST);
-        import_report(im, r->input_line, rejection_text(REJECTION_UNKNOWN_POST));
+        report_line(im, r->input_line, rejection_text(REJECTION_UNKNOWN_POST));
         return OK;
     }
     struct sort_record record = {
@@ -273,7 +273,7 @@ static enum err add_to_step(struct import *im, struct step *step, const struct s
     if (rejection != REJECTION_NONE) {
         im->summary->rejected[rejection]++;
         if (rejection != REJECTION_STALE || !im->options->accepts_older)
-            import_report(im, record->sequence, rejection_text(rejection));
+            report_line(im, record->sequence, rejection_text(rejection));
     }
     return OK;
 }

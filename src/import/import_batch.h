@@ -60,10 +60,8 @@ MUST_USE enum err import_apply_exports(struct import *im);
 
 /* ---- reporting ---- */
 
-/* Calls options->on_bad_line() for a rejected reading. The caller counts the reading in summary->rejected. */
-void import_report(struct import *im, uint64_t line, struct str reason);
-/* Calls options->on_bad_line() for any other line that is not applied, and counts the line in
- * summary->bad_lines. */
+/* Calls options->on_bad_line() for a line that is not applied, and counts the line in summary->bad_lines. Not
+ * for rejected readings, which are counted in summary->rejected. */
 void import_report_bad_line(struct import *im, uint64_t line, struct str reason);
 
 /* Calls options->on_progress() if set. */

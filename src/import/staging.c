@@ -4,7 +4,8 @@
 #include "base/check.h"
 
 enum { READING_HEAD_BYTES = offsetof(struct staged_reading, post_id) };
-_Static_assert(READING_HEAD_BYTES == 8 + 8 + 8 * COUNT_KINDS + 8, "no padding: it is written in binary");
+_Static_assert(READING_HEAD_BYTES == 8 + 8 + 8 * COUNT_KINDS + 8,
+               "no padding: the struct is written in binary");
 
 enum err staging_open(struct staging *in, const char *dir)
 {

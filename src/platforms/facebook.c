@@ -221,18 +221,18 @@ static bool is_empty(struct yyjson_val *insights)
     return jsonr_iterate(jsonr_get(insights, "data")).left == 0;
 }
 
-/* Returns true if the rejected metric `dead` has been removed by Meta. For a view metric of Reels, this is
- * the case only if the message lists other names of Reel metrics, because then the object is a Reel. For any
- * other metric, this is always assumed. */
-static bool is_dead_reel_metric(struct str dead, struct str message)
+/* Returns true if the metric `rejected` has been removed by Meta. For a view metric of Reels, this
+ * is the case only if the message lists other names of Reel metrics, because then the object is a Reel. For
+ * any other metric, this is always assumed. */
+static bool is_removed_metric(struct str rejected, struct str message)
 {
-    return !(str_eq(dead, STR(REEL_TOTAL)) || str_eq(dead, STR(REEL_VIEWS))) ||
+    return !(str_eq(rejected, STR(REEL_TOTAL)) || str_eq(rejected, STR(REEL_VIEWS))) ||
            graph_contains_nocase(message, STR("_reels_"));
 }
 
 /* Returns true if the item must be read in another form, because the insights were rejected or empty: either
  * the object is of another kind, or a metric has been removed. If the kind of the object is unknown,
- * is_dead_reel_metric() decides which of the two applies. */
+ * is_removed_metric() decides which of the two applies. */
 static bool needs_other_form(struct graph_response *g, const struct platform_item *item,
                              struct insights_form form, struct graph_result part)
 {
@@ -241,10 +241,11 @@ static bool needs_other_form(struct graph_response *g, const struct platform_ite
     bool refused = part.kind == GRAPH_METRIC, empty = part.kind == GRAPH_OK && is_empty(part.body);
     if (item->views_source == VIEWS_NODE || (!refused && !(unchosen && empty && tier < TIER_DEFAULT)))
         return false;
-    struct str none = {NULL, 0}, dead = refused ? graph_find_rejected_metric(part.message, form.names) : none;
-    if (unchosen && (!dead.p || tier > TIER_FIRST || !is_dead_reel_metric(dead, part.message)))
+    struct str none = {NULL, 0},
+               rejected = refused ? graph_find_rejected_metric(part.message, form.names) : none;
+    if (unchosen && (!rejected.p || tier > TIER_FIRST || !is_removed_metric(rejected, part.message)))
         return graph_retry_in_other_form(g, none, true, TIERS);
-    return graph_retry_in_other_form(g, dead, false, TIERS);
+    return graph_retry_in_other_form(g, rejected, false, TIERS);
 }
 
 static bool is_denied(struct graph_result part)
@@ -261,9 +262,10 @@ static void tally_insights(struct insights_tally *t, int64_t now, const struct p
                            struct graph_result node, struct graph_result insights)
 {
     const bool silent = insights.kind == GRAPH_OK && is_empty(insights.body);
-    const bool late = now - item->posted_at < INSIGHTS_LATE_DAYS * DAY_MS;
+    const bool may_be_late = now - item->posted_at < INSIGHTS_LATE_DAYS * DAY_MS;
     t->with += insights.kind == GRAPH_OK && !silent;
-    t->without += node.kind == GRAPH_OK && (is_denied(insights) || (silent && is_post(item->id) && !late));
+    t->without +=
+        node.kind == GRAPH_OK && (is_denied(insights) || (silent && is_post(item->id) && !may_be_late));
 }
 
 /* If both operations were denied, the item stays ITEM_PENDING: graph_response_outcome() decides whether the
@@ -414,7 +416,8 @@ static enum err check_scopes(struct str value, struct error *error)
 {
     return config_rule(
         is_valid_scopes(value),
-        "must be names of permissions such as business_management, comma separated, without spaces", error);
+        "must be a comma-separated list of permissions without spaces, for example business_management",
+        error);
 }
 
 static const struct config_key keys[] = {

@@ -359,9 +359,9 @@ static const struct config_key keys[] = {
              "Your app for Instagram's own login. Empty: accounts are connected through Facebook only."),
     {"instagram", "batch", CONFIG_SWITCH, RELOADED(platform[PLATFORM_INSTAGRAM].batch), "off", NO_LIMIT,
      false, NULL,
-     "Whether to send batches to graph.instagram.com; Meta does not document whether it accepts them. off: "
-     "one post\n"
-     "per call."},
+     "Read several posts in one call of graph.instagram.com (a batch). Meta does not document that this "
+     "host\n"
+     "accepts batches. off: one post per call."},
     IN_FLIGHT_KEY(PLATFORM_INSTAGRAM, "instagram", "8"),
     ORIGIN_KEY(PLATFORM_INSTAGRAM, "instagram", api_origin, "https://graph.instagram.com", API_ORIGIN_HELP),
     ORIGIN_KEY(PLATFORM_INSTAGRAM, "instagram", token_origin, "https://api.instagram.com", TOKEN_ORIGIN_HELP),

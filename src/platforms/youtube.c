@@ -36,7 +36,7 @@ static void build(struct arena *a, const struct platform_call *call, struct http
 
 /* ---- errors ---- */
 
-static bool is_general(struct str reason)
+static bool is_unspecific_reason(struct str reason)
 {
     const struct error_row *row = error_row_find(youtube_errors, reason, 0);
     return !row || row->outcome == OUTCOME_BAD_REQUEST || row->outcome == OUTCOME_RECONNECT ||
@@ -67,7 +67,7 @@ static struct str error_reason(struct yyjson_val *error)
     struct jsonr_iter it = jsonr_iterate(jsonr_get(error, "errors"));
     (void)jsonr_next(&it, NULL, &v);
     struct str reason = jsonr_text(jsonr_get(v, "reason"));
-    if (reason.len && !is_general(reason))
+    if (reason.len && !is_unspecific_reason(reason))
         return reason;
     it = jsonr_iterate(jsonr_get(error, "details"));
     while (jsonr_next(&it, NULL, &v)) {
@@ -287,9 +287,9 @@ static const struct config_key keys[] = {
      "quota."},
     {"youtube", "units_per_day", CONFIG_INTEGER, RELOADED(platform[PLATFORM_YOUTUBE].units_per_day), "10000",
      1, 100000000, false, NULL,
-     "The daily quota of your project, in calls, for each of two methods: videos:batchGetStats, and "
-     "videos.list once\n"
-     "that is used up. A day begins at midnight in Los Angeles."},
+     "The daily quota of your project, in calls, for each of two methods: videos:batchGetStats and, after "
+     "its\n"
+     "quota is used up, videos.list. A day begins at midnight in Los Angeles."},
     {"youtube", "reserve_percent", CONFIG_INTEGER, RELOADED(platform[PLATFORM_YOUTUBE].reserve_percent), "15",
      0, 90, false, NULL, "Share of the daily quota, in percent, that is reserved for the end of the day."},
     {"youtube", "ids_per_call", CONFIG_INTEGER, RELOADED(platform[PLATFORM_YOUTUBE].ids_per_call), "50", 1,

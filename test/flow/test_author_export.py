@@ -267,7 +267,7 @@ BAD = [
     ("hash is not 64 lower-case hexadecimal digits", change("key", hash="G" * 64)),
     ("suffix is longer than 4 bytes", change("key", suffix="abcde")),
     ("the database has a key with this id or hash", twice("key")),
-    ("client_id is not that of an app line before", change("key", client_id="unknown")),
+    ("client_id is not the client_id of a preceding app line", change("key", client_id="unknown")),
     ("the database has a book with this id", twice("book")),
     ("author_id is not the author of the export", change("book", author_id=uid("Bob"))),
     ("title, subtitle or created_at is missing", without("book", name="subtitle")),
@@ -280,8 +280,8 @@ BAD = [
     ("a video and its state are not in two adjacent lines", without("state")),
     ("a video and its state are not in two adjacent lines", twice("state")),
     ("video_id is not the id of the video in the line before", change("state", video_id=uid("Bob one"))),
-    ("the posts of the state are not those of the video", lambda lines: find(lines, "state")["posts"].pop() and 1 + lines.index(find(lines, "state"))),
-    ("the posts of the state are not those of the video", nested("state", 0, "posts", 0, platform="pinterest")),
+    ("the posts of the state differ from the posts of the video", lambda lines: find(lines, "state")["posts"].pop() and 1 + lines.index(find(lines, "state"))),
+    ("the posts of the state differ from the posts of the video", nested("state", 0, "posts", 0, platform="pinterest")),
     ("posts[0].views is negative", nested("state", 0, "posts", 0, views=-1)),
     ("posts[0].views is too large", nested("state", 0, "posts", 0, views=BIG)),
     ("posts[1].likes is too large", nested("state", 0, "posts", 1, likes=HUGE)),
@@ -300,7 +300,7 @@ BAD = [
     ("a post has views, but no views_updated_at", nested("state", 0, "posts", 0, views_updated_at=None)),
     ("a post has a later views_updated_at than the video", nested("state", 0, "posts", 0, views_updated_at="2026-07-03T00:00:00.001Z")),
     ("first_reading_at is after views_updated_at", change("state", first_reading_at="2026-07-04T00:00:00Z")),
-    ("first_reading_at and views_updated_at are not both null", change("state", first_reading_at=None)),
+    ("first_reading_at and views_updated_at must both be null", change("state", first_reading_at=None)),
     ("views_updated_at is in the future", change("state", views_updated_at="2999-01-01T00:00:00Z")),
     ("a milestone is above the views", change("state", 1, milestones=[{"views": 10000, "reached_at": "2026-07-02T00:00:00Z"}])),
     ("a milestone is not one of 1000, 10000", nested("state", 0, "milestones", 0, views=1001)),
@@ -308,7 +308,7 @@ BAD = [
     ("the milestones do not ascend", nested("state", 0, "milestones", 1, views=1000)),
     ("a milestone was reached after views_updated_at", nested("state", 0, "milestones", 1, reached_at="2026-07-09T00:00:00Z")),
     ("a milestone was reached before a lower one", nested("state", 0, "milestones", 1, reached_at="2026-07-01T00:00:00Z")),
-    ("went_viral_at and views_when_viral are not both null or both given", change("state", views_when_viral=None)),
+    ("went_viral_at and views_when_viral must both be null or both be given", change("state", views_when_viral=None)),
     ("views_when_viral is above the views", change("state", views_when_viral=10 ** 6)),
     ("views_when_viral is below the threshold", change("state", views_when_viral=10)),
     ("went_viral_at is after views_updated_at", change("state", went_viral_at="2026-07-09T00:00:00Z")),
@@ -322,7 +322,7 @@ BAD = [
     ("days[0] is not an object", change("state", days=[17])),
     ("the platforms gained more views than the videos on this date", lambda lines: find(lines, "gains", 1).update(views=10 ** 9) or 1 + lines.index(find(lines, "gains", 1))),
     ("the platforms gained more views than the videos on this date", lambda lines: find(lines, "gains").update(views=10 ** 18) or 1 + lines.index(find(lines, "gains"))),
-    ("the gains do not ascend by date and platform", twice("gains", 1)),
+    ("the gains lines are not in ascending order of date and platform", twice("gains", 1)),
     ("views is 0", change("gains", 1, views=0)),
     ("views is too large", change("gains", views=HUGE)),
     ("the ids of the events do not ascend", twice("event")),
@@ -335,7 +335,7 @@ BAD = [
     ("the event is not among the milestones of its video", change("event", occurred_at="2026-07-09T00:00:00Z")),
     ("event is not video.went_viral or video.milestone_reached", change("event", event="video.gone")),
     ("video.milestone_reached needs a milestone, and no views, threshold or author_median_views", change("event", views=1)),
-    ("the lines of an export are not in their order", moved_to_end("Ann other")),
+    ("the lines of the export are not in the required order", moved_to_end("Ann other")),
     ("type is not one of app, key, book", change("gains", type="reading")),
     ("is not a string", change("book", title=5)),
     ("an export of what was imported would differ", reordered),
@@ -380,7 +380,7 @@ def test_damaged_files_are_rejected(source, target):
     assert reported(target, b"".join(lines[:4]) + lines[4][:30]) == missing
     assert reported(target, b"".join(lines[:-1])) == missing
     assert reported(target, b"".join(lines[:-1]) * 2).count("is missing, so nothing of it was imported") == 2
-    damaged = f"-:{len(lines)}: sha256 is not that of the lines before: the export is damaged or was edited\n"
+    damaged = f"-:{len(lines)}: sha256 does not match the preceding lines: the export is damaged or was edited\n"
     assert reported(target, good.replace(b'"name":"Ann"', b'"name":"Ane"')) == damaged
     assert reported(target, good.replace(b"Ann one", b"Ann o\xffe")).startswith("-:6: not valid JSON")
     assert "-:3: not valid JSON" in reported(target, b"".join(lines[:2]) + b"\n" + b"".join(lines[2:]))

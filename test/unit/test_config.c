@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #define MORE_SCOPES_ERROR                                                                                    \
-    ":2: [facebook] more_scopes must be names of permissions such as business_management, comma separated, " \
-    "without spaces; it is "
+    ":2: [facebook] more_scopes must be a comma-separated list of permissions without spaces, for example "  \
+    "business_management; it is "
 
 struct attempt {
     struct config config;
