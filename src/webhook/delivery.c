@@ -36,13 +36,22 @@ static void begin_body(struct delivery *d, const char *type, int64_t timestamp)
     JSON_KEY(&d->body, "data");
 }
 
-/* Writes the message of the first event whose type the endpoint has subscribed to. For DELIVERY_MANUAL,
- * writes the message of the first event of any type. Returns true to continue with the next event. */
+/* Returns true if the event is to be sent: for DELIVERY_MANUAL, if it is the requested event; otherwise, if
+ * the endpoint has subscribed to its type. If a requested event no longer exists, the read finds the next
+ * event instead, which must not be sent under the id of the requested one. */
+static bool is_to_be_sent(const struct delivery *d, const struct event *event)
+{
+    if (d->result.kind == DELIVERY_MANUAL)
+        return event->id == d->result.event_id;
+    return webhook_wants(&d->endpoint, event->type);
+}
+
+/* Writes the message of the first event that is to be sent. Returns true to continue with the next event. */
 static bool on_event(void *ctx, const struct event *event, const struct video_ref *video,
                      const struct book_ref *book)
 {
     struct delivery *d = ctx;
-    if (d->result.kind != DELIVERY_MANUAL && !webhook_wants(&d->endpoint, event->type))
+    if (!is_to_be_sent(d, event))
         return true;
     d->result.event_id = event->id;
     begin_body(d, render_event_types[event->type], event->occurred_at);
@@ -90,8 +99,13 @@ static bool is_waiting(const struct webhook_endpoint *e, int64_t now_ms)
            e->next_attempt_at <= now_ms + 2 * (int64_t)DAY_MS;
 }
 
+static void fail(struct delivery *d, const char *reason)
+{
+    (void)snprintf(d->result.error, sizeof d->result.error, "not sent: %s", reason);
+}
+
 /* Reads at most `limit` events after the id `after`. Returns true if on_event() has written the message of
- * one of these events. */
+ * one of these events. If the message is too large, also sets result.error. */
 static bool read_event(struct store *s, struct delivery *d, int64_t after, int limit,
                        struct events_progress *progress, enum err *err)
 {
@@ -104,6 +118,8 @@ static bool read_event(struct store *s, struct delivery *d, int64_t after, int l
     const enum next next = store_list_events(&read, &query, on_event, d, progress);
     CHECK(next == NEXT_MORE);
     *err = read.err;
+    if (d->body.failed)
+        fail(d, "the message is too large");
     return !read.err && d->body.len > 0;
 }
 
@@ -134,6 +150,7 @@ struct delivery *delivery_prepare_manual(struct store *s, int64_t endpoint_row, 
     struct delivery *d = delivery_new(s, endpoint_row, DELIVERY_MANUAL, now_ms, err);
     if (!d)
         return NULL;
+    d->result.event_id = event_id;
     if (d->endpoint.state != WEBHOOK_GONE && d->endpoint.plan_active && d->endpoint.is_connected) {
         if (!event_id)
             write_test(d, now_ms);
@@ -143,10 +160,8 @@ struct delivery *delivery_prepare_manual(struct store *s, int64_t endpoint_row, 
         }
     }
     if (!d->body.len)
-        (void)snprintf(d->result.error, sizeof d->result.error,
-                       "not sent: the webhook has ended, the plan is inactive, the app is disconnected, or "
-                       "the event type was not chosen");
-    d->result.event_id = event_id;
+        fail(d, "the webhook has ended (status 410), the plan is inactive, the app is disconnected, or the "
+                "event no longer exists");
     return d;
 }
 
@@ -211,8 +226,8 @@ enum err delivery_send(struct delivery *d, struct http_client *http, struct seal
     struct buf signature = buf_on(room, sizeof room);
     const struct str id = message_id(d);
     struct str origin, path;
-    CHECK(d->result.kind != DELIVERY_SKIP && d->body.len);
-    const enum err err = d->body.failed ? ERR_FULL : sign(d, keys, id, &signature);
+    CHECK(d->result.kind != DELIVERY_SKIP && d->body.len && !*d->result.error);
+    const enum err err = sign(d, keys, id, &signature);
     if (err)
         return err;
     webhook_url_split(d->endpoint.url, &origin, &path);

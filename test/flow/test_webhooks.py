@@ -10,9 +10,9 @@ import uuid
 import pytest
 
 from lib import pages, wait
-from lib.lines import author, uid
+from lib.lines import author, reading, uid, video
 from lib.receiver import Receiver
-from lib.webhooks import PASSWORD, World, connect_authors, sql
+from lib.webhooks import PASSWORD, POSTED, World, connect_authors, sql
 
 MINUTE, HOUR = 60_000, 3_600_000
 MILESTONES = [1000, 10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000]
@@ -235,6 +235,19 @@ def test_paused_endpoint_receives_test_message_and_resent_event(world):
     assert again.event == event and again.id == f"{ident}.{event}"
     wait.until(lambda: "(resent)" in world.page(ident), "the attempt to be listed")
     assert sql(world.instance, "SELECT count(*) FROM webhook_requests") == [(0,)]
+
+
+def test_resending_a_deleted_event_sends_no_other_event(world):
+    world.instance.import_lines([video("Ada's second", "Ada", POSTED), reading("Ada's second", POSTED, 1)])
+    ident = world.create()
+    world.read(1000)
+    world.instance.import_lines([reading("Ada's second", "2026-07-09T02:00:00Z", 1000)])
+    deleted, _ = world.feed()
+    world.receiver.wait_for(2)
+    world.instance.run("video", "remove", uid("Ada"))
+    world.do(ident, "resend", event=deleted[4:])
+    wait.until(lambda: "the event no longer exists" in world.page(ident), "the failed attempt to be listed")
+    assert len(world.receiver.messages) == 2
 
 
 def test_failed_manual_delivery_does_not_delay_later_events(world):
