@@ -60,7 +60,7 @@ static uint64_t draw_video(const struct growth_moment *m, enum purpose purpose, 
 }
 
 /* Returns value * part / of as an integer. If `random` is random, the probability of rounding up equals the
- * fractional part; if it is 0, rounds down. */
+ * fractional part; if it is 0, rounds down; if it is `of` - 1, rounds up. */
 static int64_t portion(int64_t value, int64_t part, int64_t of, uint64_t random)
 {
     __extension__ const __int128 product = (__int128)value * part + (int64_t)(random % (uint64_t)of);
@@ -169,7 +169,7 @@ void growth_compute(const struct video *video, const struct growth_moment *m,
         const int64_t weight = habits[post->platform].weight;
         const int64_t known = post->counts[COUNT_VIEWS] == COUNT_NONE ? 0 : post->counts[COUNT_VIEWS];
         const int64_t gained = views_gained(post, m, known, size * weight / weights + 1) +
-                               portion(extra, weight, weights, UINT64_MAX);
+                               portion(extra, weight, weights, (uint64_t)weights - 1);
         counts[i][COUNT_VIEWS] = add_gain(known, gained);
         for (int k = COUNT_LIKES; k < COUNT_KINDS; k++)
             counts[i][k] = other_count(post, m, k, counts[i][COUNT_VIEWS] - known, counts[i][COUNT_VIEWS]);
