@@ -269,17 +269,16 @@ static const struct config_key keys[] = {
      "Maximum number of open connections. Above it, a new client waits until an idle connection is closed. "
      "Lowered if the limit on open files is smaller."},
     {"server", "drain_ms", CONFIG_INTEGER, KEY(server.drain_ms), "10000", 0, 600000, false, NULL,
-     "Milliseconds after SIGTERM in which requests in flight complete. Until 3/4 of this time have passed, "
-     "idle "
-     "connections stay\n"
-     "open for one more request, and new ones are accepted."},
+     "Milliseconds after SIGTERM in which requests in flight may complete. Until 3/4 of this time have "
+     "passed, idle\n"
+     "connections stay open for one more request, and new connections are accepted."},
     {"server", "header_timeout_ms", CONFIG_INTEGER, KEY(server.header_timeout_ms), "30000", 100, 3600000,
      false, NULL, "Milliseconds in which the head of a request must arrive."},
     {"server", "body_timeout_ms", CONFIG_INTEGER, KEY(server.body_timeout_ms), "30000", 100, 3600000, false,
      NULL, "Milliseconds in which the body of a request must arrive."},
     {"server", "idle_timeout_ms", CONFIG_INTEGER, KEY(server.idle_timeout_ms), "75000", 100, 3600000, false,
      NULL,
-     "Milliseconds that a connection may be idle between requests. Must be longer than that of the proxy "
+     "Milliseconds that a connection may be idle between requests. Must exceed the idle timeout of the proxy "
      "(60 s in packaging/nginx/viewtally.conf)."},
     {"server", "write_timeout_ms", CONFIG_INTEGER, KEY(server.write_timeout_ms), "60000", 100, 3600000, false,
      NULL, "Milliseconds after which a client that reads nothing of its response is disconnected."},
@@ -376,8 +375,9 @@ static const struct config_key keys[] = {
      NULL, "Days after which an applied file is deleted from the spool's subdirectory done. 0: never."},
     {"refresh", "ping_url", CONFIG_TEXT, RELOADED(refresh.ping_url), "", TEXT_LIMIT(1000), true,
      check_ping_url,
-     "The URL of a dead man's switch: requested with GET after each complete refresh. The service behind it "
-     "alerts you when the requests stop. Empty: none."},
+     "The URL of a dead man's switch: requested with GET after each refresh that read all sources (state "
+     "succeeded or partial). The "
+     "service behind it alerts you when the requests stop. Empty: none."},
 
     {"backup", "directory", CONFIG_TEXT, KEY(backup.directory), "", TEXT_LIMIT(1000), false, NULL,
      "The directory of scheduled backups. It must exist and should be on another disk. Empty: no scheduled "
@@ -393,7 +393,8 @@ static const struct config_key keys[] = {
     {"backup", "keep_weekly", CONFIG_INTEGER, RELOADED(backup.keep_weekly), "4", 0, 10000, false, NULL,
      "Keeps the newest backup of each of this many weeks (Monday to Sunday, UTC)."},
     {"backup", "ping_url", CONFIG_TEXT, RELOADED(backup.ping_url), "", TEXT_LIMIT(1000), true, check_ping_url,
-     "The URL of a dead man's switch: requested with GET after each scheduled backup. Empty: none."},
+     "The URL of a dead man's switch: requested with GET after each successful scheduled backup. Empty: "
+     "none."},
 
     {"secrets", "key_file", CONFIG_TEXT, KEY(secrets.key_file), "", TEXT_LIMIT(1000), false, NULL,
      "The file with the key that encrypts the platform tokens in the database, made by viewtally secrets "
@@ -446,8 +447,8 @@ static const struct config_key keys[] = {
      "The access log, one JSON line for each request: the path of a file, or - for standard error. Empty: "
      "off."},
     {"log", "slow_request_ms", CONFIG_INTEGER, RELOADED(log.slow_request_ms), "1000", 0, 3600000, false, NULL,
-     "Log a request that takes at least this many milliseconds, without the sleep of a long poll and the "
-     "time that the client needs to read the response. 0: off."},
+     "Log a request that takes at least this many milliseconds. The wait of a long poll and the time that "
+     "the client needs to read the response do not count. 0: off."},
     {"log", "slow_query_ms", CONFIG_INTEGER, RELOADED(log.slow_query_ms), "1000", 0, 3600000, false, NULL,
      "Log a database statement that takes at least this many milliseconds, with its text but without "
      "values. 0: off."},

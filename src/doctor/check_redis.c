@@ -21,7 +21,9 @@ static const struct redis_facts *connected(struct doctor *d)
 static const char *fix_for(enum redis_failure failure)
 {
     switch (failure) {
-    case REDIS_FAILED_AUTH: return "check the user in [redis] url and the password in password_file";
+    case REDIS_FAILED_AUTH:
+        return "check the user in [redis] url, and the password in [redis] password, "
+               "password_file or url";
     case REDIS_FAILED_SELECT: return "use a database that exists in [redis] url, such as /0";
     default: return "check [redis] url and that Redis runs: redis-cli -u URL ping";
     }

@@ -26,7 +26,9 @@ void redis_status_record_up(struct redis_status *s)
 static const char *fix_for(enum redis_failure failure)
 {
     switch (failure) {
-    case REDIS_FAILED_AUTH: return "check the user in [redis] url and the password in password_file";
+    case REDIS_FAILED_AUTH:
+        return "check the user in [redis] url, and the password in [redis] password, "
+               "password_file or url";
     case REDIS_FAILED_SELECT: return "check the number of the database in [redis] url";
     default: return NULL;
     }

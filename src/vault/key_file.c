@@ -95,8 +95,8 @@ static enum err read_line(struct str line, const char *path, int number, struct 
     if (!read_hex(id, bytes, sizeof bytes) || !id_of(bytes) ||
         !read_hex(key, out->entries[out->count].key, SEAL_KEY_LEN))
         return error_set(error, ERR_INVALID,
-                         "the key file %s, line %d: expected `ID KEY`: an id of 8 hexadecimal digits other "
-                         "than 00000000, and a key of 64",
+                         "the key file %s, line %d: expected `ID KEY`: 8 hexadecimal digits other than "
+                         "00000000, then a key of 64 hexadecimal digits",
                          path, number);
     if (has_id(out, id_of(bytes)))
         return error_set(error, ERR_INVALID, "the key file %s, line %d: the id %08x is used twice", path,
