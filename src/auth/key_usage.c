@@ -1,11 +1,10 @@
-/* Collects the uses of API keys and writes them with a job of the writer. A note is one use that has been
- * recorded.
+/* Collects the uses of API keys and writes them with a job of the writer.
  *
- *   IDLE --key_usage_record()--> WRITING --usage_done()--> PAUSED --5 s later, notes pending--> WRITING
+ *   IDLE --key_usage_record()--> WRITING --usage_done()--> PAUSED --5 s later, uses pending--> WRITING
  *                                                             --5 s later, none pending---> IDLE
  *
- * The first note is submitted immediately. Notes that arrive during a job or a pause are submitted after
- * the pause, at most JOB_NOTES per job. */
+ * The first use is submitted immediately. Uses that are recorded during a job or a pause are submitted after
+ * the pause, at most JOB_USES per job. */
 #include "auth/key_usage.h"
 
 #include "base/check.h"
@@ -20,8 +19,8 @@
 
 enum {
     WRITE_EVERY_MS = MINUTE_MS,
-    NOTES_MAX = 16384,
-    JOB_NOTES = 2000, /* writing so many notes takes 3 ms of processor time, possibly on the core that runs
+    USES_MAX = 16384,
+    JOB_USES = 2000, /* writing this many uses takes 3 ms of processor time, possibly on the core that runs
                          the loop */
     RECENT_SLOTS = 65536
 };
@@ -45,7 +44,7 @@ struct recent_use {
 };
 
 struct key_usage {
-    struct writer_job job, last_job; /* `last_job` writes the pending notes on shutdown */
+    struct writer_job job, last_job; /* `last_job` writes the pending uses on shutdown */
     struct writer *writer;
     uv_timer_t pause;
     bool is_writing, is_writing_last, is_paused, is_failing, is_closing;
@@ -62,8 +61,8 @@ struct key_usage *key_usage_new(uv_loop_t *loop, struct writer *writer)
     CHECK(uv_timer_init(loop, &u->pause) == 0);
     u->pause.data = u;
     u->writer = writer;
-    u->pending = xcalloc(NOTES_MAX, sizeof *u->pending);
-    u->written = xcalloc(NOTES_MAX, sizeof *u->written);
+    u->pending = xcalloc(USES_MAX, sizeof *u->pending);
+    u->written = xcalloc(USES_MAX, sizeof *u->written);
     return u;
 }
 
@@ -114,7 +113,7 @@ static void usage_done(struct writer_job *job, enum err err)
     CHECK(uv_timer_start(&u->pause, on_pause_ended, PAUSE_MS, 0) == 0);
 }
 
-/* Submits the oldest notes, up to `max`. */
+/* Submits the oldest uses, up to `max`. */
 static void submit(struct key_usage *u, size_t max)
 {
     size_t count = u->pending_count < max ? u->pending_count : max;
@@ -131,7 +130,7 @@ static void on_pause_ended(uv_timer_t *timer)
     struct key_usage *u = timer->data;
     u->is_paused = false;
     if (u->pending_count)
-        submit(u, JOB_NOTES);
+        submit(u, JOB_USES);
 }
 
 static enum err last_work(struct writer_job *job, struct store *store)
@@ -167,7 +166,7 @@ void key_usage_record(struct key_usage *u, const struct key_owner *owner, struct
         return;
     if (recent->key_row == owner->key_row && llabs(now - recent->at_ms) < WRITE_EVERY_MS)
         return;
-    if (u->is_closing || u->pending_count == NOTES_MAX)
+    if (u->is_closing || u->pending_count == USES_MAX)
         return;
     *recent = (struct recent_use){.key_row = owner->key_row, .at_ms = now};
     struct key_use *use = &u->pending[u->pending_count++];
@@ -175,5 +174,5 @@ void key_usage_record(struct key_usage *u, const struct key_owner *owner, struct
     if (owner->last_used_at == TIME_NONE && address.p && address.len < sizeof use->address)
         memcpy(use->address, address.p, address.len);
     if (!u->is_writing && !u->is_paused)
-        submit(u, JOB_NOTES);
+        submit(u, JOB_USES);
 }

@@ -9,7 +9,7 @@ enum err config_rule(bool is_met, const char *rule, struct error *error)
 }
 
 /* Returns true if every item is a listen address. */
-static bool is_valid_addresses(struct str value)
+static bool are_valid_addresses(struct str value)
 {
     struct str rest = value, item;
     struct sockaddr_storage tcp;
@@ -32,7 +32,7 @@ static bool is_valid_addresses(struct str value)
 
 static enum err check_addresses(struct str value, struct error *error)
 {
-    return config_rule(is_valid_addresses(value),
+    return config_rule(are_valid_addresses(value),
                        "must be addresses such as 127.0.0.1:8080, [::1]:8080 or unix:/run/viewtally.sock",
                        error);
 }

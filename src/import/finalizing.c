@@ -21,25 +21,25 @@ static enum err finalize(struct store *store, const struct step_rules *rules, st
                          struct finalizing_result *result)
 {
     struct comparables others;
-    bool flipped = false;
+    bool goes_viral = false;
     if (video->went_viral_at == TIME_NONE && video->updated_at != TIME_NONE) {
         enum err err = comparables_read(&others, store, rules, video->author_row, video->updated_at);
         if (err)
             return err;
         comparables_sort(&others);
         struct viral_comparison viral = comparables_compare(&others, rules, video->row);
-        flipped = is_viral(video, &viral);
-        if (flipped || viral.threshold > video->views)
+        goes_viral = is_viral(video, &viral);
+        if (goes_viral || viral.threshold > video->views)
             video->viral = viral;
     }
-    if (flipped) {
+    if (goes_viral) {
         video->went_viral_at = video->updated_at - video->updated_at % HOUR_MS;
         video->views_when_viral = video->views;
     }
     video->baseline_pending = false;
     result->videos++;
-    result->went_viral += flipped;
-    return store_save_counts(store, video, flipped);
+    result->went_viral += goes_viral;
+    return store_save_counts(store, video, goes_viral);
 }
 
 static enum err finalize_each(struct store *store, const struct step_rules *rules, struct arena *arena,

@@ -404,7 +404,7 @@ static enum err check_graph_version(struct str value, struct error *error)
                        error);
 }
 
-static bool is_valid_scopes(struct str value)
+static bool are_valid_scopes(struct str value)
 {
     for (size_t i = 0; i < value.len; i++)
         if (!((value.p[i] >= 'a' && value.p[i] <= 'z') || value.p[i] == '_' || (value.p[i] == ',' && i)))
@@ -415,7 +415,7 @@ static bool is_valid_scopes(struct str value)
 static enum err check_scopes(struct str value, struct error *error)
 {
     return config_rule(
-        is_valid_scopes(value),
+        are_valid_scopes(value),
         "must be a comma-separated list of permissions without spaces, for example business_management",
         error);
 }

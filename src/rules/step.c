@@ -30,8 +30,8 @@ struct merged_readings {
 struct touched_video {
     struct video video;
     struct merged_readings posts[PLATFORM_COUNT]; /* parallel to video.posts */
-    /* flipped: the video goes viral in this step; viral_event: its event must still be written. */
-    bool changed, of_views, first_reading, flipped, viral_event;
+    /* goes_viral: in this step; viral_event: the event of going viral must still be written. */
+    bool changed, of_views, first_reading, goes_viral, viral_event;
     int64_t t; /* time of the video's newest reading, which may be later than the step */
     /* The views before the step, and the views that the baseline and the other readings add. */
     int64_t before, baseline_gain, gain;
@@ -305,7 +305,7 @@ static enum err decide_viral(struct step *s, struct touched_video *v)
         return err;
     struct viral_comparison viral = comparables_compare(&s->base, &s->rules, video->row);
     if (v->gain > 0 && video->views >= viral.threshold) {
-        v->flipped = true;
+        v->goes_viral = true;
         v->viral_event = !(video->baseline_pending && video->baseline >= viral.threshold);
         video->viral = viral;
         video->went_viral_at = v->t - v->t % HOUR_MS;
@@ -419,12 +419,12 @@ static enum err write_video(struct step *s, struct touched_video *v, struct step
 {
     enum err err = reach_milestones(s, v, result);
     if (!err)
-        err = store_save_gain(s->store, &s->arena, &v->video, v->flipped, date_of(v->t), v->gain);
+        err = store_save_gain(s->store, &s->arena, &v->video, v->goes_viral, date_of(v->t), v->gain);
     add_platform_gains(s, v);
     result->videos_changed++;
     result->gained += v->gain;
     result->baseline += v->baseline_gain;
-    result->went_viral += v->flipped;
+    result->went_viral += v->goes_viral;
     return err;
 }
 
