@@ -6,10 +6,10 @@
 static _Thread_local unsigned until, count;
 static _Thread_local bool ever;
 
-void fault_arm(unsigned n, bool for_ever)
+void fault_arm(unsigned n, bool is_permanent)
 {
     until = n;
-    ever = for_ever;
+    ever = is_permanent;
     count = 0;
 }
 

@@ -7,9 +7,9 @@
 
 #ifdef VT_TEST_SEAMS
 
-/* Makes the n-th wrapped call of this thread fail; 1 means the next call. If `for_ever`, all later calls fail
- * too. If `n` is 0, no call fails any more. */
-void fault_arm(unsigned n, bool for_ever);
+/* Makes the n-th wrapped call of this thread fail; 1 means the next call. If `is_permanent`, all later calls
+ * fail too. If `n` is 0, no call fails any more. */
+void fault_arm(unsigned n, bool is_permanent);
 
 /* Returns the number of calls that were made to fail since fault_arm(). */
 unsigned fault_count(void);

@@ -36,17 +36,17 @@ struct store_driver {
     char line[LINE_MAX_BYTES];
 };
 
-static void answer(enum err err, const char *text)
+static void print_result(enum err err, const char *text)
 {
     printf("%s\t%s\n", err_name(err), text);
     (void)fflush(stdout);
 }
 
-static void answer_i64(enum err err, int64_t value)
+static void print_result_i64(enum err err, int64_t value)
 {
     char text[32];
     (void)snprintf(text, sizeof text, "%" PRId64, value);
-    answer(err, text);
+    print_result(err, text);
 }
 
 static void upgrade(const struct store_driver *d, bool only_checks)
@@ -56,7 +56,7 @@ static void upgrade(const struct store_driver *d, bool only_checks)
     enum err err =
         (only_checks ? server_upgrade_check : server_upgrade)(d->url, d->password_file, &r, &error);
     if (err) {
-        answer(err, error.text);
+        print_result(err, error.text);
         return;
     }
     for (char *p = r.role_settings; *p; p++)
@@ -78,7 +78,7 @@ static void open_store(struct store_driver *d, const char *arguments)
                                           .mode = strcmp(mode, "read") == 0 ? STORE_READ : STORE_WRITE,
                                           .busy_timeout_ms = busy_ms};
     enum err err = store_open(&d->store, &options, &error);
-    answer(err, error.text);
+    print_result(err, error.text);
 }
 
 static void make_id(struct uuid *id)
@@ -93,7 +93,7 @@ static void insert_author(struct store_driver *d, const char *name)
     struct author author = {.name = str_from_cstr(name), .created_at = clock_wall_ms(), .plan_active = true};
     make_id(&author.id);
     enum err err = store_insert_author(d->store, &author);
-    answer_i64(err, author.row);
+    print_result_i64(err, author.row);
 }
 
 static bool print_author(void *ctx, const struct author *author)
@@ -147,7 +147,7 @@ static void insert_key(struct store_driver *d, const char *arguments)
         .author_row = author, .name = STR(""), .created_at = clock_wall_ms(), .suffix = "abcd"};
     make_id(&key.id);
     enum err err = store_insert_key(d->store, &key, hash, &(struct actor){.kind = ACTOR_OPERATOR});
-    answer_i64(err, key.row);
+    print_result_i64(err, key.row);
 }
 
 static void insert_event(struct store_driver *d, int64_t author)
@@ -155,29 +155,29 @@ static void insert_event(struct store_driver *d, int64_t author)
     struct event event = {
         .author_row = author, .type = EVENT_MILESTONE_REACHED, .value = 1000, .video_row = 1};
     enum err err = store_insert_event(d->store, &event, clock_wall_ms());
-    answer_i64(err, event.id);
+    print_result_i64(err, event.id);
 }
 
 static void run_transaction_command(struct store_driver *d, const char *name)
 {
     if (strcmp(name, "begin") == 0) {
-        answer(store_begin(d->store), "");
+        print_result(store_begin(d->store), "");
     } else if (strcmp(name, "commit") == 0) {
-        answer(store_commit(d->store), "");
+        print_result(store_commit(d->store), "");
     } else if (strcmp(name, "rollback") == 0) {
         store_rollback(d->store);
-        answer(OK, "");
+        print_result(OK, "");
     } else if (strcmp(name, "share") == 0) {
-        answer(import_lock_share(d->store), "");
+        print_result(import_lock_share(d->store), "");
     } else if (strcmp(name, "try") == 0) {
         bool acquired = false;
         enum err err = import_lock_try_exclusive(d->store, &acquired);
-        answer_i64(err, acquired);
+        print_result_i64(err, acquired);
     } else if (strcmp(name, "release") == 0) {
         import_lock_release(d->store);
-        answer(OK, "");
+        print_result(OK, "");
     } else if (strcmp(name, "snapshot") == 0) {
-        answer(store_run_in_snapshot(d->store, list_twice, NULL), "");
+        print_result(store_run_in_snapshot(d->store, list_twice, NULL), "");
     }
 }
 
@@ -190,26 +190,26 @@ static void run_command(struct store_driver *d, const char *name, const char *ar
     } else if (strcmp(name, "close") == 0) {
         store_close(d->store);
         d->store = NULL;
-        answer(OK, "");
+        print_result(OK, "");
     } else if (strcmp(name, "author") == 0) {
         insert_author(d, arguments);
     } else if (strcmp(name, "authors") == 0) {
         list_authors(d->store);
     } else if (strcmp(name, "touch") == 0) {
-        answer(store_touch_author(d->store, strtoll(arguments, NULL, 10), TIME_NONE), "");
+        print_result(store_touch_author(d->store, strtoll(arguments, NULL, 10), TIME_NONE), "");
     } else if (strcmp(name, "key") == 0) {
         insert_key(d, arguments);
     } else if (strcmp(name, "event") == 0) {
         insert_event(d, strtoll(arguments, NULL, 10));
     } else if (strcmp(name, "changed") == 0) {
-        answer_i64(OK, store_has_changed(d->store, &d->seen));
+        print_result_i64(OK, store_has_changed(d->store, &d->seen));
     } else if (strcmp(name, "loop") == 0) {
         read_on_loop(d);
     } else if (strcmp(name, "slow") == 0) {
         store_set_slow_query_ms(strtoll(arguments, NULL, 10));
-        answer(OK, "");
+        print_result(OK, "");
     } else if (strcmp(name, "failures") == 0) {
-        answer_i64(OK, (int64_t)store_get_failure_count(d->store));
+        print_result_i64(OK, (int64_t)store_get_failure_count(d->store));
     } else {
         run_transaction_command(d, name);
     }

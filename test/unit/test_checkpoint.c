@@ -74,7 +74,7 @@ static struct {
     atomic_bool stop;
     atomic_int commits;
     struct store *store;
-    atomic_int fresh; /* number of restarts of the log */
+    atomic_int restarts; /* number of restarts of the log */
 } writing;
 
 static enum err write_one(uint64_t n)
@@ -101,7 +101,7 @@ static void on_thread(void *arg)
             abort();
         const int64_t pages = store_get_log_state(writing.store).pages;
         if (pages < before)
-            atomic_fetch_add(&writing.fresh, 1);
+            atomic_fetch_add(&writing.restarts, 1);
         before = pages;
         atomic_fetch_add(&writing.commits, 1);
     }
@@ -146,16 +146,16 @@ static void exec(const char *sql)
 
 /* --- tests --- */
 
-static bool began_anew(void)
+static bool log_has_restarted(void)
 {
-    return atomic_load(&writing.fresh) >= 3;
+    return atomic_load(&writing.restarts) >= 3;
 }
 
 static void log_restarts_under_constant_writes(void **state)
 {
     (void)state;
     start_writing();
-    wait_until(began_anew);
+    wait_until(log_has_restarted);
     stop_writing();
     assert_true(counts()->done >= 1);
     assert_int_equal(counts()->failed, 0);

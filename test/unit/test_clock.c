@@ -78,7 +78,7 @@ static void formats_every_date_of_years_1_to_9999(void **state)
                             text[5] == '0' + m / 10 && text[6] == '0' + m % 10 && text[7] == '-' &&
                             text[8] == '0' + d / 10 && text[9] == '0' + d % 10;
                 if (!same)
-                    fail_msg("%04d-%02d-%02d is written %.*s", y, m, d, DATE_TEXT_LEN, text);
+                    fail_msg("%04d-%02d-%02d is formatted as %.*s", y, m, d, DATE_TEXT_LEN, text);
             }
         }
     assert_str(str_make(text, sizeof text), "9999-12-31");

@@ -153,16 +153,16 @@ static void pipelined_responses_are_in_order(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
-    struct peer_response answers[4];
+    struct peer_response responses[4];
     peer_open(&p, rig);
     (void)peer_send_text(&p,
                          GET("/sleep?1") GET("/plain") "HEAD /plain HTTP/1.1\r\n" H "\r\n" GET("/nothing"));
     rig_until(rig, peer_complete(&p, "..H.") == 4);
-    assert_int_equal(peer_responses(&p, "..H.", answers, 4), 4);
-    assert_str(answers[0].body, "slept");
-    assert_str(answers[1].body, "hello");
-    assert_int_equal(answers[2].status, 200);
-    assert_int_equal(answers[3].status, 404);
+    assert_int_equal(peer_responses(&p, "..H.", responses, 4), 4);
+    assert_str(responses[0].body, "slept");
+    assert_str(responses[1].body, "hello");
+    assert_int_equal(responses[2].status, 200);
+    assert_int_equal(responses[3].status, 404);
     peer_fini(&p);
 }
 

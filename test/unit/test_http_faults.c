@@ -49,16 +49,16 @@ static bool has_503(struct peer *p, const char *heads)
     return count && responses[count - 1].status == 503;
 }
 
-/* Sends `stream` to a server whose n-th wrapped call (base/fault.h) fails; if `repeatedly`, all later wrapped
- * calls fail too. Increments `*rejected` if the response is a 503. Returns true if a call failed. */
+/* Sends `stream` to a server whose n-th wrapped call (base/fault.h) fails; if `is_permanent`, all later
+ * wrapped calls fail too. Increments `*rejected` if the response is a 503. Returns true if a call failed. */
 static bool try_with_fault(const char *stream, const char *heads, size_t requests, unsigned n,
-                           bool repeatedly, unsigned *rejected)
+                           bool is_permanent, unsigned *rejected)
 {
     struct rig rig;
     struct peer p, later;
     rig_init(&rig, NULL, false);
     peer_open(&p, &rig);
-    fault_arm(n, repeatedly);
+    fault_arm(n, is_permanent);
     (void)peer_send_some(&p, str_from_cstr(stream));
     for (int i = 0; i < 200 && !p.ended && peer_complete(&p, heads) < requests; i++)
         rig_iterate(&rig);
@@ -82,9 +82,9 @@ static bool try_with_fault(const char *stream, const char *heads, size_t request
 static void try_each_fault(const char *stream, const char *heads, size_t requests)
 {
     unsigned rejected = 0;
-    for (int repeatedly = 0; repeatedly < 2; repeatedly++) {
+    for (int is_permanent = 0; is_permanent < 2; is_permanent++) {
         unsigned n = 1;
-        while (n < MANY_FAULTS && try_with_fault(stream, heads, requests, n, repeatedly, &rejected))
+        while (n < MANY_FAULTS && try_with_fault(stream, heads, requests, n, is_permanent, &rejected))
             n++;
         assert_in_range(n, 5, MANY_FAULTS - 1);
     }

@@ -40,7 +40,7 @@ struct reader {
     struct http_limits limits;
     struct buf out;
     bool begun, failed, closed;
-    int heads; /* how often the parser returned PARSE_HEAD */
+    bool head_parsed; /* the parser has returned PARSE_HEAD for this request */
 };
 
 static void reader_init(struct reader *rd, const struct http_limits *limits)
@@ -64,6 +64,7 @@ static void begin(struct reader *rd)
     rd->r = (struct request){.arena = arena};
     parser_begin(rd->parser, &rd->r, &rd->limits);
     rd->begun = true;
+    rd->head_parsed = false;
 }
 
 /* Parses requests in sequence, like a connection, and stops at a request that is rejected or closes the
@@ -78,8 +79,11 @@ static void reader_feed(struct reader *rd, struct str bytes)
         result = parser_feed(rd->parser, bytes, &used);
         assert_true(used <= bytes.len);
         bytes = str_make(bytes.p + used, bytes.len - used);
-        rd->heads += result == PARSE_HEAD;
-        if (result == PARSE_DONE) {
+        if (result == PARSE_HEAD) {
+            assert_false(rd->head_parsed);
+            rd->head_parsed = true;
+        } else if (result == PARSE_DONE) {
+            assert_true(rd->head_parsed);
             rd->begun = false;
             rd->closed = !parser_keeps_alive(rd->parser);
             describe(&rd->out, rd->parser, &rd->r);

@@ -144,7 +144,7 @@ static bool was_killed(pid_t child)
 
 /* Runs an uninterrupted import. Appends the dump of its result to `dump` and returns its duration
  * in microseconds. */
-static int straight(unsigned seed, struct buf *dump)
+static int run_uninterrupted(unsigned seed, struct buf *dump)
 {
     struct importing t;
     importing_init(&t);
@@ -195,7 +195,7 @@ static void import_killed_between_transactions_is_completed_by_the_next(void **s
     (void)state;
     struct buf expected;
     buf_init(&expected, 1 << 26);
-    (void)straight(2, &expected);
+    (void)run_uninterrupted(2, &expected);
     for (int call = 1; call < 40; call += 2) {
         struct importing t;
         importing_init(&t);
@@ -218,7 +218,7 @@ static void import_killed_at_any_instant_is_completed_by_the_next(void **state)
     for (unsigned seed = 10; seed < 12; seed++) {
         struct buf expected;
         buf_init(&expected, 1 << 26);
-        int took_us = straight(seed, &expected);
+        int took_us = run_uninterrupted(seed, &expected);
         for (int round = 0; round < 8; round++) {
             struct importing t;
             importing_init(&t);
@@ -239,7 +239,7 @@ static void importing_twice_changes_nothing(void **state)
     struct buf expected;
     struct importing t;
     buf_init(&expected, 1 << 26);
-    (void)straight(3, &expected);
+    (void)run_uninterrupted(3, &expected);
     importing_init(&t);
     const char *path = write_world(&t, 3);
     import_files(&t, path, NULL);
@@ -254,7 +254,7 @@ static void two_concurrent_imports_give_the_same_result(void **state)
     (void)state;
     struct buf expected;
     buf_init(&expected, 1 << 26);
-    (void)straight(4, &expected);
+    (void)run_uninterrupted(4, &expected);
     for (int round = 0; round < 2; round++) {
         struct importing t;
         importing_init(&t);
@@ -276,12 +276,12 @@ static void baselines_are_finalized_only_after_the_last_concurrent_import_has_en
     struct buf expected, found;
     struct importing t;
     struct store *other;
-    struct finalizing_result closed;
+    struct finalizing_result finalized;
     struct error error = {0};
     const char *waiting = "SELECT count(*) FROM videos WHERE baseline_pending = 1";
     buf_init(&expected, 1 << 26);
     buf_init(&found, 1 << 26);
-    (void)straight(5, &expected);
+    (void)run_uninterrupted(5, &expected);
     importing_init(&t);
     const struct store_options options = {.path = t.db.path, .mode = STORE_WRITE, .busy_timeout_ms = 1000};
     assert_int_equal(store_open(&other, &options, &error), OK);
@@ -290,11 +290,11 @@ static void baselines_are_finalized_only_after_the_last_concurrent_import_has_en
     assert_int_equal(t.err, OK);
     assert_true(t.summary.finalizing_left);
     assert_true(query_i64(t.db.path, waiting) > 0);
-    assert_int_equal(finalizing_run_all(&options, &t.options.rules, &closed, &error), OK);
-    assert_int_equal(closed.videos, 0);
+    assert_int_equal(finalizing_run_all(&options, &t.options.rules, &finalized, &error), OK);
+    assert_int_equal(finalized.videos, 0);
     import_lock_release(other);
-    assert_int_equal(finalizing_run_all(&options, &t.options.rules, &closed, &error), OK);
-    assert_true(closed.videos > 0);
+    assert_int_equal(finalizing_run_all(&options, &t.options.rules, &finalized, &error), OK);
+    assert_true(finalized.videos > 0);
     assert_int_equal(query_i64(t.db.path, waiting), 0);
     store_close(other);
     dump_database(t.db.path, &found);

@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-#define NONE COUNT_NONE
-#define GONE "{'error':{'message':'(#10) Object does not exist, cannot be loaded due to','code':10}}"
-#define DEAD "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}"
+#define NONE           COUNT_NONE
+#define NO_OBJECT      "{'error':{'message':'(#10) Object does not exist, cannot be loaded due to','code':10}}"
+#define INVALID_METRIC "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}"
 
 enum { REEL = 1, VIDEO, NODE, POST, REEL_TOTAL };
 
@@ -34,17 +34,17 @@ enum { REEL = 1, VIDEO, NODE, POST, REEL_TOTAL };
 static void init(struct graph_rig *r, const char *one, const char *two)
 {
     const char *const ids[] = {one, two, NULL};
-    meta_init(r, &facebook_desc, ids);
+    graph_rig_init(r, &facebook_desc, ids);
 }
 
 /* Parses the response for one post: its object, and its insights (NULL: not requested), which have this
  * status. */
-static struct outcome answer(struct graph_rig *r, const char *node, int status, const char *insights)
+static struct outcome parse_response(struct graph_rig *r, const char *node, int status, const char *insights)
 {
-    struct str entries[] = {meta_entry(r, 200, node), {0}};
+    struct str entries[] = {graph_rig_entry(r, 200, node), {0}};
     if (insights)
-        entries[1] = meta_entry(r, status, insights);
-    return meta_parse(r, 200, meta_batch(r, entries, insights ? 2 : 1));
+        entries[1] = graph_rig_entry(r, status, insights);
+    return graph_rig_parse(r, 200, graph_rig_batch(r, entries, insights ? 2 : 1));
 }
 
 /* ---- requests ---- */
@@ -57,8 +57,8 @@ static struct outcome answer(struct graph_rig *r, const char *node, int status, 
 
 static void expect_batch(struct graph_rig *r, const char *expected)
 {
-    meta_build(r);
-    assert_str(meta_field(r, "batch"), expected);
+    graph_rig_build(r);
+    assert_str(graph_rig_field(r, "batch"), expected);
 }
 
 static void requests_have_two_operations_per_post(void **state)
@@ -77,8 +77,8 @@ static void requests_have_two_operations_per_post(void **state)
                                                                                     "total") "]");
     assert_string_equal(r.request.origin, "https://api.example");
     assert_str(r.request.path, "/v26.0/");
-    assert_str(meta_field(&r, "access_token"), "TOKEN");
-    meta_fini(&r);
+    assert_str(graph_rig_field(&r, "access_token"), "TOKEN");
+    graph_rig_fini(&r);
 }
 
 static void requests_depend_on_source_and_tier(void **state)
@@ -115,12 +115,12 @@ static void requests_depend_on_source_and_tier(void **state)
         struct str all = arena_printf(
             &r.arena, "[" VIDEO_NODE_URL("3237") "," OP("3237/video_insights%s") "]", rows[i].path);
         expect_batch(&r, all.p);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
     init(&r, "3237", NULL);
     r.call.tier = 3;
     expect_batch(&r, "[" VIDEO_NODE_URL("3237") "]");
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void largest_batches_fit(void **state)
@@ -133,9 +133,9 @@ static void largest_batches_fit(void **state)
         r.call.item_count = (size_t)facebook_desc.ids_per_call[tier];
         for (size_t i = 0; i < r.call.item_count; i++)
             r.items[i].id = STR("17900000000000001");
-        meta_build(&r);
-        assert_true(meta_field(&r, "batch").len > 1000);
-        meta_fini(&r);
+        graph_rig_build(&r);
+        assert_true(graph_rig_field(&r, "batch").len > 1000);
+        graph_rig_fini(&r);
     }
 }
 
@@ -146,11 +146,12 @@ static void reads_a_reel(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, "3237", NULL);
-    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_response(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), OUTCOME_OK, SCOPE_CALL,
+                   "ok");
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_int_equal(r.items[0].views_source, REEL);
     assert_counts(&r.items[0], 1614, 53, 6, 3, NONE);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* A chosen views source never changes: counts of another source would not be comparable. */
@@ -165,13 +166,13 @@ static void chosen_views_source_never_changes(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         init(&r, "3237", NULL);
         r.items[0].views_source = rows[i].source;
-        assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), OUTCOME_OK, SCOPE_CALL,
-                       "ok");
+        assert_outcome(parse_response(&r, NODE_OF("3237"), 200, REEL_OF("3237", UPPER)), OUTCOME_OK,
+                       SCOPE_CALL, "ok");
         assert_counts(&r.items[0], rows[i].views, 53, 6, 3, NONE);
         assert_int_equal(r.items[0].views_source, rows[i].source);
-        answer(&r, NODE_OF("3237"), 200, "{'data':[]}");
+        parse_response(&r, NODE_OF("3237"), 200, "{'data':[]}");
         assert_counts(&r.items[0], rows[i].source == NODE ? 1700 : NONE, 58, 6, NONE, NONE);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 
@@ -180,7 +181,7 @@ static void chosen_views_source_never_changes(void **state)
 static void classic_video_needs_another_form(void **state)
 {
     static const char *const refusals[] = {
-        DEAD,
+        INVALID_METRIC,
         "{'error':{'message':'(#100) metric[0] must be one of the following values: "
         "total_video_views','code':100}}",
         "{'data':[]}", /* [P] 200 and an empty list */
@@ -189,25 +190,26 @@ static void classic_video_needs_another_form(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         init(&r, "1", "2");
-        struct str entries[] = {meta_entry(&r, 200, NODE_OF("1")), meta_entry(&r, 200, REEL_OF("1", UPPER)),
-                                meta_entry(&r, 200, NODE_OF("2")),
-                                meta_entry(&r, i == 2 ? 200 : 400, refusals[i])};
-        struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 4));
+        struct str entries[] = {
+            graph_rig_entry(&r, 200, NODE_OF("1")), graph_rig_entry(&r, 200, REEL_OF("1", UPPER)),
+            graph_rig_entry(&r, 200, NODE_OF("2")), graph_rig_entry(&r, i == 2 ? 200 : 400, refusals[i])};
+        struct outcome o = graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 4));
         assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
         assert_true(o.these_posts_only);
         assert_null(o.dropped.p);
         assert_int_equal(r.items[0].state, ITEM_OK);
         assert_int_equal(r.items[1].state, ITEM_PENDING);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
     init(&r, "2", NULL);
     r.call.tier = 1;
-    answer(&r, NODE_OF("2"), 200,
-           "{'data':[{'name':'total_video_views','period':'lifetime','values':[{'value':88}]},{'name':"
-           "'total_video_reactions_by_type_total','values':[{'value':{'like':3,'wow':1}}]}]}");
+    parse_response(
+        &r, NODE_OF("2"), 200,
+        "{'data':[{'name':'total_video_views','period':'lifetime','values':[{'value':88}]},{'name':"
+        "'total_video_reactions_by_type_total','values':[{'value':{'like':3,'wow':1}}]}]}");
     assert_int_equal(r.items[0].views_source, VIDEO);
     assert_counts(&r.items[0], 88, 4, 6, NONE, NONE);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void reads_default_metrics(void **state)
@@ -216,24 +218,25 @@ static void reads_default_metrics(void **state)
     (void)state;
     init(&r, "2", NULL);
     r.call.tier = 1;
-    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
+    assert_outcome(parse_response(&r, NODE_OF("2"), 400, INVALID_METRIC), OUTCOME_OTHER_FORM, SCOPE_CALL,
+                   "100");
     r.call.tier = 2;
-    assert_outcome(answer(&r, NODE_OF("2"), 200, REEL_OF("2", UPPER)), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_response(&r, NODE_OF("2"), 200, REEL_OF("2", UPPER)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, REEL);
     /* If the response has no insights, the object becomes the views source of the post. */
     r.items[0].views_source = 0;
-    assert_outcome(answer(&r, NODE_OF("2"), 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_response(&r, NODE_OF("2"), 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, NODE);
     assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
     r.items[0].views_source = 0;
     r.call.tier = 3;
-    assert_outcome(answer(&r, NODE_OF("2"), 200, NULL), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_response(&r, NODE_OF("2"), 200, NULL), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, NODE);
     /* A post whose views source is its object needs no insights. */
     r.call.tier = 0;
-    assert_outcome(answer(&r, NODE_OF("2"), 400, DEAD), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_response(&r, NODE_OF("2"), 400, INVALID_METRIC), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* If a metric is rejected for a post known to be a Reel, the platform has removed the metric. */
@@ -243,37 +246,39 @@ static void drops_rejected_metric(void **state)
     (void)state;
     init(&r, "2", NULL);
     r.items[0].views_source = REEL;
-    struct outcome o =
-        answer(&r, NODE_OF("2"), 400,
-               "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
+    struct outcome o = parse_response(
+        &r, NODE_OF("2"), 400,
+        "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "post_video_social_actions");
     assert_false(o.these_posts_only);
-    o = answer(&r, NODE_OF("2"), 400, DEAD);
+    o = parse_response(&r, NODE_OF("2"), 400, INVALID_METRIC);
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_null(o.dropped.p);
     assert_false(o.these_posts_only);
     /* In later forms, a rejection for a new post means that the form does not fit the kind of the post. */
     r.items[0].views_source = 0;
     r.call.tier = 1;
-    o = answer(&r, NODE_OF("2"), 400,
-               "{'error':{'message':'(#100) metric[1] must be one of the following values: x','code':100}}");
+    o = parse_response(
+        &r, NODE_OF("2"), 400,
+        "{'error':{'message':'(#100) metric[1] must be one of the following values: x','code':100}}");
     assert_null(o.dropped.p);
     assert_true(o.these_posts_only);
     r.call.tier = 0;
     /* A rejected metric that is not a views metric is dropped for a new post, too. */
     r.items[0].views_source = 0;
-    o = answer(&r, NODE_OF("2"), 400,
-               "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
+    o = parse_response(
+        &r, NODE_OF("2"), 400,
+        "{'error':{'message':'(#100) metric[2] must be one of the following values: x','code':100}}");
     assert_str(o.dropped, "post_video_likes_by_reaction_type");
     assert_false(o.these_posts_only);
     /* If the message lists other Reel metrics, the post is a Reel, so the platform has removed the metric. */
-    o = answer(&r, NODE_OF("2"), 400,
-               "{'error':{'message':'(#100) metric[0] must be one of the following values: "
-               "blue_reels_play_count, post_video_social_actions','code':100}}");
+    o = parse_response(&r, NODE_OF("2"), 400,
+                       "{'error':{'message':'(#100) metric[0] must be one of the following values: "
+                       "blue_reels_play_count, post_video_social_actions','code':100}}");
     assert_str(o.dropped, "fb_reels_total_plays");
     assert_false(o.these_posts_only);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* ---- comments, shares, likes ---- */
@@ -301,10 +306,10 @@ static void parses_social_actions(void **state)
         struct str insights =
             arena_printf(&r.arena, "{'data':[{'name':'post_video_social_actions','values':[{'value':%s}]}]}",
                          rows[i].actions);
-        answer(&r, "{'views':5,'id':'3237'}", 200, insights.p);
+        parse_response(&r, "{'views':5,'id':'3237'}", 200, insights.p);
         assert_int_equal(r.items[0].counts[COUNT_COMMENTS], rows[i].comments);
         assert_int_equal(r.items[0].counts[COUNT_SHARES], rows[i].shares);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 
@@ -313,7 +318,7 @@ static void reads_a_page_post(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, "10_20", NULL);
-    answer(
+    parse_response(
         &r, POST_NODE("10_20", ",'shares':{'count':3}"), 200,
         "{'data':[{'name':'post_media_view','period':'day','values':[{'value':7}]},{'name':'post_media_view',"
         "'period':'lifetime','values':[{'value':700}],'id':'10_20/insights/post_media_view/lifetime'},"
@@ -321,14 +326,15 @@ static void reads_a_page_post(void **state)
     assert_int_equal(r.items[0].views_source, POST);
     assert_counts(&r.items[0], 700, 60, 6, 3, NONE);
     /* Shares are the only count whose absence means 0, and only for a post that can be read. */
-    assert_outcome(answer(&r, POST_NODE("10_20", ""), 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_response(&r, POST_NODE("10_20", ""), 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL,
+                   "ok");
     assert_counts(&r.items[0], NONE, 58, 6, 0, NONE);
-    answer(&r, POST_NODE("10_20", ",'shares':{}"), 200, "{'data':[]}");
+    parse_response(&r, POST_NODE("10_20", ",'shares':{}"), 200, "{'data':[]}");
     assert_counts(&r.items[0], NONE, 58, 6, NONE, NONE);
     /* Comments and likes without permission are unknown, not 0. */
-    answer(&r, "{'id':'10_20'}", 200, "{'data':[]}");
+    parse_response(&r, "{'id':'10_20'}", 200, "{'data':[]}");
     assert_counts(&r.items[0], NONE, NONE, NONE, 0, NONE);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* ---- posts without counts ---- */
@@ -339,17 +345,17 @@ static void empty_and_missing_lists_result_in_no_counts(void **state)
     (void)state;
     init(&r, "3237", NULL);
     r.items[0].views_source = REEL;
-    assert_outcome(answer(&r, "{'id':'3237'}", 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_response(&r, "{'id':'3237'}", 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_NO_DATA);
-    assert_outcome(answer(&r, NODE_OF("3237"), 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(parse_response(&r, NODE_OF("3237"), 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     assert_int_equal(r.items[0].state, ITEM_RETRY);
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
     /* The response contains another object than the requested one. */
-    assert_outcome(answer(&r, NODE_OF("3238"), 200, REEL_OF("3237", UPPER)), OUTCOME_MALFORMED, SCOPE_CALL,
-                   "id");
-    assert_outcome(answer(&r, NODE_OF("3237"), 200, REEL_OF("3238", UPPER)), OUTCOME_MALFORMED, SCOPE_CALL,
-                   "insights");
-    meta_fini(&r);
+    assert_outcome(parse_response(&r, NODE_OF("3238"), 200, REEL_OF("3237", UPPER)), OUTCOME_MALFORMED,
+                   SCOPE_CALL, "id");
+    assert_outcome(parse_response(&r, NODE_OF("3237"), 200, REEL_OF("3238", UPPER)), OUTCOME_MALFORMED,
+                   SCOPE_CALL, "insights");
+    graph_rig_fini(&r);
 }
 
 static void error_of_one_post_sets_its_state(void **state)
@@ -377,13 +383,13 @@ static void error_of_one_post_sets_its_state(void **state)
          ITEM_OK},
         {400, 400, "{'error':{'message':'(#200) permission','code':200}}",
          "{'error':{'message':'(#10) permission','code':10}}", OUTCOME_RECONNECT, ITEM_PENDING},
-        {400, 400, GONE, GONE, OUTCOME_OTHER_FORM, ITEM_PENDING},
-        {400, 400, "{'error':{'message':'(#10) permission','code':10}}", GONE, OUTCOME_OTHER_FORM,
+        {400, 400, NO_OBJECT, NO_OBJECT, OUTCOME_OTHER_FORM, ITEM_PENDING},
+        {400, 400, "{'error':{'message':'(#10) permission','code':10}}", NO_OBJECT, OUTCOME_OTHER_FORM,
          ITEM_PENDING},
-        {400, 200, GONE, REEL_OF("1", UPPER), OUTCOME_OK, ITEM_OK},
-        {400, 400, GONE, "{'error':{'message':'gone','code':100,'error_subcode':33}}", OUTCOME_OTHER_FORM,
-         ITEM_MISSING},
-        {400, 0, GONE, NULL, OUTCOME_OTHER_FORM, ITEM_RETRY},
+        {400, 200, NO_OBJECT, REEL_OF("1", UPPER), OUTCOME_OK, ITEM_OK},
+        {400, 400, NO_OBJECT, "{'error':{'message':'gone','code':100,'error_subcode':33}}",
+         OUTCOME_OTHER_FORM, ITEM_MISSING},
+        {400, 0, NO_OBJECT, NULL, OUTCOME_OTHER_FORM, ITEM_RETRY},
         {400, 200, "{'error':{'message':'Tried accessing nonexisting field (views)','code':100}}",
          REEL_OF("1", UPPER), OUTCOME_OK, ITEM_OK},
     };
@@ -391,14 +397,14 @@ static void error_of_one_post_sets_its_state(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         init(&r, "1", NULL);
-        struct str entries[] = {meta_entry(&r, rows[i].node_status, rows[i].node),
-                                meta_entry(&r, rows[i].insights_status, rows[i].insights)};
-        struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 2));
+        struct str entries[] = {graph_rig_entry(&r, rows[i].node_status, rows[i].node),
+                                graph_rig_entry(&r, rows[i].insights_status, rows[i].insights)};
+        struct outcome o = graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 2));
         assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(rows[i].outcome));
         assert_int_equal(r.items[0].state, rows[i].item);
         if (rows[i].outcome == OUTCOME_RECONNECT)
             assert_int_equal(r.items[0].views_source, 0);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 
@@ -424,18 +430,19 @@ static void missing_insights_are_reported(void **state)
         init(&r, rows[i].id, NULL);
         r.items[0].posted_at = r.call.now_ms - rows[i].age_days * DAY_MS;
         struct str node = arena_printf(&r.arena, "{'id':'%s'}", rows[i].id);
-        struct outcome o = answer(&r, node.p, rows[i].status, rows[i].insights);
+        struct outcome o = parse_response(&r, node.p, rows[i].status, rows[i].insights);
         assert_outcome(o, OUTCOME_OK, SCOPE_ACCOUNT, "ok");
         assert_true(o.no_insights == rows[i].reports_no_insights);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
     /* If one post of the batch has insights, the permission exists. */
     init(&r, "3237", "10_20");
     r.items[0].posted_at = r.items[1].posted_at = r.call.now_ms - 9 * DAY_MS;
-    struct str entries[] = {meta_entry(&r, 200, NODE_OF("3237")), meta_entry(&r, 200, REEL_OF("3237", UPPER)),
-                            meta_entry(&r, 200, "{'id':'10_20'}"), meta_entry(&r, 200, "{'data':[]}")};
-    assert_false(meta_parse(&r, 200, meta_batch(&r, entries, 4)).no_insights);
-    meta_fini(&r);
+    struct str entries[] = {
+        graph_rig_entry(&r, 200, NODE_OF("3237")), graph_rig_entry(&r, 200, REEL_OF("3237", UPPER)),
+        graph_rig_entry(&r, 200, "{'id':'10_20'}"), graph_rig_entry(&r, 200, "{'data':[]}")};
+    assert_false(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 4)).no_insights);
+    graph_rig_fini(&r);
 }
 
 int main(void)

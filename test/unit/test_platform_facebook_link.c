@@ -10,13 +10,13 @@
 static void init(struct graph_rig *r)
 {
     static const char *const none[] = {NULL};
-    meta_init(r, &facebook_desc, none);
+    graph_rig_init(r, &facebook_desc, none);
 }
 
-static struct outcome link_answer(struct graph_rig *r, struct platform_link *link, int status,
-                                  const char *body)
+static struct outcome parse_link_response(struct graph_rig *r, struct platform_link *link, int status,
+                                          const char *body)
 {
-    struct http_response response = {status, meta_json(r, body), NULL, 0};
+    struct http_response response = {status, graph_rig_json(r, body), NULL, 0};
     return facebook_desc.link_parse(&r->arena, link, &response);
 }
 
@@ -35,23 +35,23 @@ static void linking_adds_pages_and_instagram_accounts(void **state)
                "/v26.0/oauth/access_token?client_id=ID&redirect_uri=https%3A%2F%2Fme.example%2Fback&"
                "client_secret=S%26T&code=CODE");
     assert_outcome(
-        link_answer(&r, &link, 400, "{'error':{'message':'Invalid verification code','code':100}}"),
+        parse_link_response(&r, &link, 400, "{'error':{'message':'Invalid verification code','code':100}}"),
         OUTCOME_BAD_REQUEST, SCOPE_CALL, "100");
-    assert_outcome(
-        link_answer(&r, &link, 200, "{'access_token':'SHORT','token_type':'bearer','expires_in':5400}"),
-        OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_link_response(&r, &link, 200,
+                                       "{'access_token':'SHORT','token_type':'bearer','expires_in':5400}"),
+                   OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path,
                "/v26.0/oauth/access_token?grant_type=fb_exchange_token&client_id=ID&client_secret="
                "S%26T&fb_exchange_token=SHORT");
     /* [V] expires_in can be absent */
-    assert_outcome(link_answer(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer'}"), OUTCOME_OK,
-                   SCOPE_CALL, "ok");
+    assert_outcome(parse_link_response(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer'}"),
+                   OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me/accounts?fields=" PAGE_FIELDS "&limit=50");
     assert_str(r.request.headers[0].value, "Bearer LONG");
     assert_outcome(
-        link_answer(
+        parse_link_response(
             &r, &link, 200,
             "{'data':[{'id':'10','name':'Ann\\u0007 "
             "Author','access_token':'PAGE','instagram_business_account':"
@@ -62,17 +62,17 @@ static void linking_adds_pages_and_instagram_accounts(void **state)
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me/accounts?fields=" PAGE_FIELDS "&limit=50&after=a%2F1");
     assert_outcome(
-        link_answer(&r, &link, 200,
-                    "{'data':[{'id':'12','access_token':'P2'}],'paging':{'cursors':{'after':'z'}}}"),
+        parse_link_response(&r, &link, 200,
+                            "{'data':[{'id':'12','access_token':'P2'}],'paging':{'cursors':{'after':'z'}}}"),
         OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me/permissions");
     assert_str(r.request.headers[0].value, "Bearer LONG");
-    assert_outcome(link_answer(&r, &link, 200,
-                               "{'data':[{'permission':'email','status':'granted'},"
-                               "{'permission':'read_insights','status':'granted'},{'permission':"
-                               "'pages_read_engagement','status':'granted'},"
-                               "{'permission':'pages_read_user_content','status':'declined'}]}"),
+    assert_outcome(parse_link_response(&r, &link, 200,
+                                       "{'data':[{'permission':'email','status':'granted'},"
+                                       "{'permission':'read_insights','status':'granted'},{'permission':"
+                                       "'pages_read_engagement','status':'granted'},"
+                                       "{'permission':'pages_read_user_content','status':'declined'}]}"),
                    OUTCOME_OK, SCOPE_CALL, "ok");
     assert_false(facebook_desc.link_build(&r.arena, &link, &r.request));
     for (size_t i = 0; i < link.account_count; i++)
@@ -88,7 +88,7 @@ static void linking_adds_pages_and_instagram_accounts(void **state)
     assert_str(link.accounts[1].name, "ann");
     assert_str(link.accounts[1].grant.access_token, "PAGE");
     assert_str(link.accounts[2].id, "12");
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* If each response announces another page of the list, the linking ends after a fixed number of requests. */
@@ -102,19 +102,21 @@ static void linking_ends_although_the_list_is_endless(void **state)
     link->grant.access_token = STR("LONG");
     int steps = 0;
     for (; facebook_desc.link_build(&r.arena, link, &r.request); steps++)
-        link_answer(&r, link, 200, "{'data':[],'paging':{'cursors':{'after':'z'},'next':'https://x'}}");
+        parse_link_response(&r, link, 200,
+                            "{'data':[],'paging':{'cursors':{'after':'z'},'next':'https://x'}}");
     assert_int_equal(steps, 5);
     link->step = 7;
     for (steps = 0; facebook_desc.link_build(&r.arena, link, &r.request); steps++)
-        link_answer(&r, link, 200, "{'data':[],'paging':{'cursors':{'after':'z'},'next':'https://x'}}");
+        parse_link_response(&r, link, 200,
+                            "{'data':[],'paging':{'cursors':{'after':'z'},'next':'https://x'}}");
     assert_int_equal(steps, 4);
     assert_int_equal(link->account_count, 0);
     link->step = 2;
-    assert_outcome(link_answer(&r, link, 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "pages");
-    assert_outcome(link_answer(&r, link, 400, "{'error':{'message':'?','code':190}}"), OUTCOME_RECONNECT,
-                   SCOPE_CALL, "190");
+    assert_outcome(parse_link_response(&r, link, 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "pages");
+    assert_outcome(parse_link_response(&r, link, 400, "{'error':{'message':'?','code':190}}"),
+                   OUTCOME_RECONNECT, SCOPE_CALL, "190");
     free(link);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static struct str authorize(struct graph_rig *r, bool again)
@@ -142,7 +144,7 @@ static void consent_page_has_all_parameters(void **state)
                arena_printf(&r.arena, "%s%s,business_management&auth_type=rerequest", before, scopes).p);
     r.options.config_id = "4711";
     assert_str(authorize(&r, false), arena_printf(&r.arena, "%sconfig_id=4711", before).p);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 #define GRANTED(name) "{'permission':'" name "','status':'granted'}"
@@ -155,15 +157,16 @@ static void pages_of_portfolios_are_found(void **state)
     (void)state;
     init(&r);
     *link = (struct platform_link){.options = &r.options, .step = 2, .grant = {.access_token = STR("LONG")}};
-    link_answer(&r, link, 200, "{'data':[{'id':'10','name':'Own','access_token':'T10'}]}");
-    link_answer(&r, link, 200, "{'data':[" GRANTED("read_insights") "," GRANTED("business_management") "]}");
+    parse_link_response(&r, link, 200, "{'data':[{'id':'10','name':'Own','access_token':'T10'}]}");
+    parse_link_response(&r, link, 200,
+                        "{'data':[" GRANTED("read_insights") "," GRANTED("business_management") "]}");
     assert_true(facebook_desc.link_build(&r.arena, link, &r.request));
     assert_str(r.request.path,
                "/v26.0/me/businesses?fields=owned_pages.limit%2850%29%7Bid,name,access_token,"
                "instagram_business_account%7Bid,username%7D%7D,client_pages.limit%2850%29%7Bid,name,"
                "access_token,instagram_business_account%7Bid,username%7D%7D&limit=10");
     assert_outcome(
-        link_answer(
+        parse_link_response(
             &r, link, 200,
             "{'data':[{'id':'1','owned_pages':{'data':[{'id':'10','access_token':'T10'},{'id':'11',"
             "'name':'Owned','access_token':'T11','instagram_business_account':{'id':'1784',"
@@ -171,10 +174,11 @@ static void pages_of_portfolios_are_found(void **state)
         OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(facebook_desc.link_build(&r.arena, link, &r.request));
     assert_memory_equal(r.request.path.p + r.request.path.len - 9, "&after=c1", 9);
-    assert_outcome(link_answer(&r, link, 200,
-                               "{'data':[{'id':'3','client_pages':{'data':[{'id':'12','name':'No token'},"
-                               "{'id':'13','name':'Client','access_token':'T13'}]}}]}"),
-                   OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(
+        parse_link_response(&r, link, 200,
+                            "{'data':[{'id':'3','client_pages':{'data':[{'id':'12','name':'No token'},"
+                            "{'id':'13','name':'Client','access_token':'T13'}]}}]}"),
+        OUTCOME_OK, SCOPE_CALL, "ok");
     assert_false(facebook_desc.link_build(&r.arena, link, &r.request));
     assert_int_equal(link->account_count, 4);
     assert_str(link->accounts[0].grant.access_token, "T10");
@@ -185,7 +189,7 @@ static void pages_of_portfolios_are_found(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_str(link->accounts[i].grant.scopes, "read_insights,business_management");
     free(link);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* Only the list of pages is essential. If other lists are rejected, the pages are linked with unknown
@@ -211,11 +215,11 @@ static void rejected_lists_do_not_end_linking(void **state)
         struct platform_link *link = calloc(1, sizeof *link);
         init(&r);
         *link = (struct platform_link){.options = &r.options, .step = rows[i].step};
-        struct outcome o = link_answer(&r, link, rows[i].status, rows[i].body);
+        struct outcome o = parse_link_response(&r, link, rows[i].status, rows[i].body);
         assert_int_equal(o.kind, OUTCOME_OK);
         assert_false(facebook_desc.link_build(&r.arena, link, &r.request));
         free(link);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 
@@ -238,10 +242,10 @@ static void malformed_permissions_are_ignored(void **state)
         struct platform_link *link = calloc(1, sizeof *link);
         init(&r);
         *link = (struct platform_link){.options = &r.options, .step = 6};
-        assert_outcome(link_answer(&r, link, 200, rows[i].body), OUTCOME_OK, SCOPE_CALL, "ok");
+        assert_outcome(parse_link_response(&r, link, 200, rows[i].body), OUTCOME_OK, SCOPE_CALL, "ok");
         assert_str(link->grant.scopes, rows[i].scopes);
         free(link);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 

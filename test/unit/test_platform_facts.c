@@ -168,7 +168,7 @@ static void read_sample(void *ctx, const char *name, struct str text)
     struct arena arena;
     (void)ctx;
     if (!sample_parse(s, text))
-        fail_msg("%s is no sample", name);
+        fail_msg("%s is not a valid sample", name);
     (void)snprintf(context, sizeof context, "%s %s %d", platform_desc(s->api)->name, functions[s->function],
                    s->tier);
     memset(path_slots, 0, sizeof path_slots);

@@ -110,18 +110,18 @@ static void every_error_of_a_single_call_has_its_outcome(void **state)
     struct graph_rig r;
     (void)state;
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        meta_init(&r, &instagram_desc, one_id);
+        graph_rig_init(&r, &instagram_desc, one_id);
         const char *body = error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more);
         /* The code in the body determines the outcome, whatever the status is [K: usually 400]. */
         for (int status = 400; status <= 403; status += 3) {
-            struct outcome o = meta_parse_text(&r, status, body);
+            struct outcome o = graph_rig_parse_text(&r, status, body);
             assert_outcome(o, errors[i].refreshed, errors[i].scope, errors[i].name);
             assert_int_equal(o.wait_ms, errors[i].wait_ms);
             bool of_post = errors[i].refreshed == OUTCOME_OK;
             if (of_post || errors[i].item == ITEM_PENDING)
                 assert_int_equal(r.items[0].state, errors[i].item);
         }
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 
@@ -133,13 +133,13 @@ static void every_error_of_a_whole_batch_has_its_outcome(void **state)
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         if (errors[i].single == OUTCOME_OK || errors[i].single == OUTCOME_OTHER_FORM)
             continue; /* an error of a post is malformed as the error of a whole batch */
-        meta_init(&r, &instagram_facebook_desc, three_ids);
-        struct outcome o = meta_parse_text(
+        graph_rig_init(&r, &instagram_facebook_desc, three_ids);
+        struct outcome o = graph_rig_parse_text(
             &r, 400, error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more));
         assert_outcome(o, errors[i].single, errors[i].scope, errors[i].name);
         for (int k = 0; k < 3; k++)
             assert_int_equal(r.items[k].state, ITEM_PENDING);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 
@@ -150,13 +150,14 @@ static void every_error_of_one_post_in_a_batch_sets_its_state(void **state)
     struct graph_rig r;
     (void)state;
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        meta_init(&r, &instagram_facebook_desc, three_ids);
+        graph_rig_init(&r, &instagram_facebook_desc, three_ids);
         struct str entries[] = {
-            meta_entry(&r, 200, GOOD),
-            meta_entry(&r, 400, error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more)),
-            meta_entry(&r, 200, "{'data':[]}"),
+            graph_rig_entry(&r, 200, GOOD),
+            graph_rig_entry(&r, 400,
+                            error(&r, errors[i].code, errors[i].subcode, errors[i].text, errors[i].more)),
+            graph_rig_entry(&r, 200, "{'data':[]}"),
         };
-        struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 3));
+        struct outcome o = graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3));
         /* If a permission is missing for one post or its error is unknown, the call still succeeds for the
          * other posts. */
         bool alone = errors[i].item == ITEM_RETRY || (errors[i].code != 190 && errors[i].code != 102 &&
@@ -166,7 +167,7 @@ static void every_error_of_one_post_in_a_batch_sets_its_state(void **state)
         assert_int_equal(r.items[0].state, ITEM_OK);
         assert_int_equal(r.items[1].state, errors[i].item);
         assert_int_equal(r.items[2].state, ITEM_NO_DATA);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 
@@ -174,24 +175,25 @@ static void most_serious_error_of_a_batch_becomes_its_outcome(void **state)
 {
     struct graph_rig r;
     (void)state;
-    meta_init(&r, &instagram_facebook_desc, three_ids);
+    graph_rig_init(&r, &instagram_facebook_desc, three_ids);
     struct str entries[] = {
-        meta_entry(&r, 400, error(&r, 100, 0, "a metric", "")),
-        meta_entry(&r, 400, error(&r, 190, 460, "password", "")),
-        meta_entry(&r, 400, error(&r, 4, 0, "limit", "")),
+        graph_rig_entry(&r, 400, error(&r, 100, 0, "a metric", "")),
+        graph_rig_entry(&r, 400, error(&r, 190, 460, "password", "")),
+        graph_rig_entry(&r, 400, error(&r, 4, 0, "limit", "")),
     };
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_RECONNECT, SCOPE_ACCOUNT,
-                   "190.460");
-    entries[1] = meta_entry(&r, 400, error(&r, 17, 0, "limit", ""));
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_RETRY, SCOPE_APP, "4");
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_RECONNECT,
+                   SCOPE_ACCOUNT, "190.460");
+    entries[1] = graph_rig_entry(&r, 400, error(&r, 17, 0, "limit", ""));
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_RETRY, SCOPE_APP, "4");
     for (int i = 0; i < 3; i++)
-        entries[i] = meta_entry(&r, 400, error(&r, 10, 0, "permission", ""));
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_RECONNECT, SCOPE_ACCOUNT, "10");
+        entries[i] = graph_rig_entry(&r, 400, error(&r, 10, 0, "permission", ""));
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_RECONNECT,
+                   SCOPE_ACCOUNT, "10");
     for (int i = 0; i < 3; i++)
         entries[i] = STR("null");
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[2].state, ITEM_RETRY);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* ---- batches ---- */
@@ -200,22 +202,22 @@ static void malformed_batches_are_rejected(void **state)
 {
     struct graph_rig r;
     (void)state;
-    meta_init(&r, &instagram_facebook_desc, three_ids);
-    struct str good = meta_entry(&r, 200, GOOD), entries[] = {good, good, good, good};
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 2)), OUTCOME_MALFORMED, SCOPE_CALL,
+    graph_rig_init(&r, &instagram_facebook_desc, three_ids);
+    struct str good = graph_rig_entry(&r, 200, GOOD), entries[] = {good, good, good, good};
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 2)), OUTCOME_MALFORMED, SCOPE_CALL,
                    "batch-length");
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 4)), OUTCOME_MALFORMED, SCOPE_CALL,
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 4)), OUTCOME_MALFORMED, SCOPE_CALL,
                    "batch-length");
     for (int i = 0; i < 3; i++)
         assert_int_equal(r.items[i].state, ITEM_PENDING);
-    assert_outcome(meta_parse(&r, 200, STR("[]")), OUTCOME_MALFORMED, SCOPE_CALL, "batch-length");
-    assert_outcome(meta_parse(&r, 200, STR("{}")), OUTCOME_MALFORMED, SCOPE_CALL, "batch-shape");
-    assert_outcome(meta_parse(&r, 200, STR("7")), OUTCOME_MALFORMED, SCOPE_CALL, "shape");
-    assert_outcome(meta_parse(&r, 302, STR("")), OUTCOME_MALFORMED, SCOPE_CALL, "http.302");
-    assert_outcome(meta_parse(&r, 502, STR("<html>")), OUTCOME_RETRY, SCOPE_CALL, "http.502");
-    assert_outcome(meta_parse(&r, 500, STR("{}")), OUTCOME_RETRY, SCOPE_CALL, "http.500");
-    assert_outcome(meta_parse(&r, 200, STR("[null,null")), OUTCOME_MALFORMED, SCOPE_CALL, "http.200");
-    meta_fini(&r);
+    assert_outcome(graph_rig_parse(&r, 200, STR("[]")), OUTCOME_MALFORMED, SCOPE_CALL, "batch-length");
+    assert_outcome(graph_rig_parse(&r, 200, STR("{}")), OUTCOME_MALFORMED, SCOPE_CALL, "batch-shape");
+    assert_outcome(graph_rig_parse(&r, 200, STR("7")), OUTCOME_MALFORMED, SCOPE_CALL, "shape");
+    assert_outcome(graph_rig_parse(&r, 302, STR("")), OUTCOME_MALFORMED, SCOPE_CALL, "http.302");
+    assert_outcome(graph_rig_parse(&r, 502, STR("<html>")), OUTCOME_RETRY, SCOPE_CALL, "http.502");
+    assert_outcome(graph_rig_parse(&r, 500, STR("{}")), OUTCOME_RETRY, SCOPE_CALL, "http.500");
+    assert_outcome(graph_rig_parse(&r, 200, STR("[null,null")), OUTCOME_MALFORMED, SCOPE_CALL, "http.200");
+    graph_rig_fini(&r);
 }
 
 static void malformed_operations_are_rejected(void **state)
@@ -235,13 +237,13 @@ static void malformed_operations_are_rejected(void **state)
     struct graph_rig r;
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        meta_init(&r, &instagram_facebook_desc, three_ids);
-        struct str good = meta_entry(&r, 200, GOOD), entries[] = {good, str_from_cstr(bad[i]), good};
-        assert_int_equal(meta_parse(&r, 200, meta_batch(&r, entries, 3)).kind, OUTCOME_MALFORMED);
+        graph_rig_init(&r, &instagram_facebook_desc, three_ids);
+        struct str good = graph_rig_entry(&r, 200, GOOD), entries[] = {good, str_from_cstr(bad[i]), good};
+        assert_int_equal(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)).kind, OUTCOME_MALFORMED);
         assert_int_equal(r.items[0].state, ITEM_OK);
         assert_int_equal(r.items[1].state, ITEM_RETRY);
         assert_int_equal(r.items[2].state, ITEM_OK);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 
@@ -252,7 +254,7 @@ static void deep_and_large_bodies_are_rejected(void **state)
     struct graph_rig r;
     struct buf deep, large;
     (void)state;
-    meta_init(&r, &instagram_facebook_desc, one_id);
+    graph_rig_init(&r, &instagram_facebook_desc, one_id);
     buf_init(&deep, 1 << 20);
     buf_init(&large, 1 << 20);
     buf_append(&deep, STR("{'data':"));
@@ -267,15 +269,15 @@ static void deep_and_large_bodies_are_rejected(void **state)
         buf_append_char(&large, 'x');
     buf_append(&large, STR("'}"));
     buf_append_char(&large, '\0');
-    struct str entry = meta_entry(&r, 200, deep.p);
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, &entry, 1)), OUTCOME_MALFORMED, SCOPE_CALL,
+    struct str entry = graph_rig_entry(&r, 200, deep.p);
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, &entry, 1)), OUTCOME_MALFORMED, SCOPE_CALL,
                    "batch-body");
-    entry = meta_entry(&r, 200, large.p);
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, &entry, 1)), OUTCOME_MALFORMED, SCOPE_CALL,
+    entry = graph_rig_entry(&r, 200, large.p);
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, &entry, 1)), OUTCOME_MALFORMED, SCOPE_CALL,
                    "batch-body");
     buf_fini(&deep);
     buf_fini(&large);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* ---- rate headers ---- */
@@ -284,32 +286,32 @@ static void usage_headers_set_scope_and_wait(void **state)
 {
     struct graph_rig r;
     (void)state;
-    meta_init(&r, &instagram_desc, one_id);
-    meta_header(&r, "x-app-usage", "{\"call_count\":28,\"total_time\":25,\"total_cputime\":29}");
-    struct outcome o = meta_parse_text(&r, 200, GOOD);
+    graph_rig_init(&r, &instagram_desc, one_id);
+    graph_rig_header(&r, "x-app-usage", "{\"call_count\":28,\"total_time\":25,\"total_cputime\":29}");
+    struct outcome o = graph_rig_parse_text(&r, 200, GOOD);
     assert_int_equal(o.usage_percent, 29);
     assert_int_equal(o.scope, SCOPE_APP);
     assert_int_equal(o.wait_ms, 0);
-    meta_header(
+    graph_rig_header(
         &r, "X-Business-Use-Case-Usage",
         "{\"17841400000000000\":[{\"type\":\"instagram\",\"call_count\":97,\"total_cputime\":23,"
         "\"total_time\":23,\"estimated_time_to_regain_access\":0},{\"type\":\"pages\",\"call_count\":100,"
         "\"total_cputime\":23,\"total_time\":23,\"estimated_time_to_regain_access\":19}]}");
-    o = meta_parse_text(&r, 200, GOOD);
+    o = graph_rig_parse_text(&r, 200, GOOD);
     assert_int_equal(o.usage_percent, 100);
     assert_int_equal(o.scope, SCOPE_ACCOUNT);
     assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
     /* Retry-After takes precedence over the usage header, and the usage header over the default of the
      * table. */
-    o = meta_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
+    o = graph_rig_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
     assert_outcome(o, OUTCOME_RETRY, SCOPE_ACCOUNT, "80002");
     assert_int_equal(o.wait_ms, 19 * MINUTE_MS);
-    meta_header(&r, "Retry-After", "90");
-    o = meta_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
+    graph_rig_header(&r, "Retry-After", "90");
+    o = graph_rig_parse_text(&r, 400, error(&r, 80002, 0, "too many", ""));
     assert_int_equal(o.wait_ms, 90 * SECOND_MS);
-    o = meta_parse_text(&r, 400, error(&r, 190, 460, "password", ""));
+    o = graph_rig_parse_text(&r, 400, error(&r, 190, 460, "password", ""));
     assert_int_equal(o.wait_ms, 0);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void malformed_usage_headers_are_ignored(void **state)
@@ -324,23 +326,23 @@ static void malformed_usage_headers_are_ignored(void **state)
     struct graph_rig r;
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        meta_init(&r, &instagram_desc, one_id);
-        meta_header(&r, "X-App-Usage", bad[i]);
-        meta_header(&r, "X-Business-Use-Case-Usage", bad[i]);
-        struct outcome o = meta_parse_text(&r, 200, GOOD);
+        graph_rig_init(&r, &instagram_desc, one_id);
+        graph_rig_header(&r, "X-App-Usage", bad[i]);
+        graph_rig_header(&r, "X-Business-Use-Case-Usage", bad[i]);
+        struct outcome o = graph_rig_parse_text(&r, 200, GOOD);
         assert_outcome(o, OUTCOME_OK, SCOPE_ACCOUNT, "ok");
         assert_int_equal(o.usage_percent, 0);
         assert_int_equal(o.wait_ms, 0);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
-    meta_init(&r, &instagram_desc, one_id);
-    meta_header(&r, "X-App-Usage", "{\"call_count\":9007199254740991}");
-    meta_header(&r, "X-Business-Use-Case-Usage",
-                "{\"1\":[{\"estimated_time_to_regain_access\":9007199254740991}]}");
-    struct outcome o = meta_parse_text(&r, 200, GOOD);
+    graph_rig_init(&r, &instagram_desc, one_id);
+    graph_rig_header(&r, "X-App-Usage", "{\"call_count\":9007199254740991}");
+    graph_rig_header(&r, "X-Business-Use-Case-Usage",
+                     "{\"1\":[{\"estimated_time_to_regain_access\":9007199254740991}]}");
+    struct outcome o = graph_rig_parse_text(&r, 200, GOOD);
     assert_int_equal(o.usage_percent, 1000);
     assert_int_equal(o.wait_ms, DAY_MS);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* ---- names ---- */
@@ -348,7 +350,7 @@ static void malformed_usage_headers_are_ignored(void **state)
 static void rejected_metric_is_found_in_the_message(void **state)
 {
     static const struct {
-        const char *message, *dead;
+        const char *message, *rejected;
     } rows[] = {
         {"(#100) metric[0] must be one of the following values: reach, likes", "views"},
         {"(#100) metric[2] must be one of the following values: reach, views", "saved"},
@@ -368,8 +370,8 @@ static void rejected_metric_is_found_in_the_message(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct str got = graph_find_rejected_metric(str_from_cstr(rows[i].message), STR("views,likes,saved"));
-        if (rows[i].dead)
-            assert_str(got, rows[i].dead);
+        if (rows[i].rejected)
+            assert_str(got, rows[i].rejected);
         else
             assert_null(got.p);
     }

@@ -17,7 +17,7 @@
 static void init(struct graph_rig *r, const struct platform_desc *desc, const char *one, const char *two)
 {
     const char *const ids[] = {one, two, NULL};
-    meta_init(r, desc, ids);
+    graph_rig_init(r, desc, ids);
 }
 
 /* ---- requests ---- */
@@ -27,7 +27,7 @@ static void instagram_login_reads_one_post_per_call(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, &instagram_desc, "17900000000000001", NULL);
-    meta_build(&r);
+    graph_rig_build(&r);
     assert_string_equal(r.request.origin, "https://api.example");
     assert_string_equal(r.request.method, "GET");
     assert_str(r.request.path, "/v26.0/17900000000000001/insights?metric=views,likes,comments,shares,saved");
@@ -35,7 +35,7 @@ static void instagram_login_reads_one_post_per_call(void **state)
     assert_str(r.request.headers[0].name, "Authorization");
     assert_str(r.request.headers[0].value, "Bearer TOKEN");
     assert_null(r.request.body.p);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void facebook_login_reads_a_batch(void **state)
@@ -44,27 +44,27 @@ static void facebook_login_reads_a_batch(void **state)
     (void)state;
     init(&r, &instagram_facebook_desc, "1791", "1792");
     r.options.graph_version = "v25.0";
-    meta_build(&r);
+    graph_rig_build(&r);
     assert_string_equal(r.request.origin, "https://api.example");
     assert_string_equal(r.request.method, "POST");
     assert_str(r.request.path, "/v25.0/");
     assert_str(r.request.content_type, "application/x-www-form-urlencoded");
-    assert_str(meta_field(&r, "include_headers"), "true");
+    assert_str(graph_rig_field(&r, "include_headers"), "true");
     assert_str(
-        meta_field(&r, "batch"),
+        graph_rig_field(&r, "batch"),
         "[{\"method\":\"GET\",\"relative_url\":\"v25.0/1791/insights?metric=views,likes,comments,shares,"
         "saved\"},{\"method\":\"GET\",\"relative_url\":\"v25.0/1792/insights?metric=views,likes,comments,"
         "shares,saved\"}]");
-    assert_str(meta_field(&r, "access_token"), "TOKEN");
+    assert_str(graph_rig_field(&r, "access_token"), "TOKEN");
     assert_int_equal(r.request.header_count, 0);
     /* byte for byte */
     r.call.item_count = 1;
-    meta_build(&r);
+    graph_rig_build(&r);
     assert_str(r.request.body,
                "access_token=TOKEN&include_headers=true&batch=%5B%7B%22method%22%3A%22GET%22,%22relative_"
                "url%22%3A%22"
                "v25.0%2F1791%2Finsights%3Fmetric%3Dviews,likes,comments,shares,saved%22%7D%5D");
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void request_form_depends_on_tier(void **state)
@@ -73,19 +73,19 @@ static void request_form_depends_on_tier(void **state)
     (void)state;
     init(&r, &instagram_desc, "1791", NULL);
     r.call.dropped = STR("shares,saved");
-    meta_build(&r);
+    graph_rig_build(&r);
     assert_str(r.request.path, "/v26.0/1791/insights?metric=views,likes,comments");
     r.call.dropped = STR("views,likes,comments,shares,saved");
-    meta_build(&r);
+    graph_rig_build(&r);
     assert_str(r.request.path, "/v26.0/1791?fields=like_count,comments_count");
     r.call.dropped = STR("");
     r.call.tier = 1;
-    meta_build(&r);
+    graph_rig_build(&r);
     assert_str(r.request.path, "/v26.0/1791/insights?metric=views,likes,comments");
     r.call.tier = 2;
-    meta_build(&r);
+    graph_rig_build(&r);
     assert_str(r.request.path, "/v26.0/1791?fields=like_count,comments_count");
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void second_form_of_a_batch_requests_shares_and_saves_separately(void **state)
@@ -94,20 +94,20 @@ static void second_form_of_a_batch_requests_shares_and_saves_separately(void **s
     (void)state;
     init(&r, &instagram_facebook_desc, "1791", NULL);
     r.call.tier = 1;
-    meta_build(&r);
-    assert_str(meta_field(&r, "batch"),
+    graph_rig_build(&r);
+    assert_str(graph_rig_field(&r, "batch"),
                "[{\"method\":\"GET\",\"relative_url\":\"v26.0/1791/insights?metric=views,likes,comments\"},"
                "{\"method\":\"GET\",\"relative_url\":\"v26.0/1791/insights?metric=shares\"},"
                "{\"method\":\"GET\",\"relative_url\":\"v26.0/1791/insights?metric=saved\"}]");
     struct str entries[] = {
-        meta_entry(&r, 200, "{'data':[{'name':'views','values':[{'value':5}]}]}"),
-        meta_entry(&r, 400, "{'error':{'message':'(#100) metric[0] must be one of','code':100}}"),
-        meta_entry(&r, 200, "{'data':[{'name':'saved','values':[{'value':7}]}]}"),
+        graph_rig_entry(&r, 200, "{'data':[{'name':'views','values':[{'value':5}]}]}"),
+        graph_rig_entry(&r, 400, "{'error':{'message':'(#100) metric[0] must be one of','code':100}}"),
+        graph_rig_entry(&r, 200, "{'data':[{'name':'saved','values':[{'value':7}]}]}"),
     };
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 3)), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_counts(&r.items[0], 5, NONE, NONE, NONE, 7);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void largest_batches_fit(void **state)
@@ -120,9 +120,9 @@ static void largest_batches_fit(void **state)
         r.call.item_count = (size_t)instagram_facebook_desc.ids_per_call[tier];
         for (size_t i = 0; i < r.call.item_count; i++)
             r.items[i].id = STR("17900000000000001");
-        meta_build(&r);
-        assert_true(meta_field(&r, "batch").len > 1000);
-        meta_fini(&r);
+        graph_rig_build(&r);
+        assert_true(graph_rig_field(&r, "batch").len > 1000);
+        graph_rig_fini(&r);
     }
 }
 
@@ -133,11 +133,11 @@ static void reads_all_five_counts(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
-    assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("179")), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(graph_rig_parse_text(&r, 200, INSIGHTS_OF("179")), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_counts(&r.items[0], 1342, 8, 2, 1, 4);
     assert_int_equal(r.items[0].views_source, VIEWS_SOURCE_NONE);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void parses_values_of_all_kinds(void **state)
@@ -147,12 +147,12 @@ static void parses_values_of_all_kinds(void **state)
     init(&r, &instagram_desc, "179", NULL);
     /* [P] A metric has `total_value` instead of `values`; is present twice, with the periods day and
      * lifetime; or is present only with the period day. */
-    meta_parse_text(&r, 200,
-                    "{'data':[{'name':'views','period':'day','values':[{'value':3}]},"
-                    "{'name':'views','period':'lifetime','values':[{'value':300}]},"
-                    "{'name':'likes','total_value':{'value':9}},"
-                    "{'name':'shares','period':'day','values':[{'value':3}]},"
-                    "{'name':'saved','period':'day','total_value':{'value':2}}]}");
+    graph_rig_parse_text(&r, 200,
+                         "{'data':[{'name':'views','period':'day','values':[{'value':3}]},"
+                         "{'name':'views','period':'lifetime','values':[{'value':300}]},"
+                         "{'name':'likes','total_value':{'value':9}},"
+                         "{'name':'shares','period':'day','values':[{'value':3}]},"
+                         "{'name':'saved','period':'day','total_value':{'value':2}}]}");
     assert_counts(&r.items[0], 300, 9, NONE, NONE, 2);
     /* A value that is not a count is unknown. */
     static const char *const bad[] = {
@@ -163,10 +163,10 @@ static void parses_values_of_all_kinds(void **state)
             &r.arena,
             "{'data':[{'name':'views','values':[{'value':%s}]},{'name':'likes','values':[{'value':1}]}]}",
             bad[i]);
-        meta_parse_text(&r, 200, text.p);
+        graph_rig_parse_text(&r, 200, text.p);
         assert_counts(&r.items[0], NONE, 1, NONE, NONE, NONE);
     }
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void handles_empty_and_missing_lists(void **state)
@@ -174,16 +174,17 @@ static void handles_empty_and_missing_lists(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
-    assert_outcome(meta_parse_text(&r, 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(graph_rig_parse_text(&r, 200, "{'data':[]}"), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_NO_DATA);
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
-    assert_outcome(meta_parse_text(&r, 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
-    assert_outcome(meta_parse_text(&r, 200, "{'data':null}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
-    assert_outcome(meta_parse_text(&r, 200, "{'data':[3]}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(graph_rig_parse_text(&r, 200, "{}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(graph_rig_parse_text(&r, 200, "{'data':null}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(graph_rig_parse_text(&r, 200, "{'data':[3]}"), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
     /* The response contains an object that was not requested. */
-    assert_outcome(meta_parse_text(&r, 200, INSIGHTS_OF("180")), OUTCOME_MALFORMED, SCOPE_CALL, "insights");
+    assert_outcome(graph_rig_parse_text(&r, 200, INSIGHTS_OF("180")), OUTCOME_MALFORMED, SCOPE_CALL,
+                   "insights");
     assert_counts(&r.items[0], NONE, NONE, NONE, NONE, NONE);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void errors_of_a_post_set_its_state(void **state)
@@ -207,9 +208,9 @@ static void errors_of_a_post_set_its_state(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         init(&r, &instagram_desc, "179", NULL);
-        assert_outcome(meta_parse_text(&r, 400, rows[i].body), OUTCOME_OK, SCOPE_CALL, "ok");
+        assert_outcome(graph_rig_parse_text(&r, 400, rows[i].body), OUTCOME_OK, SCOPE_CALL, "ok");
         assert_int_equal(r.items[0].state, rows[i].item);
-        meta_fini(&r);
+        graph_rig_fini(&r);
     }
 }
 
@@ -219,7 +220,7 @@ static void drops_rejected_metric(void **state)
     struct graph_rig r;
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
-    struct outcome o = meta_parse_text(
+    struct outcome o = graph_rig_parse_text(
         &r, 400,
         "{'error':{'message':'(#100) metric[3] must be one of the following values: reach, views, likes',"
         "'type':'OAuthException','code':100,'fbtrace_id':'A'}}");
@@ -227,7 +228,7 @@ static void drops_rejected_metric(void **state)
     assert_str(o.dropped, "shares");
     assert_false(o.these_posts_only);
     assert_int_equal(r.items[0].state, ITEM_PENDING);
-    o = meta_parse_text(
+    o = graph_rig_parse_text(
         &r, 400,
         "{'error':{'message':'(#100) The Media Insights API does not support the views metric for "
         "this media product type.','type':'OAuthException','code':100,'fbtrace_id':'B'}}");
@@ -236,15 +237,15 @@ static void drops_rejected_metric(void **state)
     assert_true(o.these_posts_only);
     /* If the error names no metric, the next request form is used. If this was the last form, the request is
      * at fault. */
-    o = meta_parse_text(
+    o = graph_rig_parse_text(
         &r, 400, "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}");
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_null(o.dropped.p);
     r.call.tier = 2;
-    o = meta_parse_text(
+    o = graph_rig_parse_text(
         &r, 400, "{'error':{'message':'(#100) Tried accessing nonexisting field (reposts)','code':100}}");
     assert_outcome(o, OUTCOME_BAD_REQUEST, SCOPE_CALL, "100");
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void reads_the_media_object(void **state)
@@ -253,16 +254,16 @@ static void reads_the_media_object(void **state)
     (void)state;
     init(&r, &instagram_desc, "179", NULL);
     r.call.tier = 2;
-    assert_outcome(meta_parse_text(&r, 200, "{'like_count':7,'comments_count':0,'id':'179'}"), OUTCOME_OK,
-                   SCOPE_CALL, "ok");
+    assert_outcome(graph_rig_parse_text(&r, 200, "{'like_count':7,'comments_count':0,'id':'179'}"),
+                   OUTCOME_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], NONE, 7, 0, NONE, NONE);
     assert_int_equal(r.items[0].views_source, 0);
     /* like_count is left out when the owner hides likes [K] */
-    meta_parse_text(&r, 200, "{'comments_count':3,'id':'179'}");
+    graph_rig_parse_text(&r, 200, "{'comments_count':3,'id':'179'}");
     assert_counts(&r.items[0], NONE, NONE, 3, NONE, NONE);
-    assert_outcome(meta_parse_text(&r, 200, "{'comments_count':3,'id':'180'}"), OUTCOME_MALFORMED, SCOPE_CALL,
-                   "id");
-    meta_fini(&r);
+    assert_outcome(graph_rig_parse_text(&r, 200, "{'comments_count':3,'id':'180'}"), OUTCOME_MALFORMED,
+                   SCOPE_CALL, "id");
+    graph_rig_fini(&r);
 }
 
 /* Each part of a batch has its own result. */
@@ -271,22 +272,23 @@ static void reads_a_batch_with_mixed_results(void **state)
     static const char *const ids[] = {"1", "2", "3", "4", "5", "6", NULL};
     struct graph_rig r;
     (void)state;
-    meta_init(&r, &instagram_facebook_desc, ids);
+    graph_rig_init(&r, &instagram_facebook_desc, ids);
     struct str entries[] = {
-        meta_entry(&r, 200, INSIGHTS_OF("1")),
-        meta_entry(&r, 0, NULL),
-        meta_entry(&r, 400, "{'error':{'message':'Unsupported get request','code':100,'error_subcode':33}}"),
-        meta_entry(&r, 500, "{'error':{'message':'An unknown error occurred','code':1}}"),
-        meta_entry(&r, 503, "<html>"),
-        meta_entry(&r, 200, "{'data':[]}"),
+        graph_rig_entry(&r, 200, INSIGHTS_OF("1")),
+        graph_rig_entry(&r, 0, NULL),
+        graph_rig_entry(&r, 400,
+                        "{'error':{'message':'Unsupported get request','code':100,'error_subcode':33}}"),
+        graph_rig_entry(&r, 500, "{'error':{'message':'An unknown error occurred','code':1}}"),
+        graph_rig_entry(&r, 503, "<html>"),
+        graph_rig_entry(&r, 200, "{'data':[]}"),
     };
-    assert_outcome(meta_parse(&r, 200, meta_batch(&r, entries, 6)), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 6)), OUTCOME_OK, SCOPE_CALL, "ok");
     static const enum item_state want[] = {ITEM_OK,    ITEM_RETRY, ITEM_MISSING,
                                            ITEM_RETRY, ITEM_RETRY, ITEM_NO_DATA};
     for (int i = 0; i < 6; i++)
         assert_int_equal(r.items[i].state, want[i]);
     assert_counts(&r.items[0], 1342, 8, 2, 1, 4);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* If one post of a batch needs another form, the results of the other posts are used, and only this post is
@@ -297,26 +299,26 @@ static void drops_rejected_metric_in_a_batch(void **state)
     (void)state;
     init(&r, &instagram_facebook_desc, "1", "2");
     struct str entries[] = {
-        meta_entry(&r, 200, INSIGHTS_OF("1")),
-        meta_entry(
+        graph_rig_entry(&r, 200, INSIGHTS_OF("1")),
+        graph_rig_entry(
             &r, 400,
             "{'error':{'message':'(#100) The Media Insights API does not support the shares metric for this "
             "media product type.','code':100}}"),
     };
-    struct outcome o = meta_parse(&r, 200, meta_batch(&r, entries, 2));
+    struct outcome o = graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 2));
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "shares");
     assert_true(o.these_posts_only);
     assert_int_equal(r.items[0].state, ITEM_OK);
     assert_int_equal(r.items[1].state, ITEM_PENDING);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 /* ---- tokens ---- */
 
 static struct outcome refresh(struct graph_rig *r, int status, const char *body, struct token_grant *got)
 {
-    struct http_response response = {status, meta_json(r, body), NULL, 0};
+    struct http_response response = {status, graph_rig_json(r, body), NULL, 0};
     return instagram_desc.parse_refresh(&r->arena, &response, got);
 }
 
@@ -367,13 +369,13 @@ static void refreshes_the_token(void **state)
         assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(rows[i].outcome));
         assert_str(o.code, rows[i].code);
     }
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
-static struct outcome link_answer(struct graph_rig *r, struct platform_link *link, int status,
-                                  const char *body)
+static struct outcome parse_link_response(struct graph_rig *r, struct platform_link *link, int status,
+                                          const char *body)
 {
-    struct http_response response = {status, meta_json(r, body), NULL, 0};
+    struct http_response response = {status, graph_rig_json(r, body), NULL, 0};
     return link->accounts[0].api == API_FACEBOOK ? facebook_desc.link_parse(&r->arena, link, &response)
                                                  : instagram_desc.link_parse(&r->arena, link, &response);
 }
@@ -409,22 +411,23 @@ static void links_an_account(void **state)
     assert_str(r.request.body, "client_id=ID&client_secret=SECRET&grant_type=authorization_code&redirect_uri="
                                "https%3A%2F%2Fme.example%2Fback%3Fa%3D1&code=AQ%2BC%2F1");
     /* [V] Business login returns the tokens in the list `data`. */
-    assert_outcome(link_answer(&r, &link, 200,
-                               "{'data':[{'access_token':'SHORT','user_id':'1020','permissions':"
-                               "'instagram_business_basic,instagram_business_manage_insights'}]}"),
+    assert_outcome(parse_link_response(&r, &link, 200,
+                                       "{'data':[{'access_token':'SHORT','user_id':'1020','permissions':"
+                                       "'instagram_business_basic,instagram_business_manage_insights'}]}"),
                    OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_string_equal(r.request.origin, "https://api.example");
     assert_str(r.request.path,
                "/access_token?grant_type=ig_exchange_token&client_secret=SECRET&access_token=SHORT");
-    assert_outcome(
-        link_answer(&r, &link, 200, "{'access_token':'LONG','token_type':'bearer','expires_in':5183944}"),
-        OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_link_response(&r, &link, 200,
+                                       "{'access_token':'LONG','token_type':'bearer','expires_in':5183944}"),
+                   OUTCOME_OK, SCOPE_CALL, "ok");
     assert_true(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me?fields=user_id,username");
     assert_str(r.request.headers[0].value, "Bearer LONG");
-    assert_outcome(link_answer(&r, &link, 200, "{'user_id':'17841400000','username':'acme','id':'999'}"),
-                   OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(
+        parse_link_response(&r, &link, 200, "{'user_id':'17841400000','username':'acme','id':'999'}"),
+        OUTCOME_OK, SCOPE_CALL, "ok");
     assert_false(instagram_desc.link_build(&r.arena, &link, &r.request));
     assert_int_equal(link.account_count, 1);
     assert_int_equal(link.accounts[0].api, API_INSTAGRAM);
@@ -433,7 +436,7 @@ static void links_an_account(void **state)
     assert_str(link.accounts[0].grant.access_token, "LONG");
     assert_int_equal(link.accounts[0].grant.expires_in_s, 5183944);
     assert_str(link.accounts[0].grant.scopes, "instagram_business_basic,instagram_business_manage_insights");
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 static void failed_linking_has_an_outcome(void **state)
@@ -459,25 +462,29 @@ static void failed_linking_has_an_outcome(void **state)
     init(&r, &instagram_desc, "1", NULL);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct platform_link link = link_begin(&r);
-        struct outcome o = link_answer(&r, &link, rows[i].status, rows[i].body);
+        struct outcome o = parse_link_response(&r, &link, rows[i].status, rows[i].body);
         assert_string_equal(outcome_kind_name(o.kind), outcome_kind_name(rows[i].outcome));
         assert_int_equal(link.step, 0);
     }
     /* [P] The token response is an object without the list `data`, the user id is a number, and `permissions`
      * is a list. */
     struct platform_link link = link_begin(&r);
-    assert_outcome(link_answer(&r, &link, 200,
-                               "{'access_token':'SHORT','user_id':17841400000,'permissions':['a_b','c']}"),
-                   OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(
+        parse_link_response(&r, &link, 200,
+                            "{'access_token':'SHORT','user_id':17841400000,'permissions':['a_b','c']}"),
+        OUTCOME_OK, SCOPE_CALL, "ok");
     assert_str(link.grant.scopes, "a_b,c");
-    link_answer(&r, &link, 200, "{'access_token':'LONG'}");
-    assert_outcome(link_answer(&r, &link, 200, "{'username':'acme'}"), OUTCOME_MALFORMED, SCOPE_CALL, "me");
-    assert_outcome(link_answer(&r, &link, 400, "{'error':{'message':'x','code':190,'error_subcode':460}}"),
-                   OUTCOME_RECONNECT, SCOPE_CALL, "190.460");
-    assert_outcome(link_answer(&r, &link, 200, "{'user_id':17841400000}"), OUTCOME_OK, SCOPE_CALL, "ok");
+    parse_link_response(&r, &link, 200, "{'access_token':'LONG'}");
+    assert_outcome(parse_link_response(&r, &link, 200, "{'username':'acme'}"), OUTCOME_MALFORMED, SCOPE_CALL,
+                   "me");
+    assert_outcome(
+        parse_link_response(&r, &link, 400, "{'error':{'message':'x','code':190,'error_subcode':460}}"),
+        OUTCOME_RECONNECT, SCOPE_CALL, "190.460");
+    assert_outcome(parse_link_response(&r, &link, 200, "{'user_id':17841400000}"), OUTCOME_OK, SCOPE_CALL,
+                   "ok");
     assert_str(link.accounts[0].id, "17841400000");
     assert_null(link.accounts[0].name.p);
-    meta_fini(&r);
+    graph_rig_fini(&r);
 }
 
 int main(void)

@@ -31,7 +31,7 @@ static struct {
 
 static volatile uint64_t playing;
 
-static void say_which(void)
+static void print_input_number(void)
 {
     char text[60];
     int n = snprintf(text, sizeof text, "\nMUTATION=%llu\n", (unsigned long long)playing);
@@ -40,7 +40,7 @@ static void say_which(void)
 
 static void on_end(int number)
 {
-    say_which();
+    print_input_number();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
@@ -237,7 +237,7 @@ static void any_bytes_result_in_an_outcome(void **state)
     arena_init(&arena, 64 << 10);
     (void)signal(SIGABRT, on_end);
 #ifdef __SANITIZE_ADDRESS__
-    __asan_set_death_callback(say_which);
+    __asan_set_death_callback(print_input_number);
 #else
     (void)signal(SIGSEGV, on_end);
 #endif
@@ -245,7 +245,7 @@ static void any_bytes_result_in_an_outcome(void **state)
         (void)play(strtoull(one, NULL, 10), in, s, &arena);
     while (!one && (number % 256 || clock_mono_ms() < end))
         played += play(number++, in, s, &arena);
-    print_message("%llu inputs, %llu of them answers\n", (unsigned long long)number,
+    print_message("%llu inputs, %llu of them valid samples\n", (unsigned long long)number,
                   (unsigned long long)played);
     assert_true(one || played > 1000);
     arena_fini(&arena);

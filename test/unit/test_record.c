@@ -39,7 +39,7 @@ static void accepts(const char *line)
         fail_msg("%s: %.*s", line, (int)why.len, why.p);
 }
 
-static void refuses_bytes(struct str line, const char *reason)
+static void rejects_bytes(struct str line, const char *reason)
 {
     struct str why;
     if (parse(line, &why))
@@ -49,14 +49,14 @@ static void refuses_bytes(struct str line, const char *reason)
     assert_string_equal(text, reason);
 }
 
-static void refuses(const char *line, const char *reason)
+static void rejects(const char *line, const char *reason)
 {
-    refuses_bytes(str_from_cstr(line), reason);
+    rejects_bytes(str_from_cstr(line), reason);
 }
 
 /* Asserts that the line is rejected as invalid JSON. Checks only the beginning of the reason, because the
  * rest is text of the JSON library. */
-static void refuses_json(const char *line)
+static void rejects_json(const char *line)
 {
     struct str why;
     if (parse(str_from_cstr(line), &why))
@@ -91,22 +91,22 @@ static void parses_authors(void **state)
         "{\"type\":\"author\",\"id\":\"0B8F2F6E-3C55-4C5A-9D2E-7A2F00000001\",\"extra\":[{\"id\":1},1e999]}");
     accepts("\t" AUTHOR "}\r");
 
-    refuses("{\"type\":\"author\"}", "id is missing");
-    refuses(AUTHOR ",\"id\":\"" ID "\"}", "id is given twice");
-    refuses("{\"type\":\"author\",\"id\":\"" ID "0\"}", "id is not a UUID");
-    refuses("{\"type\":\"author\",\"id\":7}", "id is not a UUID");
-    refuses("{\"type\":\"author\",\"id\":null}", "id is null");
-    refuses(AUTHOR ",\"name\":null}", "name is null");
-    refuses(AUTHOR ",\"name\":\"\"}", "name is empty");
-    refuses(AUTHOR ",\"name\":5}", "name is not a string");
-    refuses(AUTHOR ",\"name\":[\"x\"]}", "name is not a string");
-    refuses(AUTHOR ",\"name\":\"a\\u0000b\"}", "name contains U+0000");
-    refuses(AUTHOR ",\"plan_active\":1}", "plan_active is not true or false");
-    refuses(AUTHOR ",\"plan_active\":\"true\"}", "plan_active is not true or false");
-    refuses(AUTHOR ",\"plan_active\":null}", "plan_active is null");
-    refuses(AUTHOR ",\"plan_active\":true,\"plan_active\":true}", "plan_active is given twice");
-    refuses(AUTHOR ",\"type\":\"author\"}", "type is given twice");
-    refuses(AUTHOR ",\"n\\u0061me\":\"a\",\"name\":\"b\"}", "name is given twice");
+    rejects("{\"type\":\"author\"}", "id is missing");
+    rejects(AUTHOR ",\"id\":\"" ID "\"}", "id is given twice");
+    rejects("{\"type\":\"author\",\"id\":\"" ID "0\"}", "id is not a UUID");
+    rejects("{\"type\":\"author\",\"id\":7}", "id is not a UUID");
+    rejects("{\"type\":\"author\",\"id\":null}", "id is null");
+    rejects(AUTHOR ",\"name\":null}", "name is null");
+    rejects(AUTHOR ",\"name\":\"\"}", "name is empty");
+    rejects(AUTHOR ",\"name\":5}", "name is not a string");
+    rejects(AUTHOR ",\"name\":[\"x\"]}", "name is not a string");
+    rejects(AUTHOR ",\"name\":\"a\\u0000b\"}", "name contains U+0000");
+    rejects(AUTHOR ",\"plan_active\":1}", "plan_active is not true or false");
+    rejects(AUTHOR ",\"plan_active\":\"true\"}", "plan_active is not true or false");
+    rejects(AUTHOR ",\"plan_active\":null}", "plan_active is null");
+    rejects(AUTHOR ",\"plan_active\":true,\"plan_active\":true}", "plan_active is given twice");
+    rejects(AUTHOR ",\"type\":\"author\"}", "type is given twice");
+    rejects(AUTHOR ",\"n\\u0061me\":\"a\",\"name\":\"b\"}", "name is given twice");
 }
 
 static void with_text(const char *head, size_t n, const char *tail, const char *reason)
@@ -119,7 +119,7 @@ static void with_text(const char *head, size_t n, const char *tail, const char *
     buf_append(&line, str_from_cstr(tail));
     struct str why;
     if (reason)
-        refuses_bytes(buf_str(&line), reason);
+        rejects_bytes(buf_str(&line), reason);
     else
         assert_true(parse(buf_str(&line), &why));
     buf_fini(&line);
@@ -157,10 +157,10 @@ static void parses_books(void **state)
     assert_int_equal(record.book.subtitle.given, GIVEN_NULL);
     accepts("{\"type\":\"book\",\"id\":\"" ID "\"}");
     assert_int_equal(record.book.author_id.given, GIVEN_NOT);
-    refuses("{\"type\":\"book\",\"id\":\"" ID "\",\"author_id\":\"x\"}", "author_id is not a UUID");
-    refuses("{\"type\":\"book\",\"id\":\"" ID "\",\"author_id\":null}", "author_id is null");
-    refuses(BOOK ",\"title\":\"\"}", "title is empty");
-    refuses(BOOK ",\"title\":null}", "title is null");
+    rejects("{\"type\":\"book\",\"id\":\"" ID "\",\"author_id\":\"x\"}", "author_id is not a UUID");
+    rejects("{\"type\":\"book\",\"id\":\"" ID "\",\"author_id\":null}", "author_id is null");
+    rejects(BOOK ",\"title\":\"\"}", "title is empty");
+    rejects(BOOK ",\"title\":null}", "title is null");
     static const char *const bad_times[] = {"\"2026-02-30T00:00:00Z\"",
                                             "\"2026-01-01T00:00:00\"",
                                             "\"2026-01-01\"",
@@ -176,9 +176,9 @@ static void parses_books(void **state)
     for (size_t i = 0; i < sizeof bad_times / sizeof bad_times[0]; i++) {
         char line[256];
         (void)snprintf(line, sizeof line, BOOK ",\"created_at\":%s}", bad_times[i]);
-        refuses(line, "created_at is not a UTC time like 2026-06-15T12:00:00Z");
+        rejects(line, "created_at is not a UTC time like 2026-06-15T12:00:00Z");
     }
-    refuses(BOOK ",\"created_at\":null}", "created_at is null");
+    rejects(BOOK ",\"created_at\":null}", "created_at is null");
 }
 
 static void parses_videos_with_posts(void **state)
@@ -198,26 +198,26 @@ static void parses_videos_with_posts(void **state)
     assert_int_equal(record.video.posts[1].url.given, GIVEN_NULL);
     assert_int_equal(record.video.posts[1].post_id.given, GIVEN_NOT);
     accepts(VIDEO ",\"posts\":[]}");
-    refuses(VIDEO ",\"posts\":null}", "posts is not a list");
-    refuses(VIDEO ",\"posts\":{}}", "posts is not a list");
-    refuses(VIDEO ",\"posts\":[1]}", "posts[0] is not an object");
-    refuses(VIDEO ",\"posts\":[{}]}", "posts[0].platform is missing");
-    refuses(VIDEO ",\"posts\":[{\"platform\":\"vimeo\"}]}",
+    rejects(VIDEO ",\"posts\":null}", "posts is not a list");
+    rejects(VIDEO ",\"posts\":{}}", "posts is not a list");
+    rejects(VIDEO ",\"posts\":[1]}", "posts[0] is not an object");
+    rejects(VIDEO ",\"posts\":[{}]}", "posts[0].platform is missing");
+    rejects(VIDEO ",\"posts\":[{\"platform\":\"vimeo\"}]}",
             "posts[0].platform is not one of: tiktok instagram youtube facebook pinterest");
-    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\"},{\"platform\":\"youtube\"}]}",
+    rejects(VIDEO ",\"posts\":[{\"platform\":\"youtube\"},{\"platform\":\"youtube\"}]}",
             "posts[1].platform repeats that of an earlier post");
-    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"platform\":\"tiktok\"}]}",
+    rejects(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"platform\":\"tiktok\"}]}",
             "posts[0].platform is given twice");
-    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"post_id\":\"\"}]}", "posts[0].post_id is empty");
-    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"post_id\":12}]}",
+    rejects(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"post_id\":\"\"}]}", "posts[0].post_id is empty");
+    rejects(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"post_id\":12}]}",
             "posts[0].post_id is not a string");
-    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"posted_at\":null}]}",
+    rejects(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"posted_at\":null}]}",
             "posts[0].posted_at is null");
-    refuses(VIDEO ",\"posts\":[],\"posts\":[]}", "posts is given twice");
+    rejects(VIDEO ",\"posts\":[],\"posts\":[]}", "posts is given twice");
     /* An error after the list is not attributed to a post. */
-    refuses(VIDEO ",\"posts\":[{\"platform\":\"youtube\"}],\"title\":\"\"}", "title is empty");
+    rejects(VIDEO ",\"posts\":[{\"platform\":\"youtube\"}],\"title\":\"\"}", "title is empty");
     /* A sixth post must repeat a platform, however many follow. */
-    refuses(
+    rejects(
         VIDEO
         ",\"posts\":[{\"platform\":\"youtube\"},{\"platform\":\"tiktok\"},{\"platform\":\"facebook\"},{"
         "\"platform\":"
@@ -229,7 +229,7 @@ static void parses_videos_with_posts(void **state)
     for (size_t i = 0; i < sizeof bad_urls / sizeof bad_urls[0]; i++) {
         char line[256];
         (void)snprintf(line, sizeof line, VIDEO ",\"thumbnail_url\":\"%s\"}", bad_urls[i]);
-        refuses(line, "thumbnail_url is not an http or https URL");
+        rejects(line, "thumbnail_url is not an http or https URL");
     }
 }
 
@@ -250,13 +250,13 @@ static void parses_readings(void **state)
     assert_true(r->baseline.flag);
     accepts(READ "}");
     assert_int_equal(record.reading.baseline.given, GIVEN_NOT);
-    refuses(READ ",\"platform\":\"youtube\"}", "platform is given twice");
-    refuses("{\"type\":\"reading\",\"platform\":\"youtube\",\"post_id\":\"p\"}", "observed_at is missing");
-    refuses("{\"type\":\"reading\",\"platform\":\"youtube\",\"observed_at\":\"2026-07-01T00:00:00Z\"}",
+    rejects(READ ",\"platform\":\"youtube\"}", "platform is given twice");
+    rejects("{\"type\":\"reading\",\"platform\":\"youtube\",\"post_id\":\"p\"}", "observed_at is missing");
+    rejects("{\"type\":\"reading\",\"platform\":\"youtube\",\"observed_at\":\"2026-07-01T00:00:00Z\"}",
             "post_id is missing");
-    refuses("{\"type\":\"reading\",\"post_id\":\"p\",\"observed_at\":\"2026-07-01T00:00:00Z\"}",
+    rejects("{\"type\":\"reading\",\"post_id\":\"p\",\"observed_at\":\"2026-07-01T00:00:00Z\"}",
             "platform is missing");
-    refuses(READ ",\"baseline\":\"yes\"}", "baseline is not true or false");
+    rejects(READ ",\"baseline\":\"yes\"}", "baseline is not true or false");
 }
 
 static void accepts_exact_counts_only(void **state)
@@ -286,22 +286,22 @@ static void accepts_exact_counts_only(void **state)
             char line[256], reason[64];
             (void)snprintf(line, sizeof line, READ ",\"%s\":%s}", names[n], cases[c].value);
             (void)snprintf(reason, sizeof reason, "%s %s", names[n], cases[c].reason);
-            refuses(line, reason);
+            rejects(line, reason);
         }
 }
 
 static void rejects_unknown_types(void **state)
 {
     (void)state;
-    refuses("{}", "type is missing");
-    refuses("{\"type\":7}", "type is not a string");
-    refuses("{\"type\":null}", "type is not a string");
-    refuses("{\"type\":\"Author\"}", "type is not one of author, book, video, reading");
-    refuses("{\"type\":\"\"}", "type is not one of author, book, video, reading");
-    refuses("[]", "not a JSON object");
-    refuses("null", "not a JSON object");
-    refuses("\"x\"", "not a JSON object");
-    refuses("12", "not a JSON object");
+    rejects("{}", "type is missing");
+    rejects("{\"type\":7}", "type is not a string");
+    rejects("{\"type\":null}", "type is not a string");
+    rejects("{\"type\":\"Author\"}", "type is not one of author, book, video, reading");
+    rejects("{\"type\":\"\"}", "type is not one of author, book, video, reading");
+    rejects("[]", "not a JSON object");
+    rejects("null", "not a JSON object");
+    rejects("\"x\"", "not a JSON object");
+    rejects("12", "not a JSON object");
 }
 
 static void rejects_unknown_fields(void **state)
@@ -309,10 +309,10 @@ static void rejects_unknown_fields(void **state)
     (void)state;
     struct record_parser *lenient = parser;
     parser = record_parser_new(UNKNOWN_FIELDS_REJECTED);
-    refuses(AUTHOR ",\"plan\":true}", "plan is not a field of an author (did you mean plan_active?)");
-    refuses(AUTHOR ",\"views\":1}", "views is not a field of an author");
-    refuses(READ ",\"vews\":1}", "vews is not a field of a reading (did you mean views?)");
-    refuses("{\"type\":\"reading\",\"post\":1}", "post is not a field of a reading (did you mean post_id?)");
+    rejects(AUTHOR ",\"plan\":true}", "plan is not a field of an author (did you mean plan_active?)");
+    rejects(AUTHOR ",\"views\":1}", "views is not a field of an author");
+    rejects(READ ",\"vews\":1}", "vews is not a field of a reading (did you mean views?)");
+    rejects("{\"type\":\"reading\",\"post\":1}", "post is not a field of a reading (did you mean post_id?)");
     record_parser_free(parser);
     parser = lenient;
 }
@@ -362,8 +362,8 @@ static void rejects_invalid_json(void **state)
         "\xEF\xBB\xBF" AUTHOR "}",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        refuses_json(lines[i]);
-    refuses("{\"type\":\"auth", "not valid JSON: the line ends too early");
+        rejects_json(lines[i]);
+    rejects("{\"type\":\"auth", "not valid JSON: the line ends too early");
     struct str why;
     assert_false(parse(str_make(AUTHOR "\0}", sizeof AUTHOR "\0}" - 1), &why));
 }

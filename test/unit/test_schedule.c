@@ -32,7 +32,7 @@ static enum err run_spool(struct run *run)
 
 static enum err run_simulated(struct run *run)
 {
-    return atomic_load(&simulated_fails) ? run_fail(run, ERR_IO, "the test wants it") : OK;
+    return atomic_load(&simulated_fails) ? run_fail(run, ERR_IO, "failed by the test") : OK;
 }
 
 static const struct source spool = {.kind = SOURCE_SPOOL, .run = run_spool};

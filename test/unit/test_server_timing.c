@@ -5,13 +5,13 @@
 
 #include <stdlib.h>
 
-struct asking {
+struct timing_request {
     struct http_server *server;
     struct exchange x;
     struct conn conn;
 };
 
-static void asking_init(struct asking *a, const char *peer)
+static void timing_request_init(struct timing_request *a, const char *peer)
 {
     memset(a, 0, sizeof *a);
     a->server = calloc(1, sizeof *a->server);
@@ -25,8 +25,8 @@ static void asking_init(struct asking *a, const char *peer)
 
 static bool is_shown_to(const char *peer)
 {
-    struct asking a;
-    asking_init(&a, peer);
+    struct timing_request a;
+    timing_request_init(&a, peer);
     const bool shown = server_timing_is_requested(&a.conn);
     free(a.server);
     return shown;
@@ -51,9 +51,9 @@ static void field_is_sent_to_clients_on_this_machine(void **state)
 
 static void field_is_sent_through_a_unix_socket(void **state)
 {
-    struct asking a;
+    struct timing_request a;
     (void)state;
-    asking_init(&a, "unix");
+    timing_request_init(&a, "unix");
     assert_false(server_timing_is_requested(&a.conn));
     a.conn.is_unix = true;
     assert_true(server_timing_is_requested(&a.conn));
@@ -62,9 +62,9 @@ static void field_is_sent_through_a_unix_socket(void **state)
 
 static void field_is_not_sent_without_the_option_or_through_a_proxy(void **state)
 {
-    struct asking a;
+    struct timing_request a;
     (void)state;
-    asking_init(&a, "127.0.0.1");
+    timing_request_init(&a, "127.0.0.1");
     a.server->options.timing = false;
     assert_false(server_timing_is_requested(&a.conn));
     a.server->options.timing = true;

@@ -69,14 +69,14 @@ static int64_t views(void)
     return sql("SELECT max(views) FROM videos");
 }
 
-static void assert_nothing_known(void)
+static void assert_no_records(void)
 {
     assert_int_equal(sql("SELECT count(*) FROM spool_files"), 0);
     assert_int_equal(sql("SELECT count(*) FROM spool_errors"), 0);
 }
 
 /* Inserts the database record of the spool file `name`, as a killed process leaves it. */
-static void remember(const char *name, bool applied, int64_t step_at, const char *error)
+static void insert_record(const char *name, bool applied, int64_t step_at, const char *error)
 {
     struct spool_file file = {.name = str_from_cstr(name), .applied_at = TIME_NONE, .step_at = step_at};
     bool added;
@@ -107,55 +107,55 @@ static void applied_file_is_only_moved(void **state)
 {
     (void)state;
     put("f.ndjson", STR(HOURS("1")));
-    remember("f.ndjson", true, TIME_NONE, NULL);
+    insert_record("f.ndjson", true, TIME_NONE, NULL);
     refreshing_run(&r, &spool_source);
     assert_true(exists("done/f.ndjson") && !exists("f.ndjson"));
     assert_int_equal(views(), 0);
-    assert_nothing_known();
+    assert_no_records();
 }
 
 static void new_file_with_the_name_of_an_applied_one_is_applied(void **state)
 {
     (void)state;
     put("f.ndjson", STR("old\n"));
-    remember("f.ndjson", true, TIME_NONE, NULL);
+    insert_record("f.ndjson", true, TIME_NONE, NULL);
     replace("f.ndjson", STR(HOURS("1")));
     refreshing_run(&r, &spool_source);
     assert_true(exists("done/f.ndjson") && !exists("f.ndjson"));
     assert_int_equal(views(), 200);
-    assert_nothing_known();
+    assert_no_records();
 }
 
 static void new_file_with_the_name_of_a_partly_applied_one_is_applied_from_the_start(void **state)
 {
     (void)state;
     put("f.ndjson", STR("old\n"));
-    remember("f.ndjson", false, TEST_DAY + 2 * DAY_MS, "of the old one");
+    insert_record("f.ndjson", false, TEST_DAY + 2 * DAY_MS, "of the old one");
     replace("f.ndjson", STR(HOURS("1")));
     refreshing_run(&r, &spool_source);
     assert_true(exists("done/f.ndjson") && !exists("bad/f.ndjson.errors"));
     assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + DAY_MS + HOUR_MS);
-    assert_nothing_known();
+    assert_no_records();
 }
 
 static void partly_applied_file_continues_after_its_last_step(void **state)
 {
     (void)state;
     put("f.ndjson", STR(HOURS("1") AUTHOR(A1, NAME("Ann from the file"))));
-    remember("f.ndjson", false, TEST_DAY + DAY_MS + HOUR_MS, NULL);
+    insert_record("f.ndjson", false, TEST_DAY + DAY_MS + HOUR_MS, NULL);
     refreshing_run(&r, &spool_source);
     assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + 2 * DAY_MS);
     /* Authors, books and videos are applied before the first step. */
     assert_int_equal(sql("SELECT count(*) FROM authors WHERE name = 'Ann'"), 1);
     assert_true(exists("done/f.ndjson"));
-    assert_nothing_known();
+    assert_no_records();
 }
 
 static void resumed_file_skips_no_step_a_millisecond_later(void **state)
 {
     (void)state;
     put("f.ndjson", STR(READING("youtube", "y1", "2026-07-02T01:00:00.001Z", VIEWS(100))));
-    remember("f.ndjson", false, TEST_DAY + DAY_MS + HOUR_MS, NULL);
+    insert_record("f.ndjson", false, TEST_DAY + DAY_MS + HOUR_MS, NULL);
     refreshing_run(&r, &spool_source);
     assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + DAY_MS + HOUR_MS + 1);
     assert_true(exists("done/f.ndjson"));
@@ -166,12 +166,12 @@ static void record_of_a_removed_file_is_deleted(void **state)
     (void)state;
     put("f.ndjson", STR(HOURS("1")));
     put("g.ndjson", STR(HOURS("1")));
-    remember("f.ndjson", false, TEST_DAY, "half");
-    remember("g.ndjson", true, TIME_NONE, "applied");
+    insert_record("f.ndjson", false, TEST_DAY, "half");
+    insert_record("g.ndjson", true, TIME_NONE, "applied");
     assert_int_equal(unlinkat(d.fd, "f.ndjson", 0), 0);
     assert_int_equal(unlinkat(d.fd, "g.ndjson", 0), 0);
     refreshing_run(&r, &spool_source);
-    assert_nothing_known();
+    assert_no_records();
     assert_true(exists("bad/g.ndjson.errors") && !exists("bad/f.ndjson.errors"));
     assert_int_equal(views(), 0);
 }
@@ -182,7 +182,7 @@ static void leftover_record_is_work_even_if_the_spool_is_empty(void **state)
     assert_false(spool_source.has_work(&r.config));
     put("f.ndjson", STR(HOURS("1")));
     assert_true(spool_source.has_work(&r.config));
-    remember("f.ndjson", true, TIME_NONE, "applied");
+    insert_record("f.ndjson", true, TIME_NONE, "applied");
     assert_int_equal(renameat(d.fd, "f.ndjson", d.fd, "bad/f.ndjson"), 0);
     assert_true(spool_source.has_work(&r.config));
     refreshing_run(&r, &spool_source);
@@ -210,7 +210,7 @@ static void report_lists_a_limited_number_of_lines(void **state)
     assert_int_equal(pread(fd, tail, sizeof end - 1, st.st_size - (off_t)sizeof end + 1), sizeof end - 1);
     (void)close(fd);
     assert_string_equal(tail, end);
-    assert_nothing_known();
+    assert_no_records();
 }
 
 static atomic_bool stop;
@@ -284,7 +284,7 @@ static void run_ends_if_applied_files_cannot_be_moved_and_the_next_run_moves_the
     refreshing_run(&r, &spool_source);
     assert_true(exists("done/000.ndjson") && exists("done/204.ndjson"));
     assert_int_equal(views(), 100);
-    assert_nothing_known();
+    assert_no_records();
 }
 
 #define SPOOL_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

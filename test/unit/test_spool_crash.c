@@ -36,7 +36,7 @@ static struct buf file_text;
 struct world {
     struct temp_db db;
     struct config config;
-    int overtaken; /* 1 if another run completed while the first one was suspended */
+    bool taken_over; /* 1 if another run completed while the first one was suspended */
     char spool[112];
 };
 
@@ -147,7 +147,7 @@ static void world_init(struct world *w)
     read_bytes(template_path, &bytes);
     write_bytes(w->db.path, buf_str(&bytes));
     buf_fini(&bytes);
-    w->overtaken = 0;
+    w->taken_over = false;
     config_init(&w->config);
     free(w->config.store.path);
     free(w->config.refresh.spool_dir);
@@ -209,7 +209,7 @@ static void dump_world(const struct world *w, struct buf *out)
                (long long)query_i64(w->db.path, "SELECT count(*) FROM spool_errors"));
 }
 
-static void straight(struct buf *out)
+static void run_uninterrupted(struct buf *out)
 {
     struct world w;
     world_init(&w);
@@ -223,7 +223,7 @@ static void uninterrupted_run_has_expected_result(void **state)
     (void)state;
     struct buf found;
     buf_init(&found, 1 << 24);
-    straight(&found);
+    run_uninterrupted(&found);
     buf_append_char(&found, '\0');
     assert_non_null(strstr(found.p, "file /done/g.ndjson\nfile /bad/f.ndjson\nfile /bad/f.ndjson.errors\n"
                                     "1: not valid JSON: "));
@@ -235,7 +235,7 @@ static void uninterrupted_run_has_expected_result(void **state)
 
 /* Kills a run before its `at`-th change of a file, makes the next run, and compares the result. Returns false
  * if the run ended before it could be killed. */
-static bool crash_and_go_on(int at, const struct buf *expected)
+static bool kill_and_run_again(int at, const struct buf *expected)
 {
     struct world w;
     struct buf found;
@@ -260,8 +260,8 @@ static void crash_before_each_change_does_not_affect_the_result(void **state)
     struct buf expected;
     int at = 1, crashes = 0;
     buf_init(&expected, 1 << 24);
-    straight(&expected);
-    while (crash_and_go_on(at, &expected)) {
+    run_uninterrupted(&expected);
+    while (kill_and_run_again(at, &expected)) {
         at += STRIDE;
         crashes++;
     }
@@ -272,7 +272,7 @@ static void crash_before_each_change_does_not_affect_the_result(void **state)
 /* Called while a process is suspended. Makes another run, which takes over the work, or fails if the
  * suspended process holds the database lock. If the run succeeds, creates a new file with the name of a file
  * that the run has applied. */
-static void overtake(void *ctx)
+static void take_over(void *ctx)
 {
     struct world *w = ctx;
     struct refresh_report report;
@@ -285,26 +285,26 @@ static void overtake(void *ctx)
     w->config.store.busy_timeout_ms = 1;
     if (refresh_run(&options, &report) != OK || report.state > RUN_PARTIAL)
         return;
-    w->overtaken = 1;
+    w->taken_over = true;
     (void)snprintf(path, sizeof path, "%s/g.ndjson", w->spool);
     write_bytes(path, STR("\n"));
 }
 
-static bool sleep_and_go_on(int at, const struct buf *expected, int *overtaken)
+static bool suspend_and_run_again(int at, const struct buf *expected, int *taken_over)
 {
     struct world w;
     struct buf found;
     char path[128];
     buf_init(&found, 1 << 24);
     world_init(&w);
-    const enum crash_end end = crash_sleep_before_change(at, run_spool, overtake, &w);
+    const enum crash_end end = crash_sleep_before_change(at, run_spool, take_over, &w);
     if (end == CRASH_NOT_POSSIBLE)
         skip();
-    if (w.overtaken) {
+    if (w.taken_over) {
         (void)snprintf(path, sizeof path, "%s/g.ndjson", w.spool);
         if (unlink(path) != 0) /* the suspended process had lost the lease and must not have moved it */
-            fail_msg("at %d", at);
-        *overtaken += 1;
+            fail_msg("suspended before change %d: the process has moved a file without the lease", at);
+        *taken_over += 1;
     }
     the_clock[0] += LEASE_OVER_MS;
     assert_int_equal(run_spool(&w), 0);
@@ -319,12 +319,12 @@ static void process_suspended_before_each_change_does_not_affect_the_result(void
 {
     (void)state;
     struct buf expected;
-    int at = 1, overtaken = 0;
+    int at = 1, taken_over = 0;
     buf_init(&expected, 1 << 24);
-    straight(&expected);
-    while (sleep_and_go_on(at, &expected, &overtaken))
+    run_uninterrupted(&expected);
+    while (suspend_and_run_again(at, &expected, &taken_over))
         at += 2 * STRIDE;
-    assert_true(overtaken > 4 / STRIDE);
+    assert_true(taken_over > 4 / STRIDE);
     buf_fini(&expected);
 }
 

@@ -86,7 +86,7 @@ static void reading_without_views_changes_no_time(void **state)
     apply_one(TEST_DAY + 3 * H, likes);
     assert_int_equal(result.videos_changed, 0);
     assert_int_equal(result.unchanged, 1);
-    assert_int_equal(refusal_of(TEST_DAY + H, LATER, likes), REJECTION_STALE);
+    assert_int_equal(rejection_of(TEST_DAY + H, LATER, likes), REJECTION_STALE);
     /* If a reading of views is in the same step, the views are applied. */
     struct video w = make_video(&a, 2, TEST_DAY);
     add_post(&w, PLATFORM_FACEBOOK, TEST_DAY);
@@ -211,22 +211,22 @@ static void readings_are_rejected_exactly_beyond_the_limits(void **state)
     add_post(&v, PLATFORM_TIKTOK, TEST_DAY + 2 * D);
     const int64_t end = TEST_DAY + 30 * (int64_t)D;
     struct reading r = views_of(&v, 1);
-    assert_int_equal(refusal_of(TEST_DAY, LATER, on(PLATFORM_FACEBOOK, r)), REJECTION_UNKNOWN_POST);
-    assert_int_equal(refusal_of(TEST_DAY + H + 60000, TEST_DAY + H, r), REJECTION_NONE);
-    assert_int_equal(refusal_of(TEST_DAY + H + 60001, TEST_DAY + H, r), REJECTION_FUTURE);
-    assert_int_equal(refusal_of(TEST_DAY, LATER, r), REJECTION_NONE);
-    assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
-    assert_int_equal(refusal_of(TEST_DAY + D, LATER, on(PLATFORM_TIKTOK, r)), REJECTION_BEFORE_POST);
-    assert_int_equal(refusal_of(end, LATER, r), REJECTION_NONE);
-    assert_int_equal(refusal_of(end + 1, LATER, r), REJECTION_AFTER_LIFE);
+    assert_int_equal(rejection_of(TEST_DAY, LATER, on(PLATFORM_FACEBOOK, r)), REJECTION_UNKNOWN_POST);
+    assert_int_equal(rejection_of(TEST_DAY + H + 60000, TEST_DAY + H, r), REJECTION_NONE);
+    assert_int_equal(rejection_of(TEST_DAY + H + 60001, TEST_DAY + H, r), REJECTION_FUTURE);
+    assert_int_equal(rejection_of(TEST_DAY, LATER, r), REJECTION_NONE);
+    assert_int_equal(rejection_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
+    assert_int_equal(rejection_of(TEST_DAY + D, LATER, on(PLATFORM_TIKTOK, r)), REJECTION_BEFORE_POST);
+    assert_int_equal(rejection_of(end, LATER, r), REJECTION_NONE);
+    assert_int_equal(rejection_of(end + 1, LATER, r), REJECTION_AFTER_LIFE);
     /* The 30 days begin with the video, which was posted before this post. */
-    assert_int_equal(refusal_of(end + 1, LATER, on(PLATFORM_TIKTOK, r)), REJECTION_AFTER_LIFE);
+    assert_int_equal(rejection_of(end + 1, LATER, on(PLATFORM_TIKTOK, r)), REJECTION_AFTER_LIFE);
     apply_one(TEST_DAY + 3 * H, r);
-    assert_int_equal(refusal_of(TEST_DAY + 3 * H, LATER, r), REJECTION_NONE);
-    assert_int_equal(refusal_of(TEST_DAY + 3 * H - 1, LATER, r), REJECTION_STALE);
+    assert_int_equal(rejection_of(TEST_DAY + 3 * H, LATER, r), REJECTION_NONE);
+    assert_int_equal(rejection_of(TEST_DAY + 3 * H - 1, LATER, r), REJECTION_STALE);
     /* The first of two reasons is reported. */
-    assert_int_equal(refusal_of(TEST_DAY - 1, TEST_DAY - 2 * H, r), REJECTION_FUTURE);
-    assert_int_equal(refusal_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
+    assert_int_equal(rejection_of(TEST_DAY - 1, TEST_DAY - 2 * H, r), REJECTION_FUTURE);
+    assert_int_equal(rejection_of(TEST_DAY - 1, LATER, r), REJECTION_BEFORE_POST);
 }
 
 /* An operator can remove a video while a refresh run has readings of it. */
@@ -237,7 +237,7 @@ static void reading_of_a_removed_video_is_rejected(void **state)
     struct video v = make_video(&a, 1, TEST_DAY);
     struct reading r = views_of(&v, 1);
     r.video_row++;
-    assert_int_equal(refusal_of(TEST_DAY, LATER, r), REJECTION_UNKNOWN_POST);
+    assert_int_equal(rejection_of(TEST_DAY, LATER, r), REJECTION_UNKNOWN_POST);
 }
 
 static void each_rejection_has_a_text(void **state)
@@ -309,7 +309,7 @@ static void finalizing_makes_a_video_viral_if_its_baseline_reaches_the_threshold
     struct video at = make_video(&a, 1, TEST_DAY - 2 * D), below = make_video(&a, 2, TEST_DAY - 2 * D);
     apply_one(TEST_DAY + 90 * MINUTE_MS, baseline_of(&at, 20000));
     apply_one(TEST_DAY + 90 * MINUTE_MS, baseline_of(&below, 19999));
-    close_all();
+    finalize_all();
     struct video now = load(&at);
     assert_int_equal(now.went_viral_at, TEST_DAY + H);
     assert_int_equal(now.views_when_viral, 20000);
@@ -338,7 +338,7 @@ static void finalizing_uses_the_current_threshold_even_if_the_stored_one_is_high
         struct video low = make_video(&a, 50 + i, TEST_DAY - 19 * (int64_t)D);
         apply_one(TEST_DAY, views_of(&low, 2000));
     }
-    close_all();
+    finalize_all();
     assert_int_equal(load(&at).went_viral_at, TEST_DAY + H);
     assert_int_equal(load(&at).viral.threshold, 20000);
     assert_int_equal(load(&below).went_viral_at, TIME_NONE);
@@ -375,7 +375,7 @@ static void finalizing_makes_a_video_viral_whose_views_exceed_its_threshold(void
     apply_one(TEST_DAY + H, views_of(&v, 9000));
     apply_one(TEST_DAY + 2 * H, baseline_of(&v, 12000));
     assert_int_equal(load(&v).went_viral_at, TIME_NONE);
-    close_all();
+    finalize_all();
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
     assert_int_equal(load(&v).views_when_viral, 12000);
     assert_int_equal(events_of(&a).n, 1); /* milestone 1,000 */

@@ -96,7 +96,7 @@ static void world_dump(unsigned seed, size_t cut, bool backwards, struct buf *ou
     for (size_t s = 0; s < WORLD_STEPS; s++)
         run_step(&steps[s], backwards);
     test_commit(&db);
-    close_all();
+    finalize_all();
     check_invariants();
     dump_database(db.path, out);
     free(steps);

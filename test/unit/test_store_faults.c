@@ -47,7 +47,7 @@ struct fault {
     unsigned ops; /* bits of enum shim_op that are counted */
     int nth;      /* 1: the first */
     int code;
-    bool for_ever;
+    bool is_permanent;
     int seen, failed;
 };
 
@@ -59,7 +59,7 @@ static int on_op(void *ctx, enum shim_op op, enum shim_file file, const char *pa
     if (!(f->ops & 1u << op))
         return 0;
     f->seen++;
-    if (f->seen < f->nth || (f->seen > f->nth && !f->for_ever))
+    if (f->seen < f->nth || (f->seen > f->nth && !f->is_permanent))
         return 0;
     f->failed++;
     return f->code;
@@ -72,13 +72,13 @@ enum {
 
 /* For every n, lets the n-th write operation of a step fail. The step must fail as a whole with the error
  * `expected`, and the next step must succeed. */
-static void fail_every_write(int code, enum err expected, bool for_ever)
+static void fail_every_write(int code, enum err expected, bool is_permanent)
 {
     struct fault f = {0};
     int64_t views = 1;
     add_stepped_video(&t);
     for (int n = 1; n < 100; n++) {
-        f = (struct fault){.ops = WRITES, .nth = n, .code = code, .for_ever = for_ever};
+        f = (struct fault){.ops = WRITES, .nth = n, .code = code, .is_permanent = is_permanent};
         shim_hook(on_op, &f);
         enum err err = write_step(t.w, ++views);
         shim_hook(NULL, NULL);
@@ -159,12 +159,12 @@ static enum err read_all(struct store *s, int *rows)
     return read.err;
 }
 
-static void fail_every_read(int code, enum err expected, bool for_ever)
+static void fail_every_read(int code, enum err expected, bool is_permanent)
 {
     int n;
     add_stepped_video(&t);
     for (n = 1; n < 200; n++) {
-        struct fault f = {.ops = READS, .nth = n, .code = code, .for_ever = for_ever};
+        struct fault f = {.ops = READS, .nth = n, .code = code, .is_permanent = is_permanent};
         int rows = 0;
         struct store *s = temp_db_open(&t, STORE_READ);
         (void)sqlite3_db_release_memory(sqlite_db_of(s)->handle); /* so that every page is read */
@@ -226,7 +226,7 @@ static void repeated_failure_is_logged_once_a_second(void **state)
     assert_true(dup2(fd, STDERR_FILENO) >= 0);
     log_set(LOG_INFO, LOG_TEXT);
     for (int i = 0; i < 100; i++) {
-        struct fault f = {.ops = READS, .nth = 1, .code = SQLITE_IOERR_READ, .for_ever = true};
+        struct fault f = {.ops = READS, .nth = 1, .code = SQLITE_IOERR_READ, .is_permanent = true};
         /* Changes the database, so that the reader reads its pages again. */
         assert_int_equal(write_step(t.w, i + 2), OK);
         shim_hook(on_op, &f);

@@ -18,14 +18,14 @@
 
 static sqlite3_mem_methods below;
 static int until_failure; /* 0: no failure */
-static bool for_ever;
+static bool is_permanent;
 static int failures;
 
 static bool fails_now(void)
 {
     if (until_failure == 0 || --until_failure > 0)
         return false;
-    if (for_ever)
+    if (is_permanent)
         until_failure = 1;
     failures++;
     return true;
@@ -57,7 +57,7 @@ static void install(void)
 static void fail_at(int n, bool ever)
 {
     until_failure = n;
-    for_ever = ever;
+    is_permanent = ever;
     failures = 0;
 }
 

@@ -76,7 +76,7 @@ static void write_file(const char *text, size_t len)
 
 /* Asserts that migrating and opening fail with the error `expected`, whose text contains the path and
  * `words`. */
-static void assert_refused(enum err expected, const char *words)
+static void assert_rejected(enum err expected, const char *words)
 {
     int applied;
     struct error error = {0};
@@ -116,7 +116,7 @@ static void only_create_initializes_an_empty_file(void **state)
     (void)state;
     struct error error = {0};
     write_file("", 0);
-    assert_refused(ERR_VERSION, "is empty");
+    assert_rejected(ERR_VERSION, "is empty");
     migrate();
     assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
@@ -247,12 +247,12 @@ static void rejects_a_newer_incompatible_database(void **state)
         (void)snprintf(sql, sizeof sql, "UPDATE meta SET value = %s WHERE key = 'compatible_since'",
                        values[i]);
         run_sql(t.path, sql);
-        assert_refused(ERR_VERSION, "has schema version 999, newer than");
+        assert_rejected(ERR_VERSION, "has schema version 999, newer than");
     }
     run_sql(t.path, "DELETE FROM meta WHERE key = 'compatible_since'");
-    assert_refused(ERR_VERSION, "has schema version 999, newer than");
+    assert_rejected(ERR_VERSION, "has schema version 999, newer than");
     run_sql(t.path, "DROP TABLE meta");
-    assert_refused(ERR_INTERNAL, "does not match its schema version");
+    assert_rejected(ERR_INTERNAL, "does not match its schema version");
     assert_int_equal(run_sql(t.path, "PRAGMA user_version"), 999);
 }
 
@@ -309,7 +309,7 @@ static void rejects_and_preserves_a_foreign_database(void **state)
     (void)state;
     run_sql(t.path, "CREATE TABLE theirs (x)");
     run_sql(t.path, "PRAGMA user_version = 1");
-    assert_refused(ERR_CORRUPT, "of another program");
+    assert_rejected(ERR_CORRUPT, "of another program");
     assert_int_equal(run_sql(t.path, "SELECT count(*) FROM sqlite_schema"), 1);
     assert_int_equal(run_sql(t.path, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
 }
@@ -320,9 +320,9 @@ static void rejects_a_file_that_is_not_a_database(void **state)
     static char text[8192];
     memset(text, 'x', sizeof text);
     write_file(text, sizeof text);
-    assert_refused(ERR_CORRUPT, "is not a database");
+    assert_rejected(ERR_CORRUPT, "is not a database");
     write_file("# config\n", 9);
-    assert_refused(ERR_CORRUPT, "is not a database");
+    assert_rejected(ERR_CORRUPT, "is not a database");
 }
 
 static void rejects_a_path_that_is_not_a_file(void **state)
@@ -330,12 +330,12 @@ static void rejects_a_path_that_is_not_a_file(void **state)
     (void)state;
     int applied;
     struct error error = {0};
-    assert_refused(ERR_NOT_FOUND, "does not exist: check the path and that its volume is mounted");
+    assert_rejected(ERR_NOT_FOUND, "does not exist: check the path and that its volume is mounted");
     assert_int_equal(access(t.path, F_OK), -1);
     (void)snprintf(t.path, sizeof t.path, "%s/no/such/t.db", t.dir);
-    assert_refused(ERR_NOT_FOUND, "No such file or directory");
+    assert_rejected(ERR_NOT_FOUND, "No such file or directory");
     (void)snprintf(t.path, sizeof t.path, "%s", t.dir);
-    assert_refused(ERR_INVALID, "must be a regular file");
+    assert_rejected(ERR_INVALID, "must be a regular file");
     assert_int_equal(store_create(":memory:", &applied, &error), ERR_INVALID);
     assert_int_equal(store_create("", &applied, &error), ERR_INVALID);
     /* A URI is treated as a file name. */

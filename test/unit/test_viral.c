@@ -12,7 +12,7 @@
 static const struct step_rules rules = {
     .multiplier_milli = 5000, .min_views = 10000, .compare_last = 50, .compare_min_age_ms = 0};
 
-static struct viral_comparison line_of(size_t n, const int64_t *sorted)
+static struct viral_comparison comparison_of(size_t n, const int64_t *sorted)
 {
     return viral_comparison_of(sorted, n, SKIP_NONE, &rules);
 }
@@ -22,7 +22,7 @@ static void no_median_with_fewer_than_five_videos(void **state)
     (void)state;
     const int64_t views[] = {1000000, 1000000, 1000000, 1000000};
     for (size_t n = 0; n <= 4; n++) {
-        struct viral_comparison viral = line_of(n, views);
+        struct viral_comparison viral = comparison_of(n, views);
         assert_int_equal(viral.threshold, 10000);
         assert_int_equal(viral.median, COUNT_NONE);
         assert_int_equal(viral.compared, n);
@@ -33,22 +33,22 @@ static void median_of_an_even_number_of_videos_is_rounded_down(void **state)
 {
     (void)state;
     const int64_t odd[] = {1, 2, 4001, 9000, 9001};
-    assert_int_equal(line_of(5, odd).median, 4001);
-    assert_int_equal(line_of(5, odd).threshold, 20005);
+    assert_int_equal(comparison_of(5, odd).median, 4001);
+    assert_int_equal(comparison_of(5, odd).threshold, 20005);
     const int64_t even[] = {0, 0, 4001, 4002, 9000, 9001};
-    assert_int_equal(line_of(6, even).median, 4001); /* floor of 4001.5 */
-    assert_int_equal(line_of(6, even).threshold, 20005);
-    assert_int_equal(line_of(6, even).compared, 6);
+    assert_int_equal(comparison_of(6, even).median, 4001); /* floor of 4001.5 */
+    assert_int_equal(comparison_of(6, even).threshold, 20005);
+    assert_int_equal(comparison_of(6, even).compared, 6);
 }
 
 static void threshold_is_never_below_min_views(void **state)
 {
     (void)state;
     const int64_t views[] = {0, 1, 2000, 3000, 4000};
-    assert_int_equal(line_of(5, views).threshold, 10000); /* 5 x 2,000 is exactly the minimum */
+    assert_int_equal(comparison_of(5, views).threshold, 10000); /* 5 x 2,000 is exactly the minimum */
     const int64_t low[] = {0, 0, 0, 0, 0};
-    assert_int_equal(line_of(5, low).threshold, 10000);
-    assert_int_equal(line_of(5, low).median, 0);
+    assert_int_equal(comparison_of(5, low).threshold, 10000);
+    assert_int_equal(comparison_of(5, low).median, 0);
 }
 
 static void video_is_not_compared_with_itself(void **state)

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-void meta_init(struct graph_rig *r, const struct platform_desc *desc, const char *const *ids)
+void graph_rig_init(struct graph_rig *r, const struct platform_desc *desc, const char *const *ids)
 {
     *r = (struct graph_rig){
         .desc = desc,
@@ -25,12 +25,12 @@ void meta_init(struct graph_rig *r, const struct platform_desc *desc, const char
     r->call.items = r->items;
 }
 
-void meta_fini(struct graph_rig *r)
+void graph_rig_fini(struct graph_rig *r)
 {
     arena_fini(&r->arena);
 }
 
-struct str meta_json(struct graph_rig *r, const char *text)
+struct str graph_rig_json(struct graph_rig *r, const char *text)
 {
     struct str s = arena_copy(&r->arena, str_from_cstr(text));
     for (size_t i = 0; i < s.len; i++)
@@ -46,7 +46,7 @@ static struct str take(struct graph_rig *r, struct buf *b)
     return s;
 }
 
-struct str meta_entry(struct graph_rig *r, int code, const char *body)
+struct str graph_rig_entry(struct graph_rig *r, int code, const char *body)
 {
     struct buf b;
     if (!body)
@@ -55,12 +55,12 @@ struct str meta_entry(struct graph_rig *r, int code, const char *body)
     buf_printf(
         &b, "{\"code\":%d,\"headers\":[{\"name\":\"Content-Type\",\"value\":\"text/javascript\"}],\"body\":",
         code);
-    json_str(&b, meta_json(r, body));
+    json_str(&b, graph_rig_json(r, body));
     buf_append_char(&b, '}');
     return take(r, &b);
 }
 
-struct str meta_batch(struct graph_rig *r, const struct str *entries, size_t count)
+struct str graph_rig_batch(struct graph_rig *r, const struct str *entries, size_t count)
 {
     struct buf b;
     buf_init(&b, 8 << 20);
@@ -74,12 +74,12 @@ struct str meta_batch(struct graph_rig *r, const struct str *entries, size_t cou
     return take(r, &b);
 }
 
-void meta_header(struct graph_rig *r, const char *name, const char *value)
+void graph_rig_header(struct graph_rig *r, const char *name, const char *value)
 {
     r->headers[r->header_count++] = (struct http_header){str_from_cstr(name), str_from_cstr(value)};
 }
 
-struct outcome meta_parse(struct graph_rig *r, int status, struct str body)
+struct outcome graph_rig_parse(struct graph_rig *r, int status, struct str body)
 {
     char *copy = malloc(body.len + !body.len);
     memcpy(copy, body.p, body.len);
@@ -89,12 +89,12 @@ struct outcome meta_parse(struct graph_rig *r, int status, struct str body)
     return r->got;
 }
 
-struct outcome meta_parse_text(struct graph_rig *r, int status, const char *text)
+struct outcome graph_rig_parse_text(struct graph_rig *r, int status, const char *text)
 {
-    return meta_parse(r, status, meta_json(r, text));
+    return graph_rig_parse(r, status, graph_rig_json(r, text));
 }
 
-void meta_build(struct graph_rig *r)
+void graph_rig_build(struct graph_rig *r)
 {
     r->desc->build(&r->arena, &r->call, &r->request);
 }
@@ -120,7 +120,7 @@ static struct str decode(struct graph_rig *r, struct str s)
     return str_make(p, n);
 }
 
-struct str meta_field(struct graph_rig *r, const char *name)
+struct str graph_rig_field(struct graph_rig *r, const char *name)
 {
     struct str field, key;
     for (struct str rest = r->request.body; rest.p && rest.len;) {

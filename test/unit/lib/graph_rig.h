@@ -23,32 +23,32 @@ struct graph_rig {
 
 /* Initializes a call for the posts with these ids (a list that ends with NULL), with tier 0, no dropped
  * metrics, and no chosen views source. */
-void meta_init(struct graph_rig *r, const struct platform_desc *desc, const char *const *ids);
-void meta_fini(struct graph_rig *r);
+void graph_rig_init(struct graph_rig *r, const struct platform_desc *desc, const char *const *ids);
+void graph_rig_fini(struct graph_rig *r);
 
 /* Returns a copy of `text`, in the arena of `r`, in which each ' is replaced by ". */
-struct str meta_json(struct graph_rig *r, const char *text);
+struct str graph_rig_json(struct graph_rig *r, const char *text);
 
 /* Returns the JSON of one operation of a batch response, with status and body, or `null` if `body` is NULL.
  */
-struct str meta_entry(struct graph_rig *r, int code, const char *body);
+struct str graph_rig_entry(struct graph_rig *r, int code, const char *body);
 /* Returns the JSON list of the entries. */
-struct str meta_batch(struct graph_rig *r, const struct str *entries, size_t count);
+struct str graph_rig_batch(struct graph_rig *r, const struct str *entries, size_t count);
 
 /* Adds a header to the next responses. */
-void meta_header(struct graph_rig *r, const char *name, const char *value);
+void graph_rig_header(struct graph_rig *r, const char *name, const char *value);
 
 /* Calls parse() of the connector with a response that has the headers in `headers`. Returns the outcome and
  * also stores it in `got`. The body is allocated with its exact size, so that AddressSanitizer detects
- * overruns. meta_parse_text() takes the body as JSON for meta_json(). */
-struct outcome meta_parse(struct graph_rig *r, int status, struct str body);
-struct outcome meta_parse_text(struct graph_rig *r, int status, const char *text);
+ * overruns. graph_rig_parse_text() takes the body as JSON for graph_rig_json(). */
+struct outcome graph_rig_parse(struct graph_rig *r, int status, struct str body);
+struct outcome graph_rig_parse_text(struct graph_rig *r, int status, const char *text);
 
 /* Calls build() of the connector and stores the request in `request`. */
-void meta_build(struct graph_rig *r);
+void graph_rig_build(struct graph_rig *r);
 
 /* Returns the form field `name` of the request's body, decoded. */
-struct str meta_field(struct graph_rig *r, const char *name);
+struct str graph_rig_field(struct graph_rig *r, const char *name);
 
 void assert_counts(const struct platform_item *item, int64_t views, int64_t likes, int64_t comments,
                    int64_t shares, int64_t saves);

@@ -242,7 +242,7 @@ bool peer_send(struct peer *p, struct str bytes)
         if (n == 0)
             peer_read(p);
         if (clock_work_us() > limit)
-            fail_msg("the server does not take %zu bytes", bytes.len);
+            fail_msg("the server does not read the remaining %zu bytes", bytes.len);
     }
     return !p->ended;
 }
@@ -327,7 +327,7 @@ static size_t chunks_length(struct str s)
 }
 
 /* Removes the first response from `*s`. Returns false if its head is incomplete. */
-static bool take_answer(struct str *s, bool is_head, bool ended, struct peer_response *a)
+static bool cut_response(struct str *s, bool is_head, bool ended, struct peer_response *a)
 {
     const char *end = s->len ? memmem(s->p, s->len, "\r\n\r\n", 4) : NULL;
     unsigned long long length = 0;
@@ -365,7 +365,7 @@ size_t peer_responses(const struct peer *p, const char *heads, struct peer_respo
     size_t n = 0;
     while (n < max && rest.len) {
         bool is_head = heads && strlen(heads) > n && heads[n] == 'H';
-        if (!take_answer(&rest, is_head, p->ended, &out[n]))
+        if (!cut_response(&rest, is_head, p->ended, &out[n]))
             break;
         n++;
     }
@@ -375,20 +375,20 @@ size_t peer_responses(const struct peer *p, const char *heads, struct peer_respo
 size_t peer_complete(struct peer *p, const char *heads)
 {
     enum { MAX = 2048 };
-    static struct peer_response answers[MAX];
+    static struct peer_response responses[MAX];
     peer_read(p);
-    size_t n = peer_responses(p, heads, answers, MAX);
-    return n && !answers[n - 1].complete ? n - 1 : n;
+    size_t n = peer_responses(p, heads, responses, MAX);
+    return n && !responses[n - 1].complete ? n - 1 : n;
 }
 
 void peer_expect(const struct peer *p, const char *statuses)
 {
     enum { MAX = 64 };
-    struct peer_response answers[MAX];
+    struct peer_response responses[MAX];
     char text[512] = "";
-    size_t n = peer_responses(p, NULL, answers, MAX), at = 0;
+    size_t n = peer_responses(p, NULL, responses, MAX), at = 0;
     for (size_t i = 0; i < n; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, i ? " %d" : "%d", answers[i].status);
+        at += (size_t)snprintf(text + at, sizeof text - at, i ? " %d" : "%d", responses[i].status);
     assert_string_equal(text, statuses);
 }
 
@@ -406,11 +406,12 @@ size_t peer_chunk_bytes(const struct peer_response *a)
 struct peer_response peer_request(struct peer *p, const char *request, size_t n)
 {
     enum { MAX = 64 };
-    struct peer_response answers[MAX];
+    struct peer_response responses[MAX];
     CHECK(n && n <= MAX);
     (void)peer_send_text(p, request);
     rig_until(p->rig, peer_complete(p, NULL) >= n || p->ended);
-    if (peer_responses(p, NULL, answers, MAX) < n)
-        fail_msg("%zu answers wanted; the connection ended after: %.*s", n, (int)p->len, p->in ? p->in : "");
-    return answers[n - 1];
+    if (peer_responses(p, NULL, responses, MAX) < n)
+        fail_msg("expected %zu responses; the connection ended after: %.*s", n, (int)p->len,
+                 p->in ? p->in : "");
+    return responses[n - 1];
 }

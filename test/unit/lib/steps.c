@@ -80,7 +80,7 @@ void apply_one(int64_t at, struct reading r)
     apply(at, &r, 1);
 }
 
-enum rejection refusal_of(int64_t at, int64_t now, struct reading r)
+enum rejection rejection_of(int64_t at, int64_t now, struct reading r)
 {
     enum rejection rejection;
     test_begin(&db);
@@ -176,13 +176,13 @@ struct seen_events events_of(const struct author *a)
     return all;
 }
 
-void close_all(void)
+void finalize_all(void)
 {
     bool more = true;
-    struct finalizing_result closed = {0};
+    struct finalizing_result finalized = {0};
     while (more) {
         test_begin(&db);
-        assert_int_equal(finalizing_run_batch(db.w, &default_rules, 3, &closed, &more), OK);
+        assert_int_equal(finalizing_run_batch(db.w, &default_rules, 3, &finalized, &more), OK);
         test_commit(&db);
     }
 }

@@ -41,7 +41,7 @@ void apply(int64_t at, const struct reading *readings, size_t n);
 void apply_one(int64_t at, struct reading r);
 /* Returns the reason why a step at `at` rejects the reading at the time `now` (REJECTION_NONE: it does not).
  * Writes nothing. */
-enum rejection refusal_of(int64_t at, int64_t now, struct reading r);
+enum rejection rejection_of(int64_t at, int64_t now, struct reading r);
 struct video load(const struct video *v);
 struct author make_author(uint64_t n);
 struct video make_video(const struct author *a, uint64_t n, int64_t posted_at);
@@ -53,7 +53,7 @@ int64_t gained_on(const struct video *v, int32_t day);
 /* Returns the events of the author, in the order of their ids. */
 struct seen_events events_of(const struct author *a);
 /* Finalizes all videos with a pending baseline. */
-void close_all(void);
+void finalize_all(void);
 
 #define STEP_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 

@@ -78,7 +78,7 @@ static enum next abort_step(struct request *r)
 {
     struct state *s = r->state;
     if (s->n == 0)
-        return request_abort(r, "the test wants it");
+        return request_abort(r, "aborted by the test");
     enum next next = stream_step(r);
     r->step = abort_step;
     return next;
