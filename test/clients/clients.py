@@ -202,7 +202,7 @@ def recorded_requests(place):
 
 def test_prism_accepts_the_requests_of_the_contract_suite(run, generated, tmp_path):
     port = free_port()
-    place = tour.Place(tmp_path, Seen(), {"server": {"listen": f"127.0.0.1:{port}"}})
+    place = tour.Installation(tmp_path, Seen(), {"server": {"listen": f"127.0.0.1:{port}"}})
     violations = []
     try:
         requests = recorded_requests(place)

@@ -171,7 +171,7 @@ def test_listener_can_be_disabled_or_bound_to_several_addresses(make_viewtally, 
     assert not path.exists()
 
 
-@pytest.mark.sqlite_only("the metrics of a server are others: test/pg/test_serve.py")
+@pytest.mark.sqlite_only("PostgreSQL has other metrics, which test/pg/test_serve.py checks")
 def test_docs_list_every_metric(make_viewtally, redis, tmp_path, documented):
     """Compares names, types and labels, with every subsystem configured that has metrics."""
     instance = make_viewtally({"redis": {"url": redis.url}, "refresh": {"source": "spool", "spool_dir": tmp_path}})

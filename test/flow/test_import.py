@@ -428,7 +428,7 @@ def test_import_works_while_the_server_runs(world):
     world.serve()
     hours = [f"2026-07-09T{hour:02}:{minute:02}:00Z" for hour in range(1, 24) for minute in range(60)]
     lines = [video(f"v{i}", "Ada", POSTED) for i in range(10)]
-    lines += [reading(f"v{i}", hour, (turn + 1) * 10) for turn, hour in enumerate(hours) for i in range(10)]
+    lines += [reading(f"v{i}", hour, (n + 1) * 10) for n, hour in enumerate(hours) for i in range(10)]
     process = world.instance.command("import", "-")
     thread = threading.Thread(target=process.communicate, args=(encode_lines(lines),), daemon=True)
     thread.start()

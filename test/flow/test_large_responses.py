@@ -63,8 +63,11 @@ class SharedReader:
 
 @pytest.fixture(params=["tcp", "unix"])
 def server(make_viewtally, clock, tmp_path, request):
-    listen = {"server": {"listen": f"unix:{tmp_path}/api.sock"}} if request.param == "unix" else {}
-    instance = make_viewtally({"cache": {"max_bytes": CACHE}, **listen}, clock)       # write_timeout_ms is 60 s
+    # The monotonic clock is real, so the default write_timeout_ms could end a transfer that a test stalls on a slow machine.
+    options = {"write_timeout_ms": 3600_000}
+    if request.param == "unix":
+        options["listen"] = f"unix:{tmp_path}/api.sock"
+    instance = make_viewtally({"cache": {"max_bytes": CACHE}, "server": options}, clock)
     instance.import_lines(DATA)
     instance.key = instance.create_key(DATA[0]["id"])
     return instance.start()

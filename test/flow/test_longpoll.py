@@ -146,23 +146,23 @@ def test_position_after_the_newest_event_waits_until_the_deadline(world):
 
 
 def test_import_by_another_process_wakes_the_poll(world):
-    for turn, views in enumerate([1_000, 10_000, 50_000, 100_000]):
+    for attempt, views in enumerate([1_000, 10_000, 50_000, 100_000]):
         poll = world.poll("wait=55&after=" + world.head())
         world.settle()
         assert poll.held
         world.views("a", views)
         page = poll.page()          # its deadline is on the fake clock, which does not advance
         kinds = [(event["type"], event.get("milestone")) for event in page["data"]]
-        assert ("video.milestone_reached", views) in kinds and len(kinds) == (2 if turn == 1 else 1)
+        assert ("video.milestone_reached", views) in kinds and len(kinds) == (2 if attempt == 1 else 1)
         assert page["next_cursor"] == page["data"][-1]["id"] == world.head() and not page["has_more"]
 
 
 def test_commit_during_the_first_read_is_not_missed(world):
     """The import runs during the first read of the poll. The event is delivered, whether the read or the commit comes
     first."""
-    for turn in range(10):
+    for attempt in range(10):
         poll = world.poll("wait=55&after=" + world.head())
-        world.views("a", [1_000, 10_000, 50_000, 100_000, 250_000, 500_000, 10**6, 2 * 10**6, 5 * 10**6, 10**7][turn])
+        world.views("a", [1_000, 10_000, 50_000, 100_000, 250_000, 500_000, 10**6, 2 * 10**6, 5 * 10**6, 10**7][attempt])
         assert select.select([poll.socket], [], [], NEW_EVENT_SECONDS)[0], "the commit was not seen"
         assert poll.page()["data"]
 

@@ -242,20 +242,20 @@ def test_readings_without_an_event_leave_the_feed_cached(fed):
 @pytest.mark.parametrize("seed", range(3))
 def test_cached_and_uncached_servers_respond_alike_after_random_changes(pair, seed):
     chance = random.Random(seed)
-    for turn in range(12):
+    for change in range(12):
         what = chance.choice(["reading", "reading", "title", "rename", "move", "picture", "day", "back", "nothing"])
         if what == "reading":
             now = datetime.datetime.fromtimestamp(pair.clock.wall_ms / 1000, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
             pair.cached.import_lines([reading(f"v{chance.randrange(9)}", now, chance.randrange(10 ** chance.randrange(3, 7)))], status=None)
         elif what == "title":
-            pair.cached.import_lines([{"type": "video", "id": uid("v1"), "author_id": uid("Ada"), "title": f"turn {turn}"}])
+            pair.cached.import_lines([{"type": "video", "id": uid("v1"), "author_id": uid("Ada"), "title": f"change {change}"}])
         elif what == "rename":
-            pair.cached.import_lines([{"type": "book", "id": uid("Novel"), "author_id": uid("Ada"), "title": f"Novel {turn}"}])
+            pair.cached.import_lines([{"type": "book", "id": uid("Novel"), "author_id": uid("Ada"), "title": f"Novel {change}"}])
         elif what == "move":
-            pair.cached.import_lines([book(f"Book {turn}", "Ada", created_at="2026-02-01T00:00:00Z"),
-                                     video_line(f"v{chance.randrange(9)}", book_id=chance.choice([uid(f"Book {turn}"), uid("Novel"), None]))])
+            pair.cached.import_lines([book(f"Book {change}", "Ada", created_at="2026-02-01T00:00:00Z"),
+                                     video_line(f"v{chance.randrange(9)}", book_id=chance.choice([uid(f"Book {change}"), uid("Novel"), None]))])
         elif what == "picture":
-            pair.cached.import_lines([video_line(f"v{chance.randrange(9)}", thumbnail_url=f"https://cdn.example/{turn}.jpg")])
+            pair.cached.import_lines([video_line(f"v{chance.randrange(9)}", thumbnail_url=f"https://cdn.example/{change}.jpg")])
         elif what == "day":
             pair.clock.advance(chance.randrange(1, 3 * DAY))
         elif what == "back":

@@ -142,8 +142,8 @@ def test_server_serves_both_base_paths_and_no_other(owned):
 
 
 @pytest.fixture
-def ask(owned):
-    """ask(lines) sends a request with these header lines and returns (status, X-Request-Id, error.request_id)."""
+def send_request_id(owned):
+    """send_request_id(lines) sends a request with these header lines and returns (status, X-Request-Id, error.request_id)."""
     instance = owned().start()
 
     def exchange(lines, target="/v1/account", keyed=True):
@@ -163,26 +163,26 @@ ERRORS = {404: dict(target="/nowhere"), 401: dict(keyed=False), 400: dict(target
 
 
 @pytest.mark.parametrize("name", [b"a", b"7f3c9a60-0000-4000-8000-00000000abcd", b"A.b_c-9", b"x" * 128])
-def test_well_formed_request_id_is_reused(ask, name):
+def test_well_formed_request_id_is_reused(send_request_id, name):
     line = b"x-request-ID: " + name + b"\r\n"
-    assert ask(line) == (200, name.decode(), None)
+    assert send_request_id(line) == (200, name.decode(), None)
     for status, request in ERRORS.items():
-        assert ask(line, **request) == (status, name.decode(), name.decode())
-    assert ask(line + b"Content-Length: x\r\n")[0] == 400
+        assert send_request_id(line, **request) == (status, name.decode(), name.decode())
+    assert send_request_id(line + b"Content-Length: x\r\n")[0] == 400
 
 
 @pytest.mark.parametrize("lines", [b"", b"X-Request-Id:\r\n", b"X-Request-Id: a b\r\n", b"X-Request-Id: " + b"x" * 129 + b"\r\n",
                                    b'X-Request-Id: "a"\r\n', b"X-Request-Id: a/b\r\n", b"X-Request-Id: \xc3\xa9\r\n",
                                    b"X-Request-Id: a\r\nX-Request-Id: a\r\n", b"X-Request-Id: \xff\r\n"])
-def test_invalid_request_ids_are_replaced(ask, lines):
-    status, first, _ = ask(lines)
+def test_invalid_request_ids_are_replaced(send_request_id, lines):
+    status, first, _ = send_request_id(lines)
     assert status == 200 and OWN_ID.fullmatch(first)
     seen = {first}
     for status, request in ERRORS.items():
-        got, head, body = ask(lines, **request)
+        got, head, body = send_request_id(lines, **request)
         assert got == status and head == body and OWN_ID.fullmatch(head)
         seen.add(head)
-    status, head, body = ask(lines + b"Content-Length: x\r\n")
+    status, head, body = send_request_id(lines + b"Content-Length: x\r\n")
     assert status == 400 and head == body and OWN_ID.fullmatch(head)
     assert len(seen | {head}) == 5
 

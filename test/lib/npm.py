@@ -54,6 +54,6 @@ def _install_locked(pinned, installed):
     status, output = run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-timeout=30000"],
                          installed, INSTALL_SECONDS)
     if status != 0 and NO_NETWORK.search(output):
-        pytest.skip(f"the npm registry cannot be reached, and build/{installed.name} does not hold what the test needs")
+        pytest.skip(f"the npm registry cannot be reached, and build/{installed.name} lacks packages that the test needs")
     assert status == 0, output
     stamp.write_bytes(wanted)

@@ -138,7 +138,7 @@ def heading(options, load):
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=1, help="of one run of wrk (1)")
+    parser.add_argument("--seconds", type=int, default=1, help="duration of one run of wrk in seconds (1)")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--authors", type=int, default=1000)
     parser.add_argument("--keys", type=int, default=10000)

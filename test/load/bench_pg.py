@@ -384,7 +384,7 @@ file reading, sorting and applying it; for the simulated platform reading the vi
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=3, help="of one run of wrk (3)")
+    parser.add_argument("--seconds", type=int, default=3, help="duration of one run of wrk in seconds (3)")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--authors", type=int, default=1000)
     parser.add_argument("--keys", type=int, default=2000)

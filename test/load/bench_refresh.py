@@ -218,7 +218,7 @@ class Bench:
 
 
 def table(results):
-    yield "| source | answer | | requests/s | p50 ms | p99 ms | p99, times idle | longest ms |"
+    yield "| source | target | | requests/s | p50 ms | p99 ms | p99, times idle | longest ms |"
     yield "|---|---|---|---:|---:|---:|---:|---:|"
     for source, idle, busy, _, _ in results:
         for target, before, during in zip(TARGETS, idle, busy):
@@ -237,11 +237,11 @@ def text_of(options, results, load):
     text = "\n".join(table(results))
     return f"""# `make bench-refresh`
 
-Written by `test/load/bench_refresh.py`, which says what is measured and how; the last run, on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC.
+Written by `test/load/bench_refresh.py`, whose head explains the measurement. Last run: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC.
 
 - machine: {report.machine()}; load before the run: {load:.2f}{report.BUSY if load > report.BUSY_LOAD else ""}
 - {report.first_line(report.bench_binary(), "--version")}; {report.wrk_version()}
-- {options.posts:,} live posts; {options.connections} connections for each answer, pauses of {options.pause_ms} ms, keys of all authors
+- {options.posts:,} live posts; {options.connections} connections for each target, pauses of {options.pause_ms} ms, keys of all authors
 
 {text}
 
@@ -253,8 +253,8 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--posts", type=int, default=1_000_000, help="live posts; whole authors have 200 (1,000,000)")
     parser.add_argument("--sources", default="spool,simulated")
-    parser.add_argument("--connections", type=int, default=4, help="for each answer (4)")
-    parser.add_argument("--pause-ms", type=float, default=20, help="of a connection between two requests (20)")
+    parser.add_argument("--connections", type=int, default=4, help="connections for each target (4)")
+    parser.add_argument("--pause-ms", type=float, default=20, help="pause of a connection between two requests, in ms (20)")
     parser.add_argument("--idle-seconds", type=float, default=10)
     parser.add_argument("--data", help="a directory where the database is stored for later runs")
     parser.add_argument("--results", default=str(HERE / "RESULTS-refresh.md"), help="where the tables are written; empty: nowhere")

@@ -49,8 +49,8 @@ def obey(servers, key, until):
     complaints, rounds = [], 0
     clients = [server.client(key) for server in servers]
     while time.monotonic() < until:
-        answers = [clients[n % 2].get("/account") for n in range(LIMIT + 5)]
-        last = next((a for a in answers if a.status == 429), None)
+        responses = [clients[n % 2].get("/account") for n in range(LIMIT + 5)]
+        last = next((a for a in responses if a.status == 429), None)
         if last is None:
             complaints.append("more than the limit was admitted")
             break

@@ -7,7 +7,7 @@
 -- file server for each author's own file that way). A key may make 60 requests in a minute: at 50,000 requests a second,
 -- 10 seconds take 8,400 keys, or `requests_per_minute = 0` in [limits].
 --
--- Prints a line `RESULT {…}` for programs behind wrk's own report; `refused` counts answers other than 2xx and 3xx.
+-- Prints a line `RESULT {…}` for programs behind wrk's own report; `refused` counts responses other than 2xx and 3xx.
 
 local requests = {}
 local next_request = 0

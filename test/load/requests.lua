@@ -8,7 +8,7 @@
 --   service_live_… /v1/videos?limit=50 "0123456789abcdef0123456789abcdef"
 --
 -- START is the line to begin with (0), so that several runs use up the keys of a file evenly: a key may make 60 requests in
--- a minute. Prints a line `RESULT {…}` for programs behind wrk's own report; `refused` counts answers other than 2xx and 3xx.
+-- a minute. Prints a line `RESULT {…}` for programs behind wrk's own report; `refused` counts responses other than 2xx and 3xx.
 
 local requests = {}
 local next_request = 0

@@ -35,7 +35,7 @@ from lib.processes import open_files                # noqa: E402
 from lib.services import Nginx, Redis               # noqa: E402
 from lib.shipped import nginx_conf                  # noqa: E402
 from lib.viewtally import ROOT, Viewtally           # noqa: E402
-from model import Answers                           # noqa: E402
+from model import Responses                           # noqa: E402
 from soak_traffic import Greedy, Poller, Reader, Slow, Stalled, Stranger, Tally, Visitor      # noqa: E402
 from soak_world import SoakWorld, now_ms            # noqa: E402
 
@@ -204,13 +204,13 @@ class Soak:
 
     def progress(self, elapsed):
         memory = ", ".join(f"{entries[-1][1] / 1024:.1f} MiB" for entries in self.samples.values())
-        print(f"{elapsed / 60:.0f} min: {sum(self.tally.counts.values())} answers, {memory}, {len(self.tally.wrong)} unexpected", flush=True)
+        print(f"{elapsed / 60:.0f} min: {sum(self.tally.counts.values())} responses, {memory}, {len(self.tally.wrong)} unexpected", flush=True)
 
     # -- checks --------------------------------------------------------------------------------------------------------
 
     def problems(self):
         found = list(self.tally.wrong)
-        found += [f"{kind}: {count} answers with {status}" for (kind, status), count in self.tally.counts.items() if status >= 500]
+        found += [f"{kind}: {count} responses with {status}" for (kind, status), count in self.tally.counts.items() if status >= 500]
         for check in (self.check_data, self.check_memory, self.check_files, self.check_sockets, self.check_logs):
             found += check()
         return found
@@ -223,7 +223,7 @@ class Soak:
             with Client(self.address, key) as client:
                 # The server sets created_at from its clock at the first import, which the model cannot read.
                 self.world.model.authors[author_id].created_at = None
-                comparison = Comparison(client, Answers(self.world.model, author_id, now_ms()), random.Random(author_id))
+                comparison = Comparison(client, Responses(self.world.model, author_id, now_ms()), random.Random(author_id))
                 comparison.account = lambda: None
                 try:
                     comparison.all(each_video=True)

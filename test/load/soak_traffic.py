@@ -10,7 +10,7 @@ from lib import oauth
 from lib.client import Client, connect
 from lib.pages import Browser, sign_in
 
-ANSWER_SECONDS = 60
+RESPONSE_SECONDS = 60
 
 
 class Tally:
@@ -30,18 +30,18 @@ class Tally:
             self.wrong.append(f"{time.strftime('%H:%M:%S')} {kind}: {reason}")
         print(self.wrong[-1], flush=True)
 
-    def expect(self, kind, answer, *statuses):
-        self.add(kind, answer.status)
-        if answer.status not in statuses:
-            self.fail(kind, f"{answer!r}")
-        return answer
+    def expect(self, kind, response, *statuses):
+        self.add(kind, response.status)
+        if response.status not in statuses:
+            self.fail(kind, f"{response!r}")
+        return response
 
 
 class Elsewhere(Client):
     """A client with its own loopback address, because failed sign-ins are counted by address."""
 
     def __init__(self, address, rng):
-        super().__init__(address, base="", timeout=ANSWER_SECONDS)
+        super().__init__(address, base="", timeout=RESPONSE_SECONDS)
         self.source = "127." + ".".join(str(rng.randrange(1, 255)) for _ in range(3))
 
     def _open(self):
@@ -81,7 +81,7 @@ class Reader(Worker):
 
     def __init__(self, soak, seed, pause):
         super().__init__(soak, seed, pause)
-        self.client = Client(soak.address, timeout=ANSWER_SECONDS)
+        self.client = Client(soak.address, timeout=RESPONSE_SECONDS)
         self.tags = {}
 
     def finish(self):
@@ -100,12 +100,12 @@ class Reader(Worker):
         path, params = self.target()
         name = (key, path, tuple(params.items()))
         headers = {"If-None-Match": self.tags[name]} if name in self.tags and self.rng.random() < 0.5 else {}
-        answer = self.client.get(path, params, headers, key=key)
-        self.soak.tally.expect(self.kind, answer, 200, *([304] if headers else []))
-        if answer.status == 200 and answer.headers["ETag"]:
+        response = self.client.get(path, params, headers, key=key)
+        self.soak.tally.expect(self.kind, response, 200, *([304] if headers else []))
+        if response.status == 200 and response.headers["ETag"]:
             if len(self.tags) > 500:
                 self.tags.clear()
-            self.tags[name] = answer.headers["ETag"]
+            self.tags[name] = response.headers["ETag"]
 
 
 class Greedy(Worker):
@@ -114,7 +114,7 @@ class Greedy(Worker):
     kind = "greedy"
 
     def step(self):
-        with Client(self.soak.address, self.soak.greedy_key, timeout=ANSWER_SECONDS) as client:
+        with Client(self.soak.address, self.soak.greedy_key, timeout=RESPONSE_SECONDS) as client:
             for _ in range(20):
                 self.soak.tally.expect(self.kind, client.get("/account"), 200, 429)
 
@@ -125,7 +125,7 @@ class Stranger(Worker):
     kind = "wrong"
 
     def step(self):
-        with Client(self.soak.address, timeout=ANSWER_SECONDS) as client:
+        with Client(self.soak.address, timeout=RESPONSE_SECONDS) as client:
             wrong_key = "service_live_" + "".join(self.rng.choices("abcdefghijABCDEFGHIJ0123456789", k=49))
             self.soak.tally.expect(self.kind, client.get("/account", key=wrong_key), 401)
             self.soak.tally.expect(self.kind, client.get("/videos", {"limit": "1000"}, key=self.rng.choice(self.soak.keys)), 400)
@@ -140,7 +140,7 @@ class Poller(Worker):
     def __init__(self, soak, author_id, key):
         super().__init__(soak, author_id, 0.01)
         self.author_id = author_id
-        self.client = Client(soak.address, key, timeout=ANSWER_SECONDS)
+        self.client = Client(soak.address, key, timeout=RESPONSE_SECONDS)
         self.cursor = None
         self.seen = []
 
@@ -148,9 +148,9 @@ class Poller(Worker):
         self.poll(self.rng.choice([5, 10, 20]))
 
     def poll(self, seconds):
-        answer = self.client.get("/events", {"after": self.cursor, "limit": 20, "wait": seconds})
-        self.soak.tally.expect(self.kind, answer, 200)
-        page = answer.json()
+        response = self.client.get("/events", {"after": self.cursor, "limit": 20, "wait": seconds})
+        self.soak.tally.expect(self.kind, response, 200)
+        page = response.json()
         self.seen += [event["id"] for event in page["data"]]
         self.cursor = page["next_cursor"] or self.cursor
         return page["has_more"] or page["data"]
@@ -169,7 +169,7 @@ class Stalled(Worker):
 
     def step(self):
         address = self.rng.choice([self.soak.address, *self.soak.sockets])
-        with connect(address, ANSWER_SECONDS) as sock:
+        with connect(address, RESPONSE_SECONDS) as sock:
             if not address.startswith("unix:"):
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             request = (f"GET /v1/stats?start_date={time.strftime('%Y-%m-%d', time.gmtime(time.time() - 80 * 86400))} HTTP/1.1\r\n"
@@ -185,7 +185,7 @@ class Slow(Worker):
     kind = "slow"
 
     def step(self):
-        with connect(self.rng.choice([self.soak.address, *self.soak.sockets]), ANSWER_SECONDS) as sock:
+        with connect(self.rng.choice([self.soak.address, *self.soak.sockets]), RESPONSE_SECONDS) as sock:
             for byte in b"GET /v1/account HTTP/1.1\r\nHost: x\r\nAuth"[:self.rng.randrange(1, 40)]:
                 sock.sendall(bytes([byte]))
                 self.soak.over.wait(0.05)
@@ -228,10 +228,10 @@ class Visitor(Worker):
         back = oauth.redirect_params(oauth.submit_consent(browser, page, "allow"))
         fields = {"grant_type": "authorization_code", "code": back["code"], "redirect_uri": oauth.REDIRECT,
                   "client_id": self.soak.app["client_id"], "code_verifier": verifier}
-        answer = tally.expect("oauth", oauth.post(client, "token", fields), 200)
-        if answer.status != 200:
+        response = tally.expect("oauth", oauth.post(client, "token", fields), 200)
+        if response.status != 200:
             return
-        key = answer.json()["access_token"]
+        key = response.json()["access_token"]
         tally.expect("oauth", client.get("/v1/account", key=key), 200)
         if self.rng.random() < 0.5:
             tally.expect("oauth", oauth.post(client, "revoke", {"token": key, "client_id": self.soak.app["client_id"]}), 200)

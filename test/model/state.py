@@ -69,7 +69,7 @@ class Video:
         self.views_updated_at = None
         self.milestones = []        # (value, reached_at)
         self.viral = False
-        self.line = None
+        self.comparison = None
         self.went_viral_at = None
         self.views_when_viral = None
         self.baseline_pending = False
@@ -169,7 +169,7 @@ class Model:
         for post in fields.get("posts", []):
             self._apply_post(video, post)
         if created:
-            video.line = steps.viral_comparison(self.rules, author, video, now)
+            video.comparison = steps.viral_comparison(self.rules, author, video, now)
 
     def _check_post(self, video, fields):
         known = video.posts.get(fields["platform"]) if video else None
@@ -286,7 +286,7 @@ def check_shape(line, shape, required):
 def text(low, high):
     def check(name, value):
         if not isinstance(value, str) or not low <= len(value.encode("utf-8", "surrogatepass")) <= high or "\0" in value:
-            raise BadLine(f"{name} is no text of {low} to {high} bytes")
+            raise BadLine(f"{name} is not a text of {low} to {high} bytes")
         return value
     return check
 

@@ -4,7 +4,7 @@ import heapq
 from .values import COUNTS, HOUR, MAX_COUNT, MILESTONES, MIN_COMPARED, day_of
 
 
-class Line:
+class ViralComparison:
     """The viral threshold and the values that it was computed from."""
 
     def __init__(self, threshold, median, compared):
@@ -13,7 +13,7 @@ class Line:
         self.compared = compared
 
     def __repr__(self):
-        return f"Line({self.threshold}, {self.median}, {self.compared})"
+        return f"ViralComparison({self.threshold}, {self.median}, {self.compared})"
 
 
 def comparables(rules, author, video, t):
@@ -27,11 +27,11 @@ def comparables(rules, author, video, t):
 def viral_comparison(rules, author, video, t):
     views = sorted(other.views for other in comparables(rules, author, video, t))
     if len(views) < MIN_COMPARED:
-        return Line(rules.min_views, None, len(views))
+        return ViralComparison(rules.min_views, None, len(views))
     upper = len(views) // 2
     median = views[upper] if len(views) % 2 else (views[upper - 1] + views[upper]) // 2
     times_multiplier = (median * rules.multiplier_thousandths + 999) // 1000
-    return Line(min(max(rules.min_views, times_multiplier), MAX_COUNT), median, len(views))
+    return ViralComparison(min(max(rules.min_views, times_multiplier), MAX_COUNT), median, len(views))
 
 
 class Change:
@@ -121,30 +121,30 @@ def decide(model, author, change):
             if value > quiet_up_to:
                 events.append((value, 0, {"type": "video.milestone_reached", "milestone": value}))
     if not video.viral:
-        line = viral_comparison(model.rules, author, video, t)
-        if change.gain > 0 and video.views >= line.threshold:
-            go_viral(video, line, t)
-            if not (video.baseline_pending and video.baseline >= line.threshold):
-                events.append((line.threshold, 1, {"type": "video.went_viral", "views": video.views,
-                                                   "threshold": line.threshold, "author_median_views": line.median}))
+        comparison = viral_comparison(model.rules, author, video, t)
+        if change.gain > 0 and video.views >= comparison.threshold:
+            go_viral(video, comparison, t)
+            if not (video.baseline_pending and video.baseline >= comparison.threshold):
+                events.append((comparison.threshold, 1, {"type": "video.went_viral", "views": video.views,
+                                                         "threshold": comparison.threshold, "author_median_views": comparison.median}))
         else:
-            keep_if_above(video, line)
+            keep_if_above(video, comparison)
     for _, _, event in sorted(events, key=lambda entry: entry[:2]):
         if t >= model.rules.history_start:
             author.events.append({**event, "occurred_at": t, "video": video})
 
 
-def go_viral(video, line, t):
+def go_viral(video, comparison, t):
     video.viral = True
-    video.line = line
+    video.comparison = comparison
     video.went_viral_at = t - t % HOUR
     video.views_when_viral = video.views
 
 
-def keep_if_above(video, line):
+def keep_if_above(video, comparison):
     """Invariant: a video that is not viral has fewer views than its threshold."""
-    if line.threshold > video.views:
-        video.line = line
+    if comparison.threshold > video.views:
+        video.comparison = comparison
 
 
 def finalizing_run_batch(model):
@@ -159,8 +159,8 @@ def finalizing_run_batch(model):
             video.baseline_pending = False
             if video.viral:
                 continue
-            line = viral_comparison(model.rules, author, video, video.views_updated_at)
-            if video.baseline >= line.threshold or video.views >= max(line.threshold, video.line.threshold):
-                go_viral(video, line, video.views_updated_at)
+            comparison = viral_comparison(model.rules, author, video, video.views_updated_at)
+            if video.baseline >= comparison.threshold or video.views >= max(comparison.threshold, video.comparison.threshold):
+                go_viral(video, comparison, video.views_updated_at)
             else:
-                keep_if_above(video, line)
+                keep_if_above(video, comparison)

@@ -1,7 +1,7 @@
 """Checks the model with examples computed by hand."""
 import pytest
 
-from model import Answers, Model, Refused, iso, ms
+from model import Model, Rejected, Responses, iso, ms
 from model.state import Rules
 from model.steps import viral_comparison
 
@@ -66,7 +66,7 @@ def test_times_are_truncated_to_ms_and_invalid_times_are_rejected():
 def test_views_never_fall_and_other_counts_may():
     model = build(video(1), reading(1, "2026-07-02T10:00:00Z", 500, likes=9, comments=3),
                   reading(1, "2026-07-03T10:00:00Z", 400, likes=7, comments=None))
-    shown = Answers(model, A, NOW).show_video(model.videos[video_id(1)])
+    shown = Responses(model, A, NOW).show_video(model.videos[video_id(1)])
     assert (shown["views"], shown["likes"], shown["comments"]) == (500, 7, 3)
     assert shown["views_updated_at"] == "2026-07-03T10:00:00.000Z"
     assert model.videos[video_id(1)].gains == {ms("2026-07-02T00:00:00Z") // 86400000: 500}
@@ -77,11 +77,11 @@ def test_zero_is_a_change_if_the_count_was_unknown(count, changes):
     """If a reading of the same instant changes a count, the threshold is computed again, from the present views of the
     other videos."""
     model = build(video(1), *comparable_lines([100] * 5), reading(1, "2026-07-02T10:00:00Z", 1, comments=0))
-    shown = Answers(model, A, NOW).show_video(model.videos[video_id(1)])
+    shown = Responses(model, A, NOW).show_video(model.videos[video_id(1)])
     assert (shown["likes"], shown["comments"], shown["viral"]["author_median_views"]) == (0, 0, 100)
     model.import_lines([reading(number, "2026-07-02T00:00:00Z", 200) for number in range(10, 15)], NOW)
     model.import_lines([reading(1, "2026-07-02T10:00:00Z", 1, **{count: 0})], NOW)
-    shown = Answers(model, A, NOW).show_video(model.videos[video_id(1)])
+    shown = Responses(model, A, NOW).show_video(model.videos[video_id(1)])
     assert (shown[count], shown["viral"]["author_median_views"]) == (0, 200 if changes else 100)
 
 
@@ -107,9 +107,9 @@ def test_rejections_name_line_and_reason():
 
 def test_reading_older_than_the_last_is_rejected_but_not_one_of_the_same_instant():
     model = build(video(1), reading(1, "2026-07-05T00:00:00Z", 10))
-    refused = model.import_lines([reading(1, "2026-07-04T23:59:59.999Z", 99), reading(1, "2026-07-05T00:00:00Z", 11, likes=1)],
+    rejected = model.import_lines([reading(1, "2026-07-04T23:59:59.999Z", 99), reading(1, "2026-07-05T00:00:00Z", 11, likes=1)],
                                  NOW)
-    assert refused == [(1, "observed_at is older than the post's last reading")]
+    assert rejected == [(1, "observed_at is older than the post's last reading")]
     assert model.videos[video_id(1)].views == 11
 
 
@@ -128,25 +128,25 @@ def test_times_of_one_video_never_decrease():
     found = model.videos[video_id(1)]
     assert found.milestones == [(1000, ms("2026-07-05T08:00:00Z")), (10000, ms("2026-07-05T08:00:00Z"))]
     assert found.first_reading == ms("2026-07-03T08:00:00Z")
-    assert Answers(model, A, NOW).show_video(found)["platforms"][0]["views_updated_at"] == "2026-07-03T08:00:00.000Z"
-    days = Answers(model, A, NOW).days(found, 0, 30000)
+    assert Responses(model, A, NOW).show_video(found)["platforms"][0]["views_updated_at"] == "2026-07-03T08:00:00.000Z"
+    days = Responses(model, A, NOW).days(found, 0, 30000)
     assert [day["views"] for day in days] == [0, 0, 10000, 0, 0, 0, 0, 0]
     assert days[0]["date"] == "2026-07-03" and days[-1]["date"] == "2026-07-10"
 
 
 # -- viral threshold --------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("views, line", [
+@pytest.mark.parametrize("views, comparison", [
     ([5000] * 4, (10000, None, 4)),
     ([1, 2, 3, 4, 5], (10000, 3, 5)),
     ([4000, 1, 2500, 9000, 9000], (20000, 4000, 5)),
     ([3000, 3001, 1, 9000, 9000, 2], (15000, 3000, 6)),
     ([3001, 3002, 1, 9000, 9000, 2], (15005, 3001, 6)),
 ])
-def test_threshold_is_a_multiple_of_the_median(views, line):
+def test_threshold_is_a_multiple_of_the_median(views, comparison):
     model = build(video(1), *comparable_lines(views))
     found = viral_comparison(model.rules, model.authors[A], model.videos[video_id(1)], NOW)
-    assert (found.threshold, found.median, found.compared) == line
+    assert (found.threshold, found.median, found.compared) == comparison
 
 
 def test_multiplier_is_rounded_up_in_thousandths():
@@ -179,16 +179,16 @@ def viral_case(*readings, before=()):
     (model, video)."""
     model = build(*comparable_lines([3000] * 5))
     model.import_lines([video(1), *before], ms("2026-07-01T00:30:00Z"))
-    assert (model.videos[video_id(1)].line.threshold, model.videos[video_id(1)].line.compared) == (15000, 5)
+    assert (model.videos[video_id(1)].comparison.threshold, model.videos[video_id(1)].comparison.compared) == (15000, 5)
     assert model.import_lines(list(readings), NOW) == []
     return model, model.videos[video_id(1)]
 
 
 def test_video_is_viral_at_the_threshold_but_not_one_view_below():
     model, one = viral_case(reading(1, "2026-07-02T10:59:00Z", 14999))
-    assert not one.viral and one.line.threshold == 15000
+    assert not one.viral and one.comparison.threshold == 15000
     model.import_lines([reading(1, "2026-07-02T11:59:59.999Z", 15000)], NOW)
-    shown = Answers(model, A, NOW).show_video(one)["viral"]
+    shown = Responses(model, A, NOW).show_video(one)["viral"]
     assert shown == {"is_viral": True, "went_viral_at": "2026-07-02T11:00:00.000Z", "views_when_viral": 15000,
                      "threshold": 15000, "author_median_views": 3000, "compared_videos": 5}
     assert kinds(model)[-1] == ("went_viral", 15000, "2026-07-02T11:59:59.999Z")
@@ -210,9 +210,9 @@ def test_video_without_gain_stays_not_viral_if_its_threshold_falls_below_its_vie
     small = [reading(number, "2026-06-25T01:00:00Z", 10, baseline=True) for number in range(30, 36)]
     model.import_lines(five_small + small + [reading(1, "2026-07-03T10:00:00Z", 14000)], NOW)
     assert viral_comparison(model.rules, model.authors[A], one, one.views_updated_at).threshold == 10000
-    assert not one.viral and one.line.threshold == 15000           # still the last threshold that was above its views
+    assert not one.viral and one.comparison.threshold == 15000           # still the last threshold that was above its views
     model.import_lines([reading(1, "2026-07-03T11:00:00Z", 14001)], NOW)
-    assert one.viral and one.line.threshold == 10000 and one.line.compared == 11
+    assert one.viral and one.comparison.threshold == 10000 and one.comparison.compared == 11
 
 
 def test_the_same_reading_again_changes_nothing():
@@ -221,9 +221,9 @@ def test_the_same_reading_again_changes_nothing():
     model.import_lines(small + [reading(number, "2026-06-25T01:00:00Z", 5000, baseline=True) for number in range(30, 36)], NOW)
     assert viral_comparison(model.rules, model.authors[A], one, one.views_updated_at).threshold == 25000
     model.import_lines([reading(1, "2026-07-02T10:00:00Z", 14000), reading(1, "2026-07-02T10:00:00Z", 300, baseline=True)], NOW)
-    assert one.line.threshold == 15000 and not one.baseline_pending
+    assert one.comparison.threshold == 15000 and not one.baseline_pending
     model.import_lines([reading(1, "2026-07-02T10:00:00Z", 14000, likes=1)], NOW)
-    assert one.line.threshold == 25000
+    assert one.comparison.threshold == 25000
 
 
 def test_baseline_above_the_threshold_is_viral_without_event():
@@ -261,35 +261,35 @@ def test_events_before_history_start_are_not_created():
 
 def test_video_is_final_after_thirty_days():
     model = build(video(1, "2026-06-10T12:00:00Z"))
-    assert not Answers(model, A, NOW).show_video(model.videos[video_id(1)])["views_final"]
-    assert Answers(model, A, NOW + 1).show_video(model.videos[video_id(1)])["views_final"]
+    assert not Responses(model, A, NOW).show_video(model.videos[video_id(1)])["views_final"]
+    assert Responses(model, A, NOW + 1).show_video(model.videos[video_id(1)])["views_final"]
 
 
 def test_untitled_video_has_the_title_of_its_book_and_video_without_posts_is_not_listed():
     model = build(book(), video(1, title=None, book_id=BOOK), video(2, title=None), video(3, posts=[]))
-    shown, limit = Answers(model, A, NOW).videos({})
+    shown, limit = Responses(model, A, NOW).videos({})
     assert [(entry["id"], entry["title"]) for entry in shown] == [(video_id(2), "Untitled"), (video_id(1), "Book 1")]
     assert limit == 50
-    with pytest.raises(Refused):
-        Answers(model, A, NOW).video(video_id(3))
-    assert Answers(model, A, NOW).books()["data"][0]["videos_posted"] == 1
-    assert Answers(model, A, NOW).account()["data"]["videos_count"] == 2
+    with pytest.raises(Rejected):
+        Responses(model, A, NOW).video(video_id(3))
+    assert Responses(model, A, NOW).books()["data"][0]["videos_posted"] == 1
+    assert Responses(model, A, NOW).account()["data"]["videos_count"] == 2
 
 
 def test_stats_have_one_row_for_each_day_of_life_and_sum_to_the_views():
     model = build(book(), video(1, "2026-06-08T00:00:00Z", book_id=BOOK),
                   reading(1, "2026-06-09T00:00:00Z", 50, baseline=True), reading(1, "2026-06-11T00:00:00Z", 150),
                   reading(1, "2026-07-08T00:00:00Z", 10150))
-    answers = Answers(model, A, NOW)
-    found = answers.stats({"start_date": "2026-06-01", "end_date": "2026-08-01"})
+    responses = Responses(model, A, NOW)
+    found = responses.stats({"start_date": "2026-06-01", "end_date": "2026-08-01"})
     days = found["data"][0]["days"]
     assert (found["start_date"], found["end_date"]) == ("2026-06-01", "2026-08-01")
     assert (days[0]["date"], days[-1]["date"], len(days)) == ("2026-06-09", "2026-07-08", 30)
     assert [(day["views"], day["views_total"]) for day in days[:4]] == [(0, 50), (0, 50), (100, 150), (0, 150)]
     assert days[-1] == {"date": "2026-07-08", "views": 10000, "views_total": 10150, "is_viral": True, "went_viral": True}
     assert sum(day["views"] for day in days) + 50 == model.videos[video_id(1)].views
-    assert answers.stats({"start_date": "2026-06-12", "end_date": "2026-07-07"})["data"] == []
-    by_book = answers.stats({"start_date": "2026-07-01", "group_by": "book"})["data"]
+    assert responses.stats({"start_date": "2026-06-12", "end_date": "2026-07-07"})["data"] == []
+    by_book = responses.stats({"start_date": "2026-07-01", "group_by": "book"})["data"]
     assert by_book[0]["book"] == {"id": BOOK, "title": "Book 1"}
     assert by_book[0]["days"][-1] == {"date": "2026-07-08", "views": 10000, "videos_went_viral": [video_id(1)]}
 
@@ -302,7 +302,7 @@ def test_stats_have_one_row_for_each_day_of_life_and_sum_to_the_views():
     ({"start_date": "2026-01-01", "end_date": "2026-03-31"}, ("2026-01-01", "2026-03-31")),
 ])
 def test_missing_dates_of_a_stats_range_have_defaults(params, effective):
-    found = Answers(build(), A, NOW).stats(params)
+    found = Responses(build(), A, NOW).stats(params)
     assert (found["start_date"], found["end_date"]) == effective
 
 
@@ -313,34 +313,34 @@ def test_missing_dates_of_a_stats_range_have_defaults(params, effective):
     ({"start_date": "2026-01-02", "end_date": "2026-01-01", "group_by": "day"}, "invalid_parameter", "group_by"),
 ])
 def test_invalid_ranges_are_rejected(params, code, parameter):
-    with pytest.raises(Refused) as refused:
-        Answers(build(), A, NOW).stats(params)
-    assert (refused.value.code, refused.value.parameter) == (code, parameter)
+    with pytest.raises(Rejected) as rejected:
+        Responses(build(), A, NOW).stats(params)
+    assert (rejected.value.code, rejected.value.parameter) == (code, parameter)
 
 
 def test_csv_cells_are_not_formulas():
     model = build(book(title="=1+1"), video(1, title="-x", book_id=BOOK), reading(1, "2026-07-09T00:00:00Z", 5))
-    assert Answers(model, A, NOW).stats_csv({})[1] == [
+    assert Responses(model, A, NOW).stats_csv({})[1] == [
         "2026-07-09", video_id(1), "'-x", BOOK, "'=1+1", "5", "5", "false", "false"]
 
 
 def test_pages_of_events_follow_the_cursor():
     model = build(video(1), reading(1, "2026-07-02T00:00:00Z", 1000), reading(1, "2026-07-03T00:00:00Z", 50000))
-    answers = Answers(model, A, NOW)
-    assert [event["id"] for event in answers.events({})["data"]] == ["evt_1", "evt_2", "evt_3", "evt_4"]
-    assert [event["type"][6:] for event in answers.events({})["data"]] == [
+    responses = Responses(model, A, NOW)
+    assert [event["id"] for event in responses.events({})["data"]] == ["evt_1", "evt_2", "evt_3", "evt_4"]
+    assert [event["type"][6:] for event in responses.events({})["data"]] == [
         "milestone_reached", "milestone_reached", "went_viral", "milestone_reached"]
-    page = answers.events({"after": "evt_1", "limit": "2"})
+    page = responses.events({"after": "evt_1", "limit": "2"})
     assert [event["id"] for event in page["data"]] == ["evt_2", "evt_3"] and page["has_more"]
     assert page["next_cursor"] == "evt_3"
-    assert answers.events({"after": "evt_4"}) == {"success": True, "data": [], "has_more": False, "next_cursor": None}
-    assert answers.events({"after": "latest"})["next_cursor"] == "evt_4"
-    down = answers.events({"order": "desc", "before": "evt_4", "limit": "1"})
+    assert responses.events({"after": "evt_4"}) == {"success": True, "data": [], "has_more": False, "next_cursor": None}
+    assert responses.events({"after": "latest"})["next_cursor"] == "evt_4"
+    down = responses.events({"order": "desc", "before": "evt_4", "limit": "1"})
     assert [event["id"] for event in down["data"]] == ["evt_3"] and down["has_more"]
-    only = answers.events({"type": "video.went_viral"})["data"]
+    only = responses.events({"type": "video.went_viral"})["data"]
     assert [(event["views"], event["threshold"], event["author_median_views"]) for event in only] == [(50000, 10000, None)]
-    assert len(answers.events({"occurred_after": "2026-07-02T00:00:00Z"})["data"]) == 3
+    assert len(responses.events({"occurred_after": "2026-07-02T00:00:00Z"})["data"]) == 3
     for wrong in ({"after": "evt_01"}, {"after": ""}, {"limit": "101"}, {"after": "evt_1", "order": "desc"},
                   {"type": "x"}, {"occurred_after": "2026-07-02"}):
-        with pytest.raises(Refused):
-            answers.events(wrong)
+        with pytest.raises(Rejected):
+            responses.events(wrong)

@@ -9,7 +9,7 @@ from hypothesis import strategies
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "property"))
 
-from model import Answers, Model  # noqa: E402
+from model import Model, Responses  # noqa: E402
 from property.worlds import World, mix  # noqa: E402
 
 AUTHORS = 3
@@ -18,8 +18,8 @@ AUTHORS = 3
 def everything(model, now):
     found = []
     for author_id in model.authors:
-        answers = Answers(model, author_id, now)
-        found.append((answers.videos({}), answers.stats({}), answers.account(), answers.events({"limit": "100"})))
+        responses = Responses(model, author_id, now)
+        found.append((responses.videos({}), responses.stats({}), responses.account(), responses.events({"limit": "100"})))
     return found
 
 
@@ -61,7 +61,7 @@ def test_sums_milestones_and_viral_marks_are_consistent(seed):
     _, model = final_model(World(seed, AUTHORS))
     for video in model.videos.values():
         assert video.baseline + sum(video.gains.values()) == video.views
-        assert video.viral or video.views < video.line.threshold
+        assert video.viral or video.views < video.comparison.threshold
         assert not video.baseline_pending
         values = [value for value, _ in video.milestones]
         assert values == sorted(set(values)) and all(value <= video.views for value in values)

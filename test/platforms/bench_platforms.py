@@ -74,7 +74,7 @@ def measure(directory, authors, videos, bulk):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--posts", type=int, default=50_000)
-    parser.add_argument("--authors", default="100,1000", help="each has an account at all five")
+    parser.add_argument("--authors", default="100,1000", help="numbers of authors to measure; each author has an account on all five platforms")
     parser.add_argument("--bulk", action="store_true", help="as if Pinterest had granted bulk calls")
     options = parser.parse_args()
     print("|  posts | accounts | calls | seconds | posts a minute | of our processor | of the stand-ins' | peak memory |")

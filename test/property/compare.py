@@ -5,7 +5,7 @@ import io
 import random
 import re
 
-from model import Refused, iso
+from model import Rejected, iso
 from model.values import DAY, date_text, day_of, parse_date
 
 EVENT_ID = re.compile(r"evt_(0|[1-9][0-9]{0,18})")
@@ -45,9 +45,9 @@ INVALID_VALUES = {
 class Comparison:
     """Compares the responses for one author at one time. `rng` chooses filters and page sizes."""
 
-    def __init__(self, client, answers, rng=None):
+    def __init__(self, client, responses, rng=None):
         self.client = client
-        self.answers = answers
+        self.responses = responses
         self.rng = rng or random.Random(0)
         self.ids = None
 
@@ -57,9 +57,9 @@ class Comparison:
         self.videos({})
         self.events()
         self.videos(self.video_filter())
-        shown, _ = self.answers.videos({})
+        shown, _ = self.responses.videos({})
         for video in shown if each_video else self.rng.sample(shown, min(2, len(shown))):
-            self.same(self.answers.video(video["id"]), f"/videos/{video['id']}")
+            self.same(self.responses.video(video["id"]), f"/videos/{video['id']}")
         for params in ({}, self.stats_range()):
             self.stats(params)
         self.rejections()
@@ -84,14 +84,14 @@ class Comparison:
         key = got["data"].pop("key")
         assert {"name", "prefix", "created_at", "last_used_at"} <= set(key), key
         assert key["prefix"].startswith("service_live_") and key["prefix"].endswith(self.client.key[-4:]), key
-        self.check(self.answers.account(), got, "/account")
+        self.check(self.responses.account(), got, "/account")
 
     def books(self):
-        self.same(self.answers.books(), "/books")
+        self.same(self.responses.books(), "/books")
 
     def videos(self, params):
         """Reads and compares all pages."""
-        expected, limit = self.answers.videos(params)
+        expected, limit = self.responses.videos(params)
         pages = [expected[start:start + limit] for start in range(0, len(expected), limit)] or [[]]
         cursor = None
         for number, page in enumerate(pages, 1):
@@ -103,11 +103,11 @@ class Comparison:
 
     def video_filter(self):
         rng, params = self.rng, {"limit": str(self.rng.choice([1, 2, 3, 7, 100]))}
-        posted = [video.posted_at for video in self.answers.posted()]
+        posted = [video.posted_at for video in self.responses.posted()]
         if rng.random() < 0.5:
             params["viral"] = rng.choice(["true", "false"])
-        if self.answers.author.books and rng.random() < 0.5:
-            params["book_id"] = rng.choice([str.upper, str.lower])(rng.choice(list(self.answers.author.books)))
+        if self.responses.author.books and rng.random() < 0.5:
+            params["book_id"] = rng.choice([str.upper, str.lower])(rng.choice(list(self.responses.author.books)))
         if posted and rng.random() < 0.5:
             start, end = sorted(day_of(rng.choice(posted)) + rng.choice([0, 0, 1, -1]) for _ in range(2))
             params.update(rng.choice([{"start_date": date_text(start)}, {"end_date": date_text(end)},
@@ -115,7 +115,7 @@ class Comparison:
         return params
 
     def stats_range(self):
-        rng, today = self.rng, self.answers.today
+        rng, today = self.rng, self.responses.today
         start = today - rng.randrange(rng.choice([12, 100]))
         days = rng.choice([1, 2, 7, 30, 90, 90])
         return rng.choice([{"start_date": date_text(start), "end_date": date_text(start + days - 1)},
@@ -124,14 +124,14 @@ class Comparison:
     def stats(self, params):
         granularity = {"granularity": self.rng.choice(["day", "week", "month"])}
         if granularity["granularity"] != "day" and self.rng.random() < 0.5:
-            start = self.answers.today - self.rng.randrange(90, 700)
+            start = self.responses.today - self.rng.randrange(90, 700)
             long = {"start_date": date_text(start), "end_date": date_text(start + self.rng.randrange(90, 720)), **granularity}
-            self.same(self.answers.stats({**long, "group_by": "platform"}), "/stats", {**long, "group_by": "platform"})
+            self.same(self.responses.stats({**long, "group_by": "platform"}), "/stats", {**long, "group_by": "platform"})
             self.sums_are_equal(long)
         for group in ("video", "book", "account", "platform"):
             for chosen in ({**params, "group_by": group}, {**params, "group_by": group, **granularity}):
-                self.same(self.answers.stats(chosen), "/stats", chosen)
-        self.same(self.answers.stats(params), "/stats", params)
+                self.same(self.responses.stats(chosen), "/stats", chosen)
+        self.same(self.responses.stats(params), "/stats", params)
         self.sums_are_equal({**params, **granularity})
         self.stats_csv({**params, "group_by": self.rng.choice(["video", "book", "account", "platform"]), **granularity})
 
@@ -161,12 +161,12 @@ class Comparison:
             response = self.get("/stats", params, {"Accept": CSV_TYPE})
         assert response.headers["Content-Type"].startswith(CSV_TYPE), response.headers["Content-Type"]
         got = list(csv.reader(io.StringIO(response.body.decode("utf-8"), newline="")))
-        self.check(self.answers.stats_csv(params), got, "/stats as CSV", params)
+        self.check(self.responses.stats_csv(params), got, "/stats as CSV", params)
 
     # -- invalid parameters ----------------------------------------------------------------------------------------
 
     def rejections(self):
-        start = self.answers.today - self.rng.randrange(200)
+        start = self.responses.today - self.rng.randrange(200)
         length = {"start_date": date_text(start), "end_date": date_text(start + self.rng.choice([90, 91, 1000]))}
         backwards = {"start_date": date_text(start), "end_date": date_text(start - self.rng.choice([1, 90, 100]))}
         years = {"start_date": date_text(start), "end_date": date_text(start + self.rng.choice([740, 1860, 90000])),
@@ -183,8 +183,8 @@ class Comparison:
     def check_rejection(self, path, params):
         """If the model rejects the parameters, the server must reject them with the same code and name the parameter."""
         try:
-            getattr(self.answers, path[1:])(params)
-        except Refused as rejection:
+            getattr(self.responses, path[1:])(params)
+        except Rejected as rejection:
             response = self.client.get(path, params)
             error = response.json().get("error", {})
             assert response.status == 400, f"GET {path} {params}: {response}"
@@ -208,19 +208,19 @@ class Comparison:
         ids = self.history()
         numbers = [int(EVENT_ID.fullmatch(event_id)[1]) for event_id in ids]
         assert numbers == sorted(set(numbers)), f"/events: ids are not strictly increasing: {ids}"
-        self.answers.bind_event_ids(ids)
+        self.responses.bind_event_ids(ids)
         after = {}
         while True:         # read all events again, in pages of random size
             params = {**after, "limit": str(self.rng.choice([3, 10, 50, 100]))}
-            expected = self.answers.events(params)
+            expected = self.responses.events(params)
             self.same(expected, "/events", params)
             if not expected["data"]:
                 break
             after = {"after": expected["next_cursor"]}
-        self.same(self.answers.events({"after": "latest"}), "/events", {"after": "latest"})
+        self.same(self.responses.events({"after": "latest"}), "/events", {"after": "latest"})
         for _ in range(3):
             params = self.event_filter(numbers)
-            self.same(self.answers.events(params), "/events", params)
+            self.same(self.responses.events(params), "/events", params)
 
     def event_filter(self, numbers):
         rng, params = self.rng, {}
@@ -229,7 +229,7 @@ class Comparison:
             params["type"] = rng.choice(["video.went_viral", "video.milestone_reached",
                                          "video.milestone_reached,video.went_viral"])
         if rng.random() < 0.4:
-            times = [event["occurred_at"] for event in self.answers.author.events] or [self.answers.now]
+            times = [event["occurred_at"] for event in self.responses.author.events] or [self.responses.now]
             params["occurred_after"] = iso(rng.choice(times) + rng.choice([-1, 0, 0, 1, -DAY]))
         if rng.random() < 0.5:
             params["order"] = "desc"

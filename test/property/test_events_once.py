@@ -16,7 +16,7 @@ from lib import wait
 from lib.clock import FakeClock
 from lib.services import free_port
 from lib.viewtally import SANITIZER_REPORT, Viewtally, encode_lines, sanitized
-from model import Answers, Model, iso, ms
+from model import Model, Responses, iso, ms
 from model.values import DAY, HOUR, MAX_COUNT
 
 START = ms("2026-07-01T00:00:00Z")
@@ -170,11 +170,11 @@ def test_each_event_is_delivered_exactly_once(seed, tmp_path):
         assert not failures(all_pollers), f"VIEWTALLY_SEED={seed}: {failures(all_pollers)}"
         for author_id in feed.authors:
             with instance.client(keys[author_id]) as client:
-                answers = Answers(model, author_id, NOW)
-                Comparison(client, answers, rng).all()
-                history = answers.events({"limit": "100"})["data"]
-                while len(history) < len(answers.author.events):
-                    history += answers.events({"limit": "100", "after": history[-1]["id"]})["data"]
+                responses = Responses(model, author_id, NOW)
+                Comparison(client, responses, rng).all()
+                history = responses.events({"limit": "100"})["data"]
+                while len(history) < len(responses.author.events):
+                    history += responses.events({"limit": "100", "after": history[-1]["id"]})["data"]
                 assert len(history) > 100
                 for poller in pollers[author_id]:
                     assert not poller.is_alive()

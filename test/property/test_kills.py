@@ -20,7 +20,7 @@ from lib.clock import FakeClock
 from lib.services import free_port
 from lib.spool import Spool
 from lib.viewtally import SANITIZER_REPORT, Viewtally, sanitized
-from model import Answers, Model, iso
+from model import Model, Responses, iso
 from model.values import HOUR, MAX_COUNT
 from property.test_events_once import NOW, START, Feed, Poller, failures, describe_differences
 
@@ -188,11 +188,11 @@ class World:
     def check_answers(self, pollers):
         for author_id, key in self.keys.items():
             with self.reader.client(key) as client:
-                answers = Answers(self.model, author_id, self.clock.wall_ms)
-                Comparison(client, answers, self.rng).all()
-                history = answers.events({"limit": "100"})["data"]
-                while len(history) < len(answers.author.events):
-                    history += answers.events({"limit": "100", "after": history[-1]["id"]})["data"]
+                responses = Responses(self.model, author_id, self.clock.wall_ms)
+                Comparison(client, responses, self.rng).all()
+                history = responses.events({"limit": "100"})["data"]
+                while len(history) < len(responses.author.events):
+                    history += responses.events({"limit": "100", "after": history[-1]["id"]})["data"]
                 for poller in pollers[author_id]:
                     assert not poller.is_alive()
                     assert poller.events == history, describe_differences(poller.events, history)

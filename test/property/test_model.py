@@ -16,7 +16,7 @@ from property.compare import Comparison
 from lib import packed_days
 from lib.clock import FakeClock
 from lib.viewtally import Viewtally, encode_lines, sanitized
-from model import Answers, Model, iso, ms, steps
+from model import Model, Responses, iso, ms, steps
 from model.values import DAY, HOUR, LIFE
 from property.worlds import World
 
@@ -80,10 +80,10 @@ def check_sums_without_splits(world, instance, model, now, keys, rng):
     forget_splits(instance.settings["store"]["path"], rng)
     for writer in world.authors:
         with instance.client(keys[writer.id]) as client:
-            comparison = Comparison(client, Answers(model, writer.id, now), rng)
+            comparison = Comparison(client, Responses(model, writer.id, now), rng)
             for params in ({}, comparison.stats_range(), {"granularity": "month"}):
                 comparison.sums_are_equal(params)
-                comparison.same(comparison.answers.stats({**params, "group_by": "account"}), "/stats", {**params, "group_by": "account"})
+                comparison.same(comparison.responses.stats({**params, "group_by": "account"}), "/stats", {**params, "group_by": "account"})
 
 
 def compare_world(world, instance, model, now, keys):
@@ -94,7 +94,7 @@ def compare_world(world, instance, model, now, keys):
             keys[writer.id] = instance.create_key(writer.id)
         with instance.client(keys[writer.id]) as client:
             try:
-                Comparison(client, Answers(model, writer.id, now), random.Random(f"{writer.name} {now}")).all()
+                Comparison(client, Responses(model, writer.id, now), random.Random(f"{writer.name} {now}")).all()
             except AssertionError as difference:
                 raise AssertionError(f"VIEWTALLY_SEED={writer.name} (import at {now}): {difference}") from None
 
@@ -163,15 +163,15 @@ def test_server_matches_the_model_for_a_large_author(tmp_path):
     assert model.import_lines(lines, now) == []
     instance.import_lines(lines)
     with instance, instance.client(instance.create_key(author_id)) as client:
-        answers = Answers(model, author_id, now)
-        assert len(answers.author.events) > 5000
-        comparison = Comparison(client, answers, random.Random(5))
+        responses = Responses(model, author_id, now)
+        assert len(responses.author.events) > 5000
+        comparison = Comparison(client, responses, random.Random(5))
         comparison.all()
         comparison.stats({"start_date": "2026-05-01", "end_date": "2026-07-29"})
         for _ in range(10):
             comparison.videos(comparison.video_filter())
-            params = comparison.event_filter([event["id"] for event in answers.author.events])
-            comparison.same(answers.events(params), "/events", params)
+            params = comparison.event_filter([event["id"] for event in responses.author.events])
+            comparison.same(responses.events(params), "/events", params)
 
 
 def test_random_data_reaches_the_boundaries(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from property.compare import Comparison
 from lib.clock import FakeClock
 from lib.viewtally import ROOT, Viewtally, sanitized
-from model import Answers, Model, ms
+from model import Model, Responses, ms
 
 TODAY = "2026-07-10"        # the readings begin on 05-31, so some events precede the start of the history on 06-15
 NOW = ms(TODAY + "T09:30:00Z")
@@ -54,7 +54,7 @@ def test_server_matches_the_model_for_every_author(served):
     authors = sorted(model.authors.items(), key=lambda item: -len(item[1].videos))
     for author_id, author in authors[:100] if sanitized() else authors:
         with instance.client(instance.create_key(author_id)) as client:
-            comparison = Comparison(client, Answers(model, author_id, NOW), random.Random(author_id))
+            comparison = Comparison(client, Responses(model, author_id, NOW), random.Random(author_id))
             try:
                 comparison.all(each_video=True)
                 comparison.stats({"start_date": "2026-05-01", "end_date": "2026-07-29"})

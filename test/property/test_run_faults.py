@@ -13,7 +13,7 @@ from lib.lines import author, reading, uid, video
 from lib.refreshing import SUCCEEDED, FAILED, ABANDONED, PARTIAL, Refreshing
 from lib.spool import Spool
 from lib.viewtally import sanitized
-from model import Answers, Model, iso
+from model import Model, Responses, iso
 from model.values import HOUR
 from test_events_once import NOW, START, Feed, Poller, failures
 
@@ -69,7 +69,7 @@ class Spooled:
     def compare_with_model(self):
         for author_id, key in self.keys.items():
             with self.server.client(key) as client:
-                Comparison(client, Answers(self.model, author_id, self.clock.wall_ms), random.Random(1)).all()
+                Comparison(client, Responses(self.model, author_id, self.clock.wall_ms), random.Random(1)).all()
         assert self.runs.one("PRAGMA integrity_check") == "ok"
         packed_days.check(self.server.settings["store"]["path"])
 

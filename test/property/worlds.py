@@ -275,8 +275,8 @@ class AuthorWriter:
         if kind < 0.45:
             t = max(observed_at, video.views_updated_at or 0)
             total = viral_comparison(self.model.rules, self.author, video, t).threshold
-        elif kind < 0.52 and video.line:
-            total = video.line.threshold
+        elif kind < 0.52 and video.comparison:
+            total = video.comparison.threshold
         elif kind < 0.65:
             total = rng.choice([value for value in MILESTONES if value > video.views][:rng.choice([1, 1, 2, 4, 8])] or [1])
         else:

@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-#define NONE           COUNT_NONE
-#define NO_OBJECT      "{'error':{'message':'(#10) Object does not exist, cannot be loaded due to','code':10}}"
-#define INVALID_METRIC "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}"
+#define NONE       COUNT_NONE
+#define NO_OBJECT  "{'error':{'message':'(#10) Object does not exist, cannot be loaded due to','code':10}}"
+#define BAD_METRIC "{'error':{'message':'(#100) The value must be a valid insights metric','code':100}}"
 
 enum { REEL = 1, VIDEO, NODE, POST, REEL_TOTAL };
 
@@ -181,7 +181,7 @@ static void chosen_views_source_never_changes(void **state)
 static void classic_video_needs_another_form(void **state)
 {
     static const char *const refusals[] = {
-        INVALID_METRIC,
+        BAD_METRIC,
         "{'error':{'message':'(#100) metric[0] must be one of the following values: "
         "total_video_views','code':100}}",
         "{'data':[]}", /* [P] 200 and an empty list */
@@ -218,8 +218,7 @@ static void reads_default_metrics(void **state)
     (void)state;
     init(&r, "2", NULL);
     r.call.tier = 1;
-    assert_outcome(parse_response(&r, NODE_OF("2"), 400, INVALID_METRIC), OUTCOME_OTHER_FORM, SCOPE_CALL,
-                   "100");
+    assert_outcome(parse_response(&r, NODE_OF("2"), 400, BAD_METRIC), OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     r.call.tier = 2;
     assert_outcome(parse_response(&r, NODE_OF("2"), 200, REEL_OF("2", UPPER)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].views_source, REEL);
@@ -234,7 +233,7 @@ static void reads_default_metrics(void **state)
     assert_int_equal(r.items[0].views_source, NODE);
     /* A post whose views source is its object needs no insights. */
     r.call.tier = 0;
-    assert_outcome(parse_response(&r, NODE_OF("2"), 400, INVALID_METRIC), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_outcome(parse_response(&r, NODE_OF("2"), 400, BAD_METRIC), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_counts(&r.items[0], 1700, 58, 6, NONE, NONE);
     graph_rig_fini(&r);
 }
@@ -252,7 +251,7 @@ static void drops_rejected_metric(void **state)
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_str(o.dropped, "post_video_social_actions");
     assert_false(o.these_posts_only);
-    o = parse_response(&r, NODE_OF("2"), 400, INVALID_METRIC);
+    o = parse_response(&r, NODE_OF("2"), 400, BAD_METRIC);
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_null(o.dropped.p);
     assert_false(o.these_posts_only);

@@ -1,6 +1,6 @@
 """The expected response of every endpoint to one author at one time, as Python objects.
 
-A method raises Refused(code, parameter) if the server must reject the request. The service assigns the ids of events: a
+A method raises Rejected(code, parameter) if the server must reject the request. The service assigns the ids of events: a
 test reads them and passes them to bind_event_ids(). Without this call, the id of an event is its position in the
 author's history.
 """
@@ -19,28 +19,28 @@ CSV_PLATFORM = ("date", "platform", "views", "views_total")
 CSV_BOOK = ("date", "book_id", "book_title", "views", "videos_went_viral")
 
 
-class Refused(Exception):
+class Rejected(Exception):
     def __init__(self, code, parameter):
         super().__init__(f"{code}: {parameter}")
         self.code = code
         self.parameter = parameter
 
 
-def refuse_unless(condition, parameter, code="invalid_parameter"):
+def reject_unless(condition, parameter, code="invalid_parameter"):
     if not condition:
-        raise Refused(code, parameter)
+        raise Rejected(code, parameter)
 
 
 def parsed(parse, value, parameter):
     try:
         return parse(value)
     except ValueError:
-        raise Refused("invalid_parameter", parameter) from None
+        raise Rejected("invalid_parameter", parameter) from None
 
 
 def one_of(params, name, words, default=None):
     value = params.get(name, default)
-    refuse_unless(value == default or value in words, name)
+    reject_unless(value == default or value in words, name)
     return value
 
 
@@ -48,7 +48,7 @@ def number(params, name, low, high, default):
     value = params.get(name)
     if value is None:
         return default
-    refuse_unless(re.fullmatch(r"[0-9]{1,4}", value) and low <= int(value) <= high, name)
+    reject_unless(re.fullmatch(r"[0-9]{1,4}", value) and low <= int(value) <= high, name)
     return int(value)
 
 
@@ -60,7 +60,7 @@ def book_ref(book):
     return {"id": book.id, "title": book.title} if book else None
 
 
-class Answers:
+class Responses:
     """The expected responses for one author at the time `now`. In all methods, `params` is {name: text} as in the query
     string."""
 
@@ -80,10 +80,10 @@ class Answers:
         """Returns (all matching videos, videos per page) of /videos."""
         start, end = date(params, "start_date"), date(params, "end_date")
         book_id = params.get("book_id")
-        refuse_unless(book_id is None or UUID.fullmatch(book_id), "book_id")
+        reject_unless(book_id is None or UUID.fullmatch(book_id), "book_id")
         viral = one_of(params, "viral", ("true", "false"))
         limit = number(params, "limit", 1, 100, 50)
-        refuse_unless(start is None or end is None or start <= end, "end_date")
+        reject_unless(start is None or end is None or start <= end, "end_date")
         found = [video for video in self.posted()
                  if (start is None or day_of(video.posted_at) >= start)
                  and (end is None or day_of(video.posted_at) <= end)
@@ -93,7 +93,7 @@ class Answers:
 
     def video(self, video_id):
         video = self.author.videos.get(video_id.lower())
-        refuse_unless(video and video.posts, "id", "not_found")
+        reject_unless(video and video.posts, "id", "not_found")
         return {"success": True, "data": self.show_video(video)}
 
     def show_video(self, video):
@@ -106,8 +106,8 @@ class Answers:
             "platforms": [{"platform": post.platform, "url": post.url, "views": post.views, **{count: value or 0 for count, value in post.counts.items()},
                            "posted_at": iso(post.posted_at), "views_updated_at": iso(post.last_reading)} for post in posts],
             "viral": {"is_viral": video.viral, "went_viral_at": iso(video.went_viral_at),
-                      "views_when_viral": video.views_when_viral, "threshold": video.line.threshold,
-                      "author_median_views": video.line.median, "compared_videos": video.line.compared},
+                      "views_when_viral": video.views_when_viral, "threshold": video.comparison.threshold,
+                      "author_median_views": video.comparison.median, "compared_videos": video.comparison.compared},
             "milestones": [{"views": value, "reached_at": iso(moment)} for value, moment in video.milestones]}
 
     # -- books and account -----------------------------------------------------------------------------------------
@@ -139,9 +139,9 @@ class Answers:
             end = self.today if start is None else max(start, self.today)
         if start is None:
             start = default_start(granularity, end)
-        refuse_unless(start <= end, "end_date")
+        reject_unless(start <= end, "end_date")
         touched = {period_of(granularity, day) for day in range(start, min(end, start + 5000) + 1)}
-        refuse_unless(len(touched) <= MOST_PERIODS[granularity], "end_date", "range_too_long")
+        reject_unless(len(touched) <= MOST_PERIODS[granularity], "end_date", "range_too_long")
         return start, end, group_by, granularity
 
     def stats(self, params):
@@ -259,7 +259,7 @@ class Answers:
         value = params.get(name)
         if value is None:
             return None
-        refuse_unless(EVENT_ID.fullmatch(value), name)
+        reject_unless(EVENT_ID.fullmatch(value), name)
         return int(value[4:])
 
     def events(self, params):
@@ -269,12 +269,12 @@ class Answers:
         after = None if latest else self.event_position(params, "after")
         limit = number(params, "limit", 1, 100, 50)
         kinds = params.get("type", ",".join(EVENT_TYPES)).split(",")
-        refuse_unless(set(kinds) <= set(EVENT_TYPES), "type")
+        reject_unless(set(kinds) <= set(EVENT_TYPES), "type")
         since = parsed(ms, params["occurred_after"], "occurred_after") if "occurred_after" in params else None
         order = one_of(params, "order", ("asc", "desc"), "asc")
         before = self.event_position(params, "before")
-        refuse_unless(not ("after" in params and order == "desc"), "after")
-        refuse_unless(before is None or order == "desc", "before")
+        reject_unless(not ("after" in params and order == "desc"), "after")
+        reject_unless(before is None or order == "desc", "before")
         if latest:
             newest = self.author.events[-1]["id"] if self.author.events else 0
             return {"success": True, "data": [], "has_more": False, "next_cursor": f"evt_{newest}"}
