@@ -1,4 +1,6 @@
 """scripts/mutants rejects an invalid list, and the list of this tree is valid and current."""
+import ast
+import functools
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -65,6 +67,35 @@ def test_pattern_selects_by_file_and_name(tmp_path):
 def test_hanging_test_is_stopped(tmp_path):
     done = MUTANTS.execute(["/bin/sh", "-c", "trap '' INT; while :; do read line </dev/zero; done"], tmp_path, 0.2)
     assert done.status is None
+
+
+@functools.cache
+def functions(path):
+    return {node.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)}
+
+
+def exists(root, test):
+    """Returns True if the unit program or the function of the Python test exists. Ignores the id of a parametrized case."""
+    if test.startswith("unit:"):
+        return (root / f"test/unit/{test.removeprefix('unit:')}.c").is_file()
+    file, _, name = test.partition("::")
+    return (root / file).is_file() and (not name or name.partition("[")[0].rpartition("::")[2] in functions(root / file))
+
+
+def test_tests_of_this_tree_exist():
+    missing = {(mutant.label, test) for mutant in MUTANTS.load(ROOT, "") for test in mutant.tests if not exists(ROOT, test)}
+    assert not missing
+
+
+@pytest.mark.parametrize("test, found", [
+    ("unit:test_x", True), ("unit:test_y", False), ("test/test_p.py", True), ("test/test_q.py::test_a", False),
+    ("test/test_p.py::test_a", True), ("test/test_p.py::test_a[1-x::y]", True), ("test/test_p.py::test_b", False),
+])
+def test_missing_test_is_found(tmp_path, test, found):
+    (tmp_path / "test/unit").mkdir(parents=True)
+    (tmp_path / "test/unit/test_x.c").touch()
+    (tmp_path / "test/test_p.py").write_text("def test_a():\n    pass\n")
+    assert exists(tmp_path, test) == found
 
 
 def test_list_of_this_tree_is_current():
