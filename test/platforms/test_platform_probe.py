@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from lib.lines import uid
 from platformworld import MARK, PLATFORMS
 
 FORMS = {"tiktok": 1, "instagram": 3, "youtube": 2, "facebook": 4, "pinterest": 3}
@@ -52,6 +53,16 @@ def test_probe_reads_a_facebook_reel_by_its_video_id(world, standins):
     video = world.ids("facebook")[0]
     output = probe(world, name, "facebook").out
     assert f"{video}/video_insights" in output and "form 0, with the account" in output
+
+
+def test_probe_resolves_the_composite_id_of_a_facebook_reel(world, standins):
+    [name] = world.add(platforms=("facebook",))
+    [video] = world.ids("facebook")
+    composite = f"{world.accounts[name, 'facebook']}_77"
+    standins.command("facebook", "post", id=video, post_id=composite)
+    world.instance.import_lines([{"type": "video", "id": uid("composite"), "author_id": uid(name),
+                                  "posts": [{"platform": "facebook", "post_id": composite, "posted_at": "2026-07-09T08:00:00Z"}]}])
+    assert f"{composite}: read as {video} from now on" in probe(world, name, "facebook").out
 
 
 def test_probe_does_not_print_the_api_key(world, standins):

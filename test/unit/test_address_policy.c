@@ -7,9 +7,11 @@
 #include "net/http_client.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static bool allows(const struct address_policy *policy, const char *text)
 {
@@ -187,25 +189,48 @@ static int call(struct address_policy *policy, const char *origin)
     return error;
 }
 
-static const char *origin_of(const char *host, const char *peer)
+static const char *origin_at(const char *host, int port)
 {
     static char origin[96];
-    (void)snprintf(origin, sizeof origin, "https://%s:%d", host, http_peer_port(peer));
+    (void)snprintf(origin, sizeof origin, "https://%s:%d", host, port);
     return origin;
+}
+
+static const char *origin_of(const char *host, const char *peer)
+{
+    return origin_at(host, http_peer_port(peer));
+}
+
+/* Returns a non-blocking socket that listens on 127.0.0.1, and stores its port in `*port`. */
+static int listen_on_loopback(int *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
 }
 
 static void private_addresses_are_refused_without_a_connection(void **state)
 {
     (void)state;
+    static const char *const hosts[] = {"127.0.0.1",          "localhost",  "[::1]",
+                                        "[::ffff:127.0.0.1]", "2130706433", "0x7f.1"};
     struct address_policy none, loopback;
+    int port;
+    const int listener = listen_on_loopback(&port);
     assert_true(address_policy_init(&none, STR("")) &&
                 address_policy_init(&loopback, STR("127.0.0.0/8,::1")));
-    assert_int_equal(call(&none, origin_of("127.0.0.1", "good")), TRANSPORT_ADDRESS);
-    assert_int_equal(call(&none, origin_of("localhost", "good")), TRANSPORT_ADDRESS);
-    assert_int_equal(call(&none, origin_of("[::1]", "good")), TRANSPORT_ADDRESS);
-    assert_int_equal(call(&none, origin_of("[::ffff:127.0.0.1]", "good")), TRANSPORT_ADDRESS);
-    assert_int_equal(call(&none, origin_of("2130706433", "good")), TRANSPORT_ADDRESS);
-    assert_int_equal(call(&none, origin_of("0x7f.1", "good")), TRANSPORT_ADDRESS);
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
+        if (call(&none, origin_at(hosts[i], port)) != TRANSPORT_ADDRESS)
+            fail_msg("%s is not rejected", hosts[i]);
+    assert_int_equal(accept4(listener, NULL, NULL, SOCK_CLOEXEC), -1);
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(close(listener), 0);
     assert_int_equal(call(&loopback, origin_of("127.0.0.1", "good")), TRANSPORT_OK);
     assert_int_equal(call(NULL, origin_of("127.0.0.1", "good")), TRANSPORT_OK);
 }
