@@ -182,13 +182,12 @@ static bool is_probing(const struct redis *r)
     return r->is_trying && (r->state == REDIS_OPENING || r->state == REDIS_BROKEN);
 }
 
+/* Also drops a connection that is otherwise healthy: after a failover, it may lead to the old master, while
+ * the host name already has the address of the new one. */
 static void probe_failed(struct redis *r, const struct redisReply *reply)
 {
     const char *error = redis_reply_error(reply);
-    if (r->state == REDIS_OPENING)
-        go_down(r, REDIS_FAILED_CALL, error ? error : "a probe got an unexpected reply");
-    else
-        retry_later(r);
+    go_down(r, REDIS_FAILED_CALL, error ? error : "a probe got an unexpected reply");
 }
 
 static void on_probed(struct redis_command *command, const struct redisReply *reply)

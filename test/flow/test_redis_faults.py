@@ -13,7 +13,7 @@ import pytest
 
 from lib import wait
 from lib.client import connect
-from lib.fakeredis import ADMITTED, REJECTED, FakeRedis, is_probe
+from lib.fakeredis import ADMITTED, READONLY, REJECTED, FakeRedis, is_probe
 from lib.services import RedisError, preload
 from lib.viewtally import statically_linked
 
@@ -75,7 +75,7 @@ REPLIES = {
     "LOADING": b"-LOADING Redis is loading the dataset in memory\r\n", "OOM": b"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
     "MISCONF": b"-MISCONF Redis is configured to save RDB snapshots\r\n", "BUSY": b"-BUSY Redis is busy running a script.\r\n",
     "NOSCRIPT": b"-NOSCRIPT No matching script.\r\n", "NOAUTH": b"-NOAUTH Authentication required.\r\n",
-    "NOPERM": b"-NOPERM this user has no permissions to run the 'evalsha' command\r\n", "READONLY": b"-READONLY You can't write against a read only replica.\r\n",
+    "NOPERM": b"-NOPERM this user has no permissions to run the 'evalsha' command\r\n", "READONLY": READONLY,
     "WRONGTYPE": b"-WRONGTYPE Operation against a key\r\n", "MOVED": b"-MOVED 3999 127.0.0.1:6381\r\n",
     "CLUSTERDOWN": b"-CLUSTERDOWN The cluster is down\r\n", "MASTERDOWN": b"-MASTERDOWN Link with MASTER is down\r\n",
 }
@@ -230,6 +230,12 @@ def test_reconnecting_uses_one_connection_with_growing_pauses(make_viewtally):
     # 50 % to 100 % of 100, 200, 400 ms …
     assert all(pause >= 0.9 * 0.05 * 2**n for n, pause in enumerate(pauses)), pauses
     assert [words.split(",")[0] for words in world.states()] == ["unavailable"]
+
+
+def test_failover_that_keeps_connections_open_is_followed(world, fake):
+    fake.fail_over()
+    wait.until(lambda: world.get() and any("unavailable" in words for words in world.states()), "Redis to be unavailable")
+    world.wait_until_used_again()
 
 
 def test_concurrent_requests_share_one_connection(make_viewtally, fake, clock):

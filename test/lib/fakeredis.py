@@ -27,11 +27,13 @@ def verdict(remaining, reset_ms):
 
 ADMITTED = b"*2\r\n" + verdict(1, 60000)
 REJECTED = b"*2\r\n" + verdict(-1, 60000)
+READONLY = b"-READONLY You can't write against a read only replica.\r\n"
 
 
 class FakeRedis:
     """`reply(words)` returns the bytes that reply to an EVALSHA, or an iterator of bytes, or None to close the connection. A reply for one
-    request (two integers) is repeated for each key of the call. Every other command gets a valid reply."""
+    request (two integers) is repeated for each key of the call. Every other command gets a valid reply. fail_over() replaces `reply` for
+    the open connections."""
 
     def __init__(self, reply=lambda words: ADMITTED):
         self.reply = reply
@@ -39,7 +41,7 @@ class FakeRedis:
         self.open = self.most_open = 0
         self.commands, self.times = [], []
         self._lock = threading.Lock()
-        self._connections = set()
+        self._connections, self._to_replica = set(), set()
         self._acceptor = Acceptor(self._accept)
         self.port = self._acceptor.port
         self.url = f"redis://127.0.0.1:{self.port}"
@@ -58,7 +60,7 @@ class FakeRedis:
                 while (words := read_command(stream)) is not None:
                     self.commands.append(words)
                     self.times.append(time.monotonic())
-                    data = self._reply_to(words)
+                    data = self._reply_to(words, READONLY if connection in self._to_replica else None)
                     if data is None:
                         break
                     for piece in [data] if isinstance(data, bytes) else data:
@@ -69,9 +71,9 @@ class FakeRedis:
             self._connections.discard(connection)
             self.open -= 1
 
-    def _reply_to(self, words):
+    def _reply_to(self, words, error):
         if words[0] == b"EVALSHA":
-            data = self.reply(words)
+            data = error or self.reply(words)
             if not isinstance(data, (bytes, type(None))):
                 return data
             one, count = re.fullmatch(rb"\*2\r\n(:-?\d+\r\n:-?\d+\r\n)", data or b""), len(limit_keys(words))
@@ -79,6 +81,11 @@ class FakeRedis:
         if words[:2] == [b"SCRIPT", b"LOAD"]:
             return b"$40\r\n%s\r\n" % hashlib.sha1(words[2]).hexdigest().encode()
         return b"+OK\r\n"
+
+    def fail_over(self):
+        """Makes the server of all open connections a replica without closing them. New connections reach the new master."""
+        with self._lock:
+            self._to_replica = set(self._connections)
 
     def cut_all(self):
         """Shuts down every connection."""
