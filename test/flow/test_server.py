@@ -2,13 +2,17 @@
 
 A test detects that the server is draining by its log, or from outside: after SIGINT the server refuses new connections.
 """
+import contextlib
+import errno
 import json
 import os
+import pathlib
 import re
 import select
 import signal
 import socket
 import stat
+import subprocess
 
 import pytest
 
@@ -21,6 +25,7 @@ START_MS = 9_000_000
 DRAIN_MS = 20_000               # below every other deadline
 DAYS = {"start_date": "2026-06-01", "end_date": "2026-07-01"}
 OWN_ID = re.compile(r"[0-9a-f]{16}")
+NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child"]      # runs a command as process 1
 
 
 def has_ipv6():
@@ -409,6 +414,59 @@ def test_server_resumes_after_sigstop_and_sigcont(owned, clock):
     assert [client.opened for client in clients] == [1] * 3
     for client in clients + [new]:
         client.close()
+
+
+@pytest.fixture
+def process_1():
+    """process_1(instance) starts `serve` as process 1 of a PID namespace, as in a container. Returns its PID outside of the namespace, and
+    the Popen object of a process that exits with the same status."""
+    with contextlib.ExitStack() as stack:
+
+        def start(instance):
+            parent = stack.enter_context(subprocess.Popen(
+                [*NAMESPACE, instance.binary, "serve", "--config", str(instance.config_path)], stdout=subprocess.PIPE, env=instance.environment()))
+            stack.callback(parent.kill)
+            children = pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+            return int(wait.until(children.read_text, "the start of the process")), parent
+
+        yield start
+
+
+def open_if_read(pipe):
+    """Opens a named pipe for writing and returns the descriptor, or returns None if no process has opened it for reading."""
+    try:
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        assert error.errno == errno.ENXIO
+        return None
+
+
+def has_namespaces():
+    return subprocess.run([*NAMESPACE, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+needs_namespaces = pytest.mark.skipif(not has_namespaces(), reason="needs the permission to create PID namespaces")
+
+
+@needs_namespaces
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_signal_ends_process_1_while_it_starts(owned, process_1, tmp_path, number):
+    """The server starts until it reads a secret from a pipe."""
+    os.mkfifo(tmp_path / "secret")
+    instance = owned()
+    instance.configure({"redis": {"password_file": tmp_path / "secret"}})
+    pid, parent = process_1(instance)
+    with open(wait.until(lambda: open_if_read(tmp_path / "secret"), "the server to open the pipe"), "wb"):
+        os.kill(pid, number)
+        assert parent.wait(timeout=60) == 128 + number
+
+
+@needs_namespaces
+def test_process_1_completes_its_work_after_sigterm(owned, process_1):
+    pid, parent = process_1(owned())
+    assert parent.stdout.readline().startswith(b"listening on ")
+    os.kill(pid, signal.SIGTERM)
+    assert parent.wait(timeout=60) == 0
 
 
 # --- the log ---
