@@ -98,10 +98,20 @@ const struct config_key *loading_find_secret_file(const char *section, const cha
     return key && key->secret ? key : NULL;
 }
 
+/* Returns the first line, which may end with CR LF, without white space at its ends. */
+static struct str first_line(struct str text)
+{
+    struct str line;
+    (void)str_cut(text, '\n', &line);
+    if (line.len && line.p[line.len - 1] == '\r')
+        line.len--;
+    return str_trim(line);
+}
+
 /* Sets a secret to the first line of a file. */
 static bool set_from_file(struct config *c, const struct config_key *key, const char *path, struct buf *why)
 {
-    char text[SECRET_FILE_MAX];
+    char text[SECRET_FILE_MAX + 1];
     FILE *f = fopen(path, "re");
     size_t n = f ? fread(text, 1, sizeof text, f) : 0;
     int failed = !f || ferror(f) ? errno : 0;
@@ -111,11 +121,12 @@ static bool set_from_file(struct config *c, const struct config_key *key, const 
         buf_printf(why, "cannot read %s: %s", path, strerror(failed));
         return false;
     }
-    struct str line;
-    (void)str_cut(str_make(text, n), '\n', &line);
-    bool ok = value_set(c, key, str_trim(line), why);
+    const bool is_cut = n == sizeof text && !memchr(text, '\n', n);
+    if (is_cut)
+        buf_printf(why, "%s has a first line of more than %d bytes", path, SECRET_FILE_MAX);
+    const bool is_set = !is_cut && value_set(c, key, first_line(str_make(text, n)), why);
     explicit_bzero(text, sizeof text);
-    return ok;
+    return is_set;
 }
 
 bool loading_set(struct loading *l, size_t at, struct str value, bool from_file, struct buf *why)

@@ -385,6 +385,50 @@ static void secrets_are_read_from_files(void **state)
     buf_fini(&variable);
 }
 
+static void load_with_secret_file(struct attempt *a, const char *content)
+{
+    struct attempt secret;
+    char text[100];
+    load(&secret, content, NULL);
+    snprintf(text, sizeof text, "[redis]\npassword_file = %s\n", secret.path);
+    load(a, text, NULL);
+    unload(&secret);
+}
+
+static void secret_files_may_end_lines_with_cr_lf(void **state)
+{
+    const char *const contents[] = {"hunter2\r\n", "hunter2\r\nsecond line\r\n", "hunter2\r",
+                                    " hunter2 \r\n"};
+    struct attempt a;
+    (void)state;
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
+        load_with_secret_file(&a, contents[i]);
+        assert_int_equal(a.err, OK);
+        assert_string_equal(a.config.redis.password, "hunter2");
+        unload(&a);
+    }
+}
+
+/* The values are short, because the lines begin with blanks. */
+static void secret_file_with_a_long_line_is_rejected(void **state)
+{
+    enum { LINE_MAX = 4096 };
+    char text[LINE_MAX + 3];
+    struct attempt a;
+    (void)state;
+    snprintf(text, sizeof text, "%*s\n", LINE_MAX, "hunter2");
+    load_with_secret_file(&a, text);
+    assert_int_equal(a.err, OK);
+    assert_string_equal(a.config.redis.password, "hunter2");
+    unload(&a);
+    snprintf(text, sizeof text, "%*s\n", LINE_MAX + 1, "hunter2");
+    load_with_secret_file(&a, text);
+    assert_int_equal(a.err, ERR_INVALID);
+    buf_append_char(&a.message, '\0');
+    assert_non_null(strstr(a.message.p, " has a first line of more than 4096 bytes"));
+    unload(&a);
+}
+
 /* A refresh run reads its copy while a reload frees values of the original. */
 static void copy_outlives_its_original(void **state)
 {
@@ -468,6 +512,8 @@ int main(void)
         cmocka_unit_test(printed_configuration_can_be_loaded),
         cmocka_unit_test(example_file_matches_the_table),
         cmocka_unit_test(secrets_are_read_from_files),
+        cmocka_unit_test(secret_files_may_end_lines_with_cr_lf),
+        cmocka_unit_test(secret_file_with_a_long_line_is_rejected),
         cmocka_unit_test(copy_outlives_its_original),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
