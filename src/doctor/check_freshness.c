@@ -79,14 +79,15 @@ static void check_backup(struct doctor *d)
         doctor_error(d, "see database.integrity", "the state of the backups cannot be read");
         return;
     }
-    const long long age_minutes = (d->now_ms - state.started_at) / MINUTE_MS;
+    const int64_t age_ms = state.started_at == TIME_NONE ? 0 : d->now_ms - state.started_at;
+    const long long age_minutes = age_ms / MINUTE_MS;
     if (*state.error)
         doctor_error(d, "correct the cause; the server tries again", "the last backup failed: %s",
                      state.error);
     else if (state.started_at == TIME_NONE)
         doctor_error(d, "start the server (systemctl status viewtally), and see files.backup_directory",
                      "there is no scheduled backup yet");
-    else if (d->now_ms - state.started_at > 2 * every_ms)
+    else if (age_ms > 2 * every_ms)
         doctor_error(d, "start the server (systemctl status viewtally), and see files.backup_directory",
                      "the last backup is %lld minute%s old", age_minutes, plural(age_minutes, "", "s"));
     else
