@@ -33,8 +33,8 @@ struct redis_options {
 };
 
 /* Parses a URL: redis://[user[:password]@]host[:port][/database], rediss://… (TLS), or
- * unix:/path[?database=N]. A password in the URL is used only if `password` is NULL or empty. Call
- * redis_options_fini() in every case, also after a failure. */
+ * unix:/path[?database=N]. User and password are percent-decoded. A password in the URL is used only if
+ * `password` is NULL or empty. Call redis_options_fini() in every case, also after a failure. */
 MUST_USE enum err redis_options_parse(struct redis_options *o, const char *url, const char *password,
                                       struct error *error);
 void redis_options_fini(struct redis_options *o);

@@ -22,14 +22,45 @@ static const char *parse_database(struct redis_options *o, struct str text)
     return NULL;
 }
 
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Decodes %XX in place. Returns false if a percent-encoding is invalid or encodes a NUL. */
+static bool decode(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        if (*from == '%') {
+            const int high = hex_digit(from[1]), low = high < 0 ? -1 : hex_digit(from[2]);
+            if (low < 0 || !(high | low))
+                return false;
+            *to++ = (char)(high << 4 | low);
+            from += 2;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+    return true;
+}
+
 /* Parses "user", ":password" or "user:password". */
-static void parse_user(struct redis_options *o, struct str text)
+static const char *parse_user(struct redis_options *o, struct str text)
 {
     struct str user, password = str_cut(text, ':', &user);
+    bool ok = true;
     if (user.len)
-        o->user = copy(user);
+        ok = decode(o->user = copy(user));
     if (password.len && !o->password)
-        o->password = copy(password);
+        ok = decode(o->password = copy(password)) && ok;
+    return ok ? NULL
+              : "must have % only before two hexadecimal digits other than 00; write % in a password as %25";
 }
 
 /* Parses "host", "host:port", "[IPv6]" or "[IPv6]:port". */
@@ -54,15 +85,17 @@ static const char *parse_host(struct redis_options *o, struct str text)
     return NULL;
 }
 
+/* Splits at the last @, because an @ or / in a password may be unencoded. */
 static const char *parse_tcp(struct redis_options *o, struct str rest)
 {
-    struct str authority, database = str_cut(rest, '/', &authority), user;
-    struct str host = str_cut(authority, '@', &user);
-    if (host.p)
-        parse_user(o, user);
-    else
-        host = authority;
-    const char *why = parse_host(o, host);
+    const char *at = rest.len ? memrchr(rest.p, '@', rest.len) : NULL, *why = NULL;
+    if (at) {
+        const size_t len = (size_t)(at - rest.p);
+        why = parse_user(o, str_make(rest.p, len));
+        rest = str_make(at + 1, rest.len - len - 1);
+    }
+    struct str host, database = str_cut(rest, '/', &host);
+    why = why ? why : parse_host(o, host);
     return why || !database.len ? why : parse_database(o, database);
 }
 
