@@ -103,7 +103,7 @@ void server_release_exchange(struct http_server *s, struct exchange *x)
     x->r = (struct request){.arena = arena, .res = {.body = body}};
     x->conn = NULL;
     x->aborted = NULL;
-    x->head_built = false;
+    x->head_built = x->keeps_alive = x->client_closes = false;
     /* The most recently used exchange is reused first, because its memory is in the processor's cache. */
     list_add_last(s->pool.next, &x->link);
     s->pooled++;

@@ -401,11 +401,11 @@ static void sends_100_continue_when_expected(void **state)
     peer_fini(&p);
 }
 
-/* A client that continues to send while it is rejected receives the response, not a reset. */
-static void client_that_keeps_sending_receives_the_error_response(void **state)
+/* Sends a request whose body is too large, and continues to send while the server rejects it. The client must
+ * receive the response, not a reset. */
+static void expect_413_while_sending(struct rig *rig)
 {
     static char megabyte[900 << 10];
-    struct rig *rig = *state;
     struct peer p;
     memset(megabyte, 'x', sizeof megabyte);
     peer_open(&p, rig);
@@ -421,6 +421,26 @@ static void client_that_keeps_sending_receives_the_error_response(void **state)
                 1); /* the connection stays open until the client closes */
     peer_fini(&p);
     rig_until(rig, http_server_get_counts(rig->server).connections == 0);
+}
+
+static void client_that_keeps_sending_receives_the_error_response(void **state)
+{
+    expect_413_while_sending(*state);
+}
+
+/* The rejected request gets the pooled exchange of an earlier request, whose client had announced that it
+ * would close. */
+static void announced_close_does_not_affect_later_connections(void **state)
+{
+    struct rig *rig = *state;
+    struct peer p;
+    peer_open(&p, rig);
+    (void)peer_send_text(&p, "GET /plain HTTP/1.0\r\n\r\n");
+    rig_until(rig, (peer_read(&p), p.ended));
+    peer_expect(&p, "200");
+    peer_fini(&p);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
+    expect_413_while_sending(rig);
 }
 
 /* The server stops discarding input after a limit. */
@@ -483,6 +503,7 @@ int main(void)
         CONN_TEST(incomplete_request_ends_when_its_client_disconnects),
         CONN_TEST(sends_100_continue_when_expected),
         CONN_TEST(client_that_keeps_sending_receives_the_error_response),
+        CONN_TEST(announced_close_does_not_affect_later_connections),
         CONN_TEST(lingering_stops_after_its_byte_limit),
         CONN_TEST(rejected_head_request_gets_no_body),
     };
