@@ -1,5 +1,7 @@
 """Entity tags: which responses have one, If-None-Match, HEAD, and that a tag changes exactly when the data change."""
+import pathlib
 import re
+import subprocess
 
 import pytest
 
@@ -151,6 +153,31 @@ def test_same_data_give_the_same_bytes_across_connections_and_restarts(world):
         if round_ == 0:
             world.instance.stop()
             world.instance.start()
+
+
+def with_other_version(binary, directory):
+    """Copies the program and changes only the version in it. Returns the path of the copy."""
+    version = subprocess.run([binary, "--version"], capture_output=True, check=True).stdout.split()[1]
+    other = b"9" + version[1:]
+    copy = directory / "other-version"
+    copy.write_bytes(pathlib.Path(binary).read_bytes().replace(version + b"\0", other + b"\0"))
+    copy.chmod(0o755)
+    assert subprocess.run([copy, "--version"], capture_output=True, check=True).stdout.split()[1] == other
+    return str(copy)
+
+
+def test_tags_that_are_not_hashes_of_the_body_change_with_the_version(world, tmp_path):
+    """Another version may write the same data in another form, so it must not send a 304 for the old form."""
+    before = world.etags()
+    world.client.close()
+    world.instance.stop()
+    world.instance.binary = with_other_version(world.instance.binary, tmp_path)
+    world.instance.start()
+    world.client = world.instance.client(world.key)
+    for path in PATHS:
+        response = world.get(path, {"If-None-Match": before[path]})
+        assert response.status == (200 if path in MAY else 304), path
+    assert world.changed(before) == MAY
 
 
 def test_unchanged_data_keep_their_tags(world):
