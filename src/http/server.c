@@ -7,10 +7,10 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "http/conn.h"
+#include "http/descriptors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 enum {
 #ifdef VT_TEST_SEAMS
@@ -30,7 +30,6 @@ enum {
     HEAD_FIRST_BYTES = 1 << 10, /* initial capacity of a response head buffer; most heads are smaller */
     RESERVE_BYTES = 1 << 20,    /* size of http_server.reserve; more than any step of a handler allocates */
     ACCEPT_AGAIN_MS = 100,
-    SPARE_FILES = 64, /* file descriptors reserved for the database, Redis and logs */
 };
 
 /* ---- the pool ---- */
@@ -286,6 +285,7 @@ static void free_server(struct http_server *s)
         exchange_free(x);
     }
     arena_reserve_fini(&s->reserve);
+    descriptors_unreserve(s->options.limits.max_connections);
     void (*closed)(void *) = s->closed;
     void *ctx = s->closed_ctx;
     free(s);
@@ -320,25 +320,6 @@ void server_conn_closed(struct http_server *s, bool is_old)
 
 /* ---- opening ---- */
 
-/* Raises the soft limit of open files to the hard limit. Returns `wanted`, or if the limit is too low for so
- * many connections, the number for which it is sufficient. */
-static int files_for_connections(int wanted)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return wanted;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-    (void)getrlimit(RLIMIT_NOFILE, &limit);
-    rlim_t most = limit.rlim_cur > 2 * SPARE_FILES ? limit.rlim_cur - SPARE_FILES : limit.rlim_cur / 2;
-    if (limit.rlim_cur == RLIM_INFINITY || (rlim_t)wanted <= most)
-        return wanted;
-    log_warn("the limit on open files (ulimit -n) allows only %llu connections; raise it to allow [server] "
-             "max_connections",
-             (unsigned long long)most);
-    return (int)most;
-}
-
 /* Returns NULL if out of memory. */
 static struct http_server *server_new(uv_loop_t *loop, const struct http_options *options)
 {
@@ -351,7 +332,7 @@ static struct http_server *server_new(uv_loop_t *loop, const struct http_options
     s->options = *options;
     if (!s->options.key)
         s->options.key = "[server] listen";
-    s->options.limits.max_connections = files_for_connections(options->limits.max_connections);
+    s->options.limits.max_connections = descriptors_reserve(options->limits.max_connections);
     s->date.second = -1;
     for (int state = 0; state < CONN_STATES; state++)
         list_init(&s->conns[state]);

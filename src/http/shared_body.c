@@ -3,20 +3,18 @@
 #include "http/shared_body.h"
 
 #include "base/check.h"
+#include "http/descriptors.h"
 
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
 enum {
     MAGIC = 0x426f6479,
     SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE,
-    FILES_FRACTION = 4, /* files use only the lowest quarter of the descriptors; the other descriptors are for
-                           connections */
 };
 
 struct shared_body {
@@ -29,13 +27,7 @@ struct shared_body {
     char memory[];
 };
 
-/* Returns true if `fd` is in the lowest quarter of the descriptors. The kernel assigns the lowest free
- * descriptor, so a higher number means that few descriptors are free. */
-static bool leaves_room_for_connections(int fd)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd < limit.rlim_cur / FILES_FRACTION;
-}
+static int file_count; /* bodies that are stored in files */
 
 static bool write_all(int fd, struct str text)
 {
@@ -54,7 +46,8 @@ static int make_sealed_file(struct str text)
     const int fd = memfd_create("viewtally-response", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -1;
-    if (leaves_room_for_connections(fd) && write_all(fd, text) && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+    if (descriptors_allow_memory_file(fd, file_count) && write_all(fd, text) &&
+        fcntl(fd, F_ADD_SEALS, SEALS) == 0)
         return fd;
     (void)close(fd);
     return -1;
@@ -70,6 +63,7 @@ struct shared_body *shared_body_from_file(int fd, size_t len)
     }
     struct shared_body *body = xmalloc(sizeof *body);
     *body = (struct shared_body){MAGIC, .references = 1, .fd = fd, .text = str_make(map, len)};
+    file_count++;
     return body;
 }
 
@@ -112,6 +106,7 @@ void shared_body_release(struct shared_body *body)
     if (body->fd >= 0) {
         (void)munmap((void *)(uintptr_t)body->text.p, body->text.len);
         (void)close(body->fd);
+        file_count--;
     }
     shared_body_release(body->compressed);
     body->magic = 0;

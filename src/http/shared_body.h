@@ -17,8 +17,8 @@ enum {
     SHARED_BODY_MAX_BYTES = 2000000000 /* libuv takes lengths as unsigned int and returns them as int */
 };
 
-/* Creates a body from a copy of `text`. The caller owns the first reference. If the system cannot create a
- * file (no memory or descriptor), the body is stored in memory. */
+/* Creates a body from a copy of `text`. The caller owns the first reference. If no file can be
+ * created (no memory, or all free descriptors are reserved for connections), the body is stored in memory. */
 struct shared_body *shared_body_new(struct str text);
 
 /* Creates a body from the first `len` bytes of a file. Preconditions: the file does not change any more;

@@ -2,6 +2,7 @@
  * start. */
 #include "unit.h"
 
+#include "http/shared_body.h"
 #include "lib/http_rig.h"
 
 #include <fcntl.h>
@@ -253,6 +254,24 @@ static void reserves_descriptors_for_other_uses(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+/* The response cache may fill before the connections are opened. */
+static void large_bodies_use_no_descriptor_that_is_reserved_for_connections(void **state)
+{
+    static char bytes[SHARED_BODY_FILE_MIN_BYTES];
+    struct rig rig;
+    struct http_limits limits = rig_limits();
+    (void)state;
+    limits.max_connections = 100000000;
+    rig_init(&rig, &limits, false);
+    struct shared_body *body = shared_body_new(str_make(bytes, sizeof bytes));
+    assert_false(shared_body_is_file(body));
+    shared_body_release(body);
+    rig_fini(&rig);
+    body = shared_body_new(str_make(bytes, sizeof bytes));
+    assert_true(shared_body_is_file(body));
+    shared_body_release(body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +284,7 @@ int main(void)
         cmocka_unit_test(rejects_a_socket_path_that_is_too_long_or_in_a_missing_directory),
         cmocka_unit_test(client_address_comes_from_trusted_proxies),
         cmocka_unit_test(reserves_descriptors_for_other_uses),
+        cmocka_unit_test(large_bodies_use_no_descriptor_that_is_reserved_for_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

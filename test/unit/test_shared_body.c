@@ -3,16 +3,18 @@
  */
 #include "unit.h"
 
+#include "http/descriptors.h"
 #include "http/shared_body.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LARGE = SHARED_BODY_FILE_MIN_BYTES };
+enum { LARGE = SHARED_BODY_FILE_MIN_BYTES, FEWEST = 31 };
 
 static struct str pattern(char *to, size_t len)
 {
@@ -95,9 +97,12 @@ static void shared_bodies_use_at_most_a_quarter_of_the_descriptors(void **state)
 {
     (void)state;
     char bytes[LARGE];
+    int copies[FEWEST], count = 0;
     struct rlimit before, few;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     few = before;
+    while (newest_descriptor() < FEWEST) /* otherwise the spare descriptors would be more than the limit */
+        copies[count++] = dup(0);
     few.rlim_cur = (rlim_t)(newest_descriptor() + 1) * 4;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     struct shared_body *last = shared_body_new(pattern(bytes, sizeof bytes));
@@ -108,6 +113,29 @@ static void shared_bodies_use_at_most_a_quarter_of_the_descriptors(void **state)
     assert_true(str_eq(shared_body_text(above), str_make(bytes, sizeof bytes)));
     shared_body_release(last);
     shared_body_release(above);
+    while (count)
+        (void)close(copies[--count]);
+}
+
+static void shared_bodies_use_only_descriptors_that_are_not_reserved(void **state)
+{
+    (void)state;
+    char bytes[LARGE];
+    const struct str text = pattern(bytes, sizeof bytes);
+    const int all = descriptors_reserve(INT_MAX);
+    struct shared_body *none = shared_body_new(text);
+    descriptors_unreserve(1);
+    struct shared_body *first = shared_body_new(text), *second = shared_body_new(text);
+    assert_false(shared_body_is_file(none));
+    assert_true(shared_body_is_file(first));
+    assert_false(shared_body_is_file(second));
+    shared_body_release(first);
+    struct shared_body *third = shared_body_new(text);
+    assert_true(shared_body_is_file(third));
+    shared_body_release(none);
+    shared_body_release(second);
+    shared_body_release(third);
+    descriptors_unreserve(all - 1);
 }
 
 int main(void)
@@ -119,6 +147,7 @@ int main(void)
         cmocka_unit_test(file_is_sealed_and_closed_with_the_body),
         cmocka_unit_test(file_is_sent_whole),
         cmocka_unit_test(shared_bodies_use_at_most_a_quarter_of_the_descriptors),
+        cmocka_unit_test(shared_bodies_use_only_descriptors_that_are_not_reserved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
