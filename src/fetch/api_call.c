@@ -1,5 +1,5 @@
-/* A call: token, request, response. Tokens are in plain text only from tokens_decrypt() until the request
- * is built; then the request's copies are wiped. */
+/* Makes a call: obtains a token, sends the request, parses the response. Tokens are in plain text only from
+ * tokens_decrypt() until the request is sent; then the tokens and their copies in the request are wiped. */
 #include "fetch/api_call.h"
 
 #include "base/check.h"
@@ -140,7 +140,8 @@ static void fill_items(struct api_call *call)
 }
 
 /* Since the batch was made, another call may have switched to a request form with fewer posts per call.
- * Returns the posts beyond this number to the account; otherwise they would look missing. */
+ * Returns the posts beyond this number to the account. If they stayed in the batch, they would look missing.
+ */
 static void shorten_batch(struct api_call *call, int tier)
 {
     struct fetch_account *account = call->account;
@@ -230,8 +231,8 @@ static enum next open_and_send(struct api_call *call, const struct credential *c
 
 static enum next refresh_token(struct api_call *call, struct call_result *result);
 
-/* Reads the account from the database: another process may have refreshed its tokens, or the author may have
- * removed it. */
+/* Reads the account from the database, because another process may have refreshed the tokens, or the author
+ * may have removed the account. Then sends the call, or first refreshes the token if that is due. */
 static enum next load_and_send(struct api_call *call, struct call_result *result)
 {
     struct fetch_account *account = call->account;
@@ -258,8 +259,8 @@ static enum next load_and_send(struct api_call *call, struct call_result *result
 static enum next delay_call(struct api_call *call, const struct token_refresh_result *refresh,
                             struct call_result *result)
 {
-    /* A token that has not expired still works. item_count is 0 until the request is sent. If it is not 0,
-     * the platform has rejected the token. */
+    /* A token that has not expired still works, unless the platform has rejected it. item_count is 0 until a
+     * request is sent; if it is not 0, the token was rejected in the response. */
     if (call->request.item_count == 0 && call->token_is_valid)
         return load_and_send(call, result);
     *result = (struct call_result){

@@ -51,7 +51,7 @@ struct api_call {
     bool counted;        /* the throttle counts the call: true from throttle_begin() until throttle_end() or
                             throttle_cancel() */
     bool token_is_valid; /* the token has not expired; it may be due for a refresh */
-    bool refresh_tried, refreshed;
+    bool refresh_tried, refreshed; /* a refresh of the token was tried; it succeeded */
     bool canceled;
 };
 

@@ -123,7 +123,8 @@ static struct author_posts *new_group(struct author_plan *p, struct post_window 
     return group;
 }
 
-/* Returns the account through which the post is read first, or NULL if none exists. */
+/* Returns the account through which the post is read first, or NULL if none exists. Clears
+ * record->credential_row if the author no longer has this account. */
 static struct fetch_account *first_account(const struct author_plan *p, struct author_posts *group,
                                            struct platform_post *record)
 {

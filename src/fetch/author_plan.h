@@ -29,8 +29,8 @@ struct author_plan {
 void author_plan_init(struct author_plan *p, struct run *run, struct api_queue apis[PLATFORM_APIS]);
 void author_plan_fini(struct author_plan *p);
 
-/* Reads the posts and accounts of an author; discards those of the previous author. After an error,
- * run_fail() has been called. */
+/* Reads the posts and accounts of an author. Discards the posts and accounts of the previous author. After an
+ * error, run_fail() has been called. */
 MUST_USE enum err author_plan_read(struct author_plan *p, int64_t author_row);
 
 /* Returns the author's first connected account at the platform, or NULL if none exists. */

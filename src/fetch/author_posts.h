@@ -48,6 +48,8 @@ void post_window_add(struct post_window *w, struct author_posts *group, const st
 void author_posts_acquire(struct author_posts *group);
 void author_posts_release(struct author_posts *group);
 
+/* The result of a post in this run. Each result has a counter from RUN_READ to RUN_UNREAD, which explains it
+ * (refresh/run_counters.h). */
 enum post_result { POST_READ, POST_NO_DATA, POST_MISSING, POST_PERMANENT, POST_UNREAD };
 
 /* Sets the result of a post: removes it from its queue or batch and counts the result. With POST_READ, stores

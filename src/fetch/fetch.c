@@ -6,7 +6,7 @@
  *                                 |  starts calls, applies results
  *                                 `- ends if all posts have a result, at the deadline, or if the run stops
  *
- * Database transactions run on the loop's thread, too. The delay in the handling of responses does no
+ * Database transactions run on the loop's thread, too. They delay the handling of responses, which does no
  * harm. */
 #include "fetch/fetch.h"
 

@@ -12,9 +12,9 @@ struct outcome_handler {
     int64_t deadline; /* end of the run, monotonic */
     uint64_t random;  /* state of the generator for retry delays; the caller sets a seed */
     struct {
-        int accounts; /* number of accounts in a row for which the platform reported an error in our request
-                       */
-        int64_t last_row;
+        int accounts;     /* number of consecutive accounts for which the platform reported an error in our
+                             request */
+        int64_t last_row; /* row of the last of these accounts */
     } bad_requests[PLATFORM_APIS];
 };
 

@@ -21,7 +21,7 @@ struct account_update {
         version; /* `version` of the tokens: the update is ignored if the tokens have changed since */
     int64_t at;  /* wall clock: when the event happened; for ACCOUNT_TIER, when the information expires */
     int tier;
-    char text[2 * ERROR_CODE_MAX]; /* the error, or the metrics to omit */
+    char text[2 * ERROR_CODE_MAX]; /* the error; for ACCOUNT_TIER, the metrics to omit */
 };
 
 struct pending_writes {

@@ -6,13 +6,14 @@
 
 #include <limits.h>
 
-/* Stored as a limit of the first API, although it applies to all APIs. */
+/* The author with whom the next run begins. Stored as a limit of the first API, although it applies to all
+ * APIs. */
 #define LIMIT_FIRST_AUTHOR STR("first_author")
 
 enum {
-    WINDOW_POSTS = 4096,
-    WINDOW_GROUPS = 256,
-    FILL_AUTHORS = 500 /* authors per call, so that the loop does not block if few authors have posts */
+    WINDOW_POSTS = 4096, /* a post window with this many posts or more loads no further author */
+    WINDOW_GROUPS = 256, /* maximum number of groups in a post window */
+    FILL_AUTHORS = 500   /* authors per fill, so that the loop does not block if few authors have posts */
 };
 
 void platform_walk_init(struct platform_walk *w, int64_t first_author, bool active)

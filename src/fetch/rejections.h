@@ -1,5 +1,5 @@
 /* Collects the accounts that a platform rejects. If the platform rejects most accounts in one run, the app
- * registration is the cause, not the accounts. Then no account is marked as "reconnect required". */
+ * registration is the cause, not the accounts. In that case, no account is marked as "reconnect required". */
 #ifndef VT_FETCH_REJECTIONS_H
 #define VT_FETCH_REJECTIONS_H
 

@@ -1,10 +1,11 @@
 /* Collects the readings of a run until they are applied.
  *
  * All readings of one author form one step with one timestamp, so they are collected until the results of the
- * author's posts at all platforms are known. If a platform is slow, the step is applied without it two
- * minutes after the last response, or earlier if more than 50,000 readings wait. Readings that follow form a
- * step of their own. Two minutes are longer than a call with all its retries normally takes, and short
- * compared with the hour between two runs. Readings that are not applied yet are lost if the process ends. */
+ * author's posts at all platforms are known. If a platform is slow, the step is applied without the readings
+ * of this platform two minutes after the last response, or earlier if more than 50,000 readings wait.
+ * Readings that arrive later form a step of their own. Two minutes are longer than a call with all its
+ * retries normally takes, and short compared with the hour between two runs. Readings that are not applied
+ * yet are lost if the process ends. */
 #ifndef VT_FETCH_RESULTS_H
 #define VT_FETCH_RESULTS_H
 
@@ -12,7 +13,7 @@
 #include "fetch/walk_position.h"
 #include "refresh/run.h"
 
-/* The readings of one author; if the walks make two passes, only those of one pass. */
+/* The readings of one author; if the walks make two passes, only the readings of one pass. */
 struct author_results {
     struct walk_position at;
     int open_groups;      /* number of platforms that still have pending posts of the author */

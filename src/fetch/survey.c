@@ -66,8 +66,9 @@ static int64_t posts_by_age(const int64_t posts[AGE_CLASSES])
     return n;
 }
 
-/* Sets walk->by_age, so that older posts are read less often, if the limits do not allow reading each post in
- * every run or if the last run left a backlog. Returns the number of planned calls. */
+/* Decides whether older posts are read less often: if the limits do not allow reading every post in every
+ * run, or if the last run left a backlog. In that case, sets walk->by_age. Returns the number of planned
+ * calls. */
 static int64_t decide_intervals(const struct throttle *t, struct platform_walk *walk,
                                 const int64_t posts[AGE_CLASSES], int64_t calls, int64_t deadline_s)
 {

@@ -81,7 +81,7 @@ int64_t throttle_capacity(const struct throttle *t, int64_t deadline_s)
 
 int throttle_ids_per_call(const struct throttle *t, enum call_kind kind, int tier)
 {
-    /* Batches at graph.instagram.com, if enabled, have the size of those at graph.facebook.com. */
+    /* Batches at graph.instagram.com, if enabled, have the same size as batches at graph.facebook.com. */
     const bool batches = t->api == API_INSTAGRAM && t->options.batch;
     const struct platform_desc *desc = batches ? platform_desc(API_INSTAGRAM_FACEBOOK) : t->desc;
     int n = desc->ids_per_call[tier < t->lowest_tier ? t->lowest_tier : tier];

@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 
-enum { BACKLOG_HOURS = 2 };
+enum { BACKLOG_HOURS = 2 }; /* a stored backlog expires after this time */
 
-/* Reads a limit. An expired limit is treated as absent, except that of the breaker, whose level is still
- * needed. */
+/* Reads a limit. An expired limit is treated as absent, except the limit of the circuit breaker, whose level
+ * is still needed. */
 static enum err load_limit(const struct throttle *t, struct store *store, struct str name, int64_t now,
                            struct platform_limit *out)
 {

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A mark is recent until TRIES_MAX requests must have ended, plus MARK_SLACK_MS. */
 enum { TRIES_MAX = 2, COMMIT_TRIES = 3, MARK_SLACK_MS = 5000, ARENA_BYTES = 8192 };
 
 struct refresh_waiter {
@@ -304,8 +305,9 @@ static bool may_have_arrived(enum transport_error error)
     return true;
 }
 
-/* Makes no second attempt while the process is stopping, because it would take longer than service managers
- * wait for a process to end. The mark stays, so the next run sends the same token again. */
+/* Sends the request a second time if the platform may have received it. Makes no second attempt while the
+ * process is stopping, because both attempts can take longer than service managers wait for a process to end.
+ * In that case the mark stays, and the next run sends the same token again. */
 static void handle_transport_error(struct token_refresh *refresh, enum transport_error error)
 {
     if (may_have_arrived(error)) {
@@ -388,8 +390,8 @@ static bool can_refresh(const struct token_refresher *r, const struct credential
                         struct token_refresh_result *result)
 {
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
-    /* An Instagram token is refreshed with itself, without a refresh token. Such tokens have a minimum age.
-     */
+    /* An Instagram token is refreshed with itself, without a refresh token. Only tokens of this kind have a
+     * minimum age. */
     const bool refreshes_itself = desc->refresh_min_age_s > 0;
     if (c->version > version)
         *result = result_of(TOKEN_REFRESHED, STR("ok"));
