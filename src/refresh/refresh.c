@@ -18,8 +18,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The number of records that are stored: more than a year of hourly runs. Records are not deleted by age,
- * because the clock may be wrong by years. */
+/* The number of runs whose records are stored: more than a year of hourly runs. Records are not deleted by
+ * age, because the clock may be wrong by years. */
 enum { RUNS_KEPT = 10000 };
 
 const char *run_state_name(enum run_state state)

@@ -65,7 +65,7 @@ MUST_USE enum err run_queue_step(struct run *run, int64_t observed_at, const str
                                  size_t count);
 
 /* Applies the queued steps in as few transactions as possible. A source that uses run_queue_step() must call
- * it once at its end. */
+ * run_flush() before it ends. */
 MUST_USE enum err run_flush(struct run *run);
 
 /* ---- files in the import format ---- */

@@ -17,7 +17,8 @@ enum run_counter {
     RUN_REJECTED,       /* first of the counters of rejected readings; the counter of a reason is RUN_REJECTED
                            + its enum rejection */
 
-    /* Only for the source `platforms`. Each post that a run should read is counted in one of these: */
+    /* Only for the source `platforms`. Each post that a run should read is counted in one of RUN_READ to
+     * RUN_NOT_DUE: */
     RUN_READ = RUN_REJECTED + REJECTION_KINDS,
     RUN_NO_DATA,   /* the platform has no counts of the post yet */
     RUN_MISSING,   /* the platform does not return the post */
@@ -28,7 +29,8 @@ enum run_counter {
     RUN_CALLS,   /* calls to platforms */
     RUN_RETRIES, /* calls that repeat a failed one */
     RUN_TOKENS,  /* refreshed tokens */
-    RUN_OUTCOME, /* calls by outcome: add an enum outcome_kind */
+    RUN_OUTCOME, /* first of the counters of calls by outcome; the counter of an outcome is RUN_OUTCOME + its
+                    enum outcome_kind */
 };
 enum { RUN_COUNTERS = RUN_OUTCOME + OUTCOME_KINDS };
 

@@ -30,7 +30,7 @@ struct run {
     struct step step;
     VEC(struct queued_step) steps;
     VEC(struct reading) readings;
-    VEC(int64_t) video_rows; /* of the readings */
+    VEC(int64_t) video_rows; /* parallel to `readings`; lets a step load all its videos in one call */
 };
 
 /* Waits for the write lock and begins a transaction without verifying the lease. */

@@ -36,7 +36,7 @@ struct schedule {
     struct source_list sources;
     struct background_job job;
     struct slot_rule rule;
-    struct config run_config;       /* copy for the run: a reload may change `config` */
+    struct config run_config;       /* copy that the run reads: a reload may change `config` */
     struct refresh_options options; /* of the current run */
     struct refresh_report report;
     enum err result;
@@ -60,7 +60,8 @@ static void work(void *ctx)
     s->result = refresh_run(&s->options, &s->report);
 }
 
-/* If a source failed in this slot, read only that source again, because the others have succeeded. */
+/* Returns the sources that the next run reads. If a run of the same slot has failed, these are only the
+ * sources that failed in it, because the others have succeeded. */
 static struct source_list select_sources(const struct schedule *s, enum run_cause cause)
 {
     if (cause == CAUSE_SPOOL)
@@ -137,7 +138,7 @@ static void handle_result(struct schedule *s)
         record_failed_sources(s);
     else if (failed && !ran)
         log_error("refresh: cannot start: %s", *s->report.why ? s->report.why : err_name(s->result));
-    /* The files are still in the spool, so the next attempt will apply them. */
+    /* Set the flag again: the files are still in the spool, so another attempt must apply them. */
     if (s->options.cause == CAUSE_SPOOL && (s->result || failed))
         s->spool_changed = true;
     const bool succeeded = ran && (s->report.state == RUN_SUCCEEDED || s->report.state == RUN_PARTIAL);

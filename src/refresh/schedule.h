@@ -44,7 +44,7 @@ struct schedule *schedule_open(uv_loop_t *loop, const struct config *config, str
  * this function has returned. */
 void schedule_close(struct schedule *s, void (*closed)(void *ctx), void *ctx);
 
-/* Call when the configuration has changed. The next run uses the new one. */
+/* Call when the configuration has changed. The next run uses the new configuration. */
 void schedule_reconfigure(struct schedule *s);
 
 /* `completed` is called on the loop after each complete run of this process (store_get_last_complete_run()).

@@ -133,7 +133,7 @@ static enum err resume_all(struct run *run, const struct spool_dir *dir)
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* --- finalizing that no import has done, because the last one was killed or lost the lease --- */
+/* --- finalizing that an import has left over, because it was killed or lost the lease --- */
 
 static enum err finalize_all(struct run *run)
 {
@@ -218,7 +218,8 @@ static enum err run_spool(struct run *run)
     return err;
 }
 
-/* A process that was killed after moving a file may have left its record. */
+/* Returns true if the database has a record of a file. A process that was killed after moving a file may have
+ * left the file's record. */
 static bool has_records(const struct config *config)
 {
     const struct store_options options = store_options_from_config(config, STORE_READ);

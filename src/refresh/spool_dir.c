@@ -244,9 +244,9 @@ static bool was_changed_recently(int fd)
 }
 
 /* The kernel grants a read lease only if no process has the file open for writing. We release it at once. A
- * process that opens the file in between is blocked until then, and this process gets a SIGURG, which is
- * ignored by default. NFS grants no leases and fails as if there were a writer, so the change time decides
- * too. */
+ * process that opens the file for writing before the release is blocked until then, and this process gets a
+ * SIGURG, which is ignored by default. NFS grants no leases and fails as if there were a writer, so the
+ * change time is checked, too. */
 bool spool_file_has_writer(int fd)
 {
     if (fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0)

@@ -94,7 +94,8 @@ static bool write_report(void *ctx, int fd)
 }
 
 /* Moves the file to bad/ and appends its name in bad/ to `target`. A process that was killed may have moved
- * the file already, and it may have been deleted from bad/ since. */
+ * the file already, and the file may have been deleted from bad/ since. If the file is in neither place,
+ * appends its original name. */
 static enum err move_to_bad(const struct spool_dir *dir, const struct spool_file *file, struct buf *target)
 {
     enum err err = spool_dir_move(dir, file->name, &file->identity, SPOOL_BAD, clock_wall_ms(), target);

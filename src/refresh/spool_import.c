@@ -48,7 +48,7 @@ enum err spool_import_load(struct spool_import *s, struct arena *a)
 static void on_bad_line(void *ctx, int64_t line, struct str reason)
 {
     struct spool_import *s = ctx;
-    /* Store one more than the report lists, so that the report can state that it is incomplete. */
+    /* Store one bad line more than the report lists, so that the report can state that it is incomplete. */
     if (s->stored_errors + (int64_t)s->bad_lines.count > SPOOL_ERRORS_MAX)
         return;
     const size_t n = s->bad_lines.count;
@@ -74,8 +74,9 @@ static enum err store_bad_lines(struct spool_import *s, struct store *store)
 
 /* --- progress --- */
 
-/* Returns true if the file, after reading all of it, is unchanged and has no writer. Nothing is applied
- * before this check: a program should rename a complete file into the spool, but may write it there. */
+/* Returns true if the file is unchanged and has no writer. Call after reading all of the file. Nothing is
+ * applied before this check, because some programs write files directly in the spool instead of renaming
+ * complete files into it. */
 static bool verify_unchanged(struct spool_import *s)
 {
     struct file_identity now;
