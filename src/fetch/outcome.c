@@ -10,8 +10,7 @@
 #include <stdio.h>
 
 enum {
-    BAD_REQUEST_ACCOUNTS =
-        3, /* so many consecutive accounts with this outcome prove that our request is wrong */
+    BAD_REQUEST_ACCOUNTS = 3, /* this many consecutive accounts prove that our request is wrong */
     ACCOUNT_PAUSE_MS = 5 * 60 * 1000,
     USAGE_HALF_PERCENT = 80, /* above this share of the platform's rate limit: continue at half the rate */
     USAGE_PAUSE_PERCENT = 95 /* above this share: pause */

@@ -57,7 +57,8 @@ static struct str known_id(const struct anonymizer *a, struct str id)
 }
 
 /* Returns another id of the same length: each digit becomes a digit, each letter becomes "A", and other
- * characters stay. The number of the id overwrites the last characters, unless the id is too short. */
+ * characters stay. The ordinal number of the id (1, 2 …) overwrites the last characters, unless the id is too
+ * short. */
 static struct str other_id(struct anonymizer *a, struct str id)
 {
     char number[24];

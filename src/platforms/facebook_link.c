@@ -175,7 +175,7 @@ static void read_portfolios(struct arena *a, struct platform_link *link, struct 
     next_step(link, list, STEP_DONE);
 }
 
-/* Returns those of the requested permissions that were granted, comma-separated; "" if none is listed. */
+/* Returns the requested permissions that were granted, comma-separated; "" if there are none. */
 static struct str granted_scopes(struct arena *a, struct yyjson_val *list)
 {
     struct str requested = arena_printf(a, "%s,%s", facebook_desc.scopes, PORTFOLIO_SCOPE);

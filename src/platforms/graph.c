@@ -163,7 +163,7 @@ static struct str error_code(struct arena *a, const struct graph_error *e)
     return arena_printf(a, "%lld", (long long)e->code);
 }
 
-/* Reads an error. Returns false if there is no code, because then it is not a Graph API error. */
+/* Reads an error. Returns false if there is no code; in that case, the error is not one of the Graph API. */
 static bool read_error(struct yyjson_val *v, struct graph_error *e)
 {
     *e = (struct graph_error){.message = jsonr_text(jsonr_get(v, "message"))};

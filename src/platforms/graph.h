@@ -88,7 +88,7 @@ bool graph_response_open(struct graph_response *g, struct arena *a, const struct
 /* Returns the result of the next operation. */
 struct graph_result graph_response_next(struct graph_response *g);
 
-/* Records that a body does not have the documented shape. */
+/* Records that a body does not have the documented shape. `code` becomes the code of the outcome. */
 void graph_set_malformed(struct graph_response *g, const char *code);
 
 /* Records that the request must be repeated in another form. `dropped` is the rejected metric; if its `p` is

@@ -25,7 +25,7 @@ enum { TIER_BULK, TIER_PIN, TIER_LIFETIME, TIERS };
 enum {
     IDS_MAX = 100,
     DAYS_MAX = 89,        /* Pinterest allows 90 */
-    SETTLING_DAYS = 3,    /* counts are computed once a day; a newer pin may have none */
+    SETTLING_DAYS = 3,    /* a newer pin may have no counts yet: they are computed once a day */
     LONG_WINDOW_S = 3600, /* the token bucket enforces rate limits over shorter windows */
 };
 

@@ -49,7 +49,7 @@ enum item_state {
                        ITEM_MISSING if the outcome is OUTCOME_OK */
     ITEM_OK,        /* has at least one count */
     ITEM_NO_DATA,   /* the post exists, but has no counts yet */
-    ITEM_MISSING,   /* the post was probably deleted; the caller requires several such responses */
+    ITEM_MISSING,   /* probably deleted; after several such responses, the caller reads the post less often */
     ITEM_PERMANENT, /* the post will never have counts, for example an image pin */
     ITEM_RETRY,     /* this item failed temporarily; repeat it */
 };
@@ -231,7 +231,7 @@ struct platform_link {
 
 /* ---- a descriptor ---- */
 
-enum { PLATFORM_TIERS = 4 };
+enum { PLATFORM_TIERS = 4 }; /* maximum number of request forms of an API */
 
 struct platform_rate {
     int per_minute; /* 0: unlimited */

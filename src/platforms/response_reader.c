@@ -73,10 +73,12 @@ struct outcome outcome_from_status(struct arena *a, struct str code, const struc
 {
     struct outcome o = outcome_unreadable(a, r, now_ms);
     o.code = outcome_clean_code(a, code);
+    /* A 403 with an undocumented code stays OUTCOME_MALFORMED, because it must not make the account
+     * "reconnect required". */
     if (r->status == 401)
         o.kind = OUTCOME_TOKEN_REJECTED;
     else if (r->status >= 400 && r->status != 403 && !is_later(r->status))
-        o.kind = OUTCOME_BAD_REQUEST; /* an unknown 403 must not make an account "reconnect required" */
+        o.kind = OUTCOME_BAD_REQUEST;
     return o;
 }
 

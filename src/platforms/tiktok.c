@@ -113,7 +113,8 @@ static struct str read_published_id(struct yyjson_val *data, const char *name)
     return jsonr_id(first);
 }
 
-/* The id appears after a public post has passed moderation, usually within a minute, sometimes after hours; a
+/* Reads the id of a published post. Returns false if the response has another shape than documented. The id
+ * appears after a public post has passed moderation, usually within a minute, sometimes after hours; a
  * private post never gets an id [V]. The field is a list of 64-bit integers. */
 static bool read_published(struct platform_item *item, struct yyjson_val *data)
 {

@@ -58,9 +58,9 @@ static bool is_daily_limit(struct yyjson_val *error)
     return false;
 }
 
-/* Returns errors[0].reason if it is specific, otherwise the first documented reason in details[] if there is
- * one. If errors[0].reason is absent, returns the first reason in details[] or, if there is none,
- * `status`. */
+/* Returns the reason of an error: errors[0].reason if it is specific. If it is general, the first documented
+ * reason in details[] takes precedence. If it is absent, returns the first reason in details[] or, if there
+ * is none, `status`. */
 static struct str error_reason(struct yyjson_val *error)
 {
     struct yyjson_val *v = NULL;
