@@ -31,7 +31,7 @@ static enum err flush(struct export_run *run)
     return err;
 }
 
-/* Begins a line of the type. */
+/* Begins a line of this type. Sets `*start` to the offset of the line in the buffer. */
 static struct buf *begin_line(struct export_run *run, struct str type, size_t *start)
 {
     struct buf *b = &run->lines;

@@ -161,8 +161,8 @@ static enum err apply_author(struct export_apply *a, const struct exported_autho
 
 /* ---- apps and keys ---- */
 
-/* Registers a missing app as a removed app. So the keys of the app belong to the same app as before. But no
- * author can connect the app, because an export contains neither its secret nor its redirect URIs. */
+/* Registers a missing app as a removed app, so that the keys of the app belong to the same app as before. The
+ * app cannot become usable, because an export contains neither its secret nor its redirect URIs. */
 static enum err apply_app(struct export_apply *a, const struct exported_app *record)
 {
     struct app_record app;

@@ -28,9 +28,9 @@ void export_apply_begin(struct export_apply *a);
 MUST_USE enum err export_apply_line(struct export_apply *a, struct str line, struct str *reason);
 
 /* Compares the database with the export. Precondition: the last line has been applied. If an event id also
- * belongs to another author, sets `*shared_event_id` to it, otherwise to 0. If an export of the written rows
- * would differ, sets `*reason`, otherwise reason->p is NULL. With options.new_event_ids, compares nothing,
- * because the written events differ from the export. */
+ * belongs to another author, sets `*shared_event_id` to this id, otherwise to 0. If an export of the written
+ * rows would differ, sets `*reason`, otherwise reason->p is NULL. With options.new_event_ids, compares
+ * nothing, because the written events differ from the export. */
 MUST_USE enum err export_apply_finish(struct export_apply *a, struct str *reason, int64_t *shared_event_id);
 
 /* Returns the numbers of lines, books and so on that have been applied. */

@@ -8,7 +8,7 @@
 
 struct export_section {
     int64_t from, to;    /* range of the section in the temporary file */
-    uint64_t first_line; /* number of the input line (staging.h) */
+    uint64_t first_line; /* the first line of the section, as an input line (staging.h) */
 };
 
 struct export_sections {

@@ -9,8 +9,9 @@
 
 enum { ARENA_BLOCK = 16 * 1024 };
 
-/* Returns true if the baseline reaches the threshold, or if the views reach both the stored and the current
- * threshold. Invariant: the views of a video that is not viral are below its stored threshold. */
+/* Returns true if the baseline reaches the current threshold (`viral`), or if the views reach both the
+ * current and the stored threshold. Invariant: the views of a video that is not viral are below its stored
+ * threshold. */
 static bool is_viral(const struct video *video, const struct viral_comparison *viral)
 {
     return video->baseline >= viral->threshold ||

@@ -12,9 +12,9 @@ struct finalizing_result {
 };
 
 enum { FINALIZING_BATCH_MAX = 500 };
-/* Finalizes at most `limit` videos. Call in a write transaction. Adds the numbers of finalized and of viral
- * videos to `*result`. Sets `*more` to true if videos may be left. The result does not depend on the order of
- * videos or the size of transactions. */
+/* Finalizes at most `limit` videos. Call in a write transaction. Adds the numbers of finalized videos, and of
+ * videos that became viral, to `*result`. Sets `*more` to true if videos may be left. The result does not
+ * depend on the order of videos or the size of transactions. */
 MUST_USE enum err finalizing_run_batch(struct store *store, const struct step_rules *rules, size_t limit,
                                        struct finalizing_result *result, bool *more);
 

@@ -154,7 +154,7 @@ static enum err apply_entities(struct import *im)
 struct lookup_batch {
     size_t max, count;
     struct staged_reading *readings;
-    struct post_key *keys; /* of the readings */
+    struct post_key *keys; /* post keys of `readings` */
     struct cached_post *posts;
     struct post_cache *cache;
 };

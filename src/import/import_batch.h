@@ -1,5 +1,5 @@
 /* The state of one import, and its batches. A batch is a write transaction of limited size and duration. Only
- * import.c, import_input.c and import_batch.c include this header. */
+ * import.c, import_input.c, import_exports.c and import_batch.c include this header. */
 #ifndef VT_IMPORT_IMPORT_BATCH_H
 #define VT_IMPORT_IMPORT_BATCH_H
 

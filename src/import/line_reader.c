@@ -1,5 +1,5 @@
-/* Reads large chunks into one buffer and returns slices of it. A line that does not fit is discarded while it
- * is read. */
+/* Reads large chunks into one buffer and returns lines that point into the buffer. A line that is too long is
+ * discarded while it is read. */
 #include "import/line_reader.h"
 
 #include "base/check.h"

@@ -12,7 +12,7 @@ struct line_reader {
     char *buffer;
     size_t start, end;
     int64_t number;     /* number of the last returned line; the first line is 1 */
-    int64_t bytes_read; /* of the current file so far */
+    int64_t bytes_read; /* bytes of the current file that have been read */
     bool at_end;
 };
 

@@ -9,7 +9,7 @@
 
 #include <yyjson.h>
 
-enum { OBJECT_TEXT_MAX = 2000, OBJECT_POST_ID_MAX = 255 };
+enum { OBJECT_TEXT_MAX = 2000, OBJECT_POST_ID_MAX = 255 }; /* maximum lengths in bytes */
 
 enum field_type {
     FIELD_TYPE, /* the field `type`, which the caller has already read */

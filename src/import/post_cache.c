@@ -1,5 +1,5 @@
-/* A set-associative cache, because an import contains many readings of each post; and a small cache of author
- * ids. */
+/* A set-associative cache of posts, because an import contains many readings of each post; and a small cache
+ * of author ids. */
 #include "import/post_cache.h"
 
 #include "base/check.h"
@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-/* In a direct-mapped cache, 100,000 posts read hour by hour would evict each other half of the time. */
+/* A set has several entries (WAYS), because in a direct-mapped cache, 100,000 posts read hour by hour would
+ * evict each other half of the time. */
 enum { SETS = 1 << 15, WAYS = 4, AUTHORS = 1 << 10, ID_BYTES = 39, ARENA_BLOCK = 4096 };
 
 /* Ids longer than ID_BYTES are not cached; the platforms' ids have about 30 bytes at most. */

@@ -21,7 +21,7 @@ struct field {
         struct str text;
         struct uuid id;
         int64_t time_ms;
-        int64_t count; /* 0 … COUNT_MAX; in an export up to GAINED_MAX */
+        int64_t count; /* 0 … COUNT_MAX; in an export, some fields may be larger (object_parser.h) */
         bool flag;
         int32_t date; /* days since 1970 */
         enum platform platform;
