@@ -140,8 +140,8 @@ static void fill_items(struct api_call *call)
 }
 
 /* Since the batch was made, another call may have switched to a request form with fewer posts per call.
- * Returns the posts beyond this number to the account. If they stayed in the batch, they would look missing.
- */
+ * Returns the posts beyond this number to the account, because the request would omit them, so they would
+ * look missing. */
 static void shorten_batch(struct api_call *call, int tier)
 {
     struct fetch_account *account = call->account;

@@ -15,6 +15,7 @@
 #include "fetch/token_refresh.h"
 #include "net/http_client.h"
 
+/* "Not sent" means "not sent again" in a result of api_call_refresh_token(). */
 enum call_result_kind {
     CALL_RESPONDED, /* there is a response or a transport error; see `outcome` */
     CALL_DELAYED, /* the call was not sent, because the token cannot be refreshed now; `outcome` contains the
@@ -46,7 +47,7 @@ struct api_call {
     struct arena arena;
     struct platform_call request;
     int tier;               /* the request form with which the throttle counted the call */
-    struct tokens tokens;   /* decrypted tokens; open only until the request is built */
+    struct tokens tokens;   /* decrypted tokens; wiped after the request is sent */
     struct http_call *http; /* NULL if the request was not sent yet, or its response has arrived */
     bool counted;        /* the throttle counts the call: true from throttle_begin() until throttle_end() or
                             throttle_cancel() */

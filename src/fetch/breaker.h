@@ -16,10 +16,11 @@ enum { BREAKER_IN_A_ROW = 20, BREAKER_WINDOW = 50 };
 
 struct breaker {
     int level;         /* number of times that the circuit has opened since it was last closed, at most 5 */
-    int64_t until;     /* when the circuit may be probed; 0: closed */
+    int64_t until;     /* when the circuit may be probed; 0: the circuit is closed */
     const void *probe; /* the call that probes, while it is in flight; NULL: none */
-    int in_a_row;
-    uint64_t window; /* the last calls, the newest in bit 0; a set bit is a failed call */
+    int in_a_row;      /* number of consecutive failed calls */
+    uint64_t window;   /* results of the last BREAKER_WINDOW calls, the newest in bit 0; a set bit is a failed
+                          call */
     int window_count;
 };
 

@@ -112,8 +112,8 @@ static struct fetch_account *next_account(struct engine *e, struct api_queue *ap
             return account;
         if (account->abandoned || at >= e->deadline) {
             fetch_account_abandon(account);
-            l = api->ready.next; /* start again: if this freed the group, the group's other accounts have left
-                                    the list, too */
+            /* Start again, because the group's other accounts may have left the list, too. */
+            l = api->ready.next;
             continue;
         }
         *soonest = at < *soonest ? at : *soonest;
@@ -214,8 +214,8 @@ static void write_results(struct engine *e)
     stop(e, err);
 }
 
-/* Called by pump() and not only by the timer: each response restarts the timer, so a long time can pass
- * before the timer expires. */
+/* Stops the run at its deadline and renews the lease. Called by pump() and not only by the timer: each
+ * response restarts the timer, so a long time can pass before the timer expires. */
 static void check_deadline_and_lease(struct engine *e)
 {
     const int64_t now = clock_mono_ms();

@@ -12,8 +12,8 @@
 enum {
     BAD_REQUEST_ACCOUNTS = 3, /* this many consecutive accounts prove that our request is wrong */
     ACCOUNT_PAUSE_MS = 5 * 60 * 1000,
-    USAGE_HALF_PERCENT = 80, /* above this share of the platform's rate limit: continue at half the rate */
-    USAGE_PAUSE_PERCENT = 95 /* above this share: pause */
+    USAGE_HALF_PERCENT = 80, /* if this share of the rate limit is used, continue at half the rate */
+    USAGE_PAUSE_PERCENT = 95 /* if this share is used, pause */
 };
 
 /* splitmix64 */

@@ -23,8 +23,8 @@ enum call_next {
     CALL_REFRESH_TOKEN, /* refresh the token and send the call again */
 };
 
-/* Applies a result. The caller must handle CALL_STORE_FAILED itself. Returns what the caller must do with the
- * call. */
+/* Applies a result. With CALL_STORE_FAILED, only abandons the posts; the caller must stop the run. Returns
+ * what the caller must do with the call. */
 enum call_next outcome_apply(struct outcome_handler *h, struct api_call *call,
                              const struct call_result *result);
 

@@ -30,7 +30,7 @@ void bucket_use(struct bucket *b, bool half_rate, int64_t now);
 struct spread {
     int64_t until; /* end of the period */
     int64_t planned, begun;
-    int64_t last; /* when the last call was due; at first the start of the period */
+    int64_t last; /* when the most recent call was due; initially the start of the period */
 };
 
 /* Begins a period of `length_ms` for `planned` calls. */

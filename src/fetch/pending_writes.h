@@ -12,7 +12,7 @@ enum account_update_kind {
     ACCOUNT_SUCCEEDED, /* a call succeeded */
     ACCOUNT_FAILED,    /* a call failed; the account stays connected */
     ACCOUNT_RECONNECT, /* the author must reconnect the account */
-    ACCOUNT_TIER,      /* the request form that works for the account is known */
+    ACCOUNT_TIER,      /* the account needs the request form `tier` */
 };
 
 struct account_update {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* The app is suspected only if at least SUSPICIOUS_MIN accounts are rejected. When UNDECIDED_MAX accounts are
- * collected, they are decided before the end of the run. */
+ * collected, rejections_decide() is called before the end of the run. */
 enum { SUSPICIOUS_MIN = 3, UNDECIDED_MAX = 1024 };
 
 /* An entry of rejections.used. */

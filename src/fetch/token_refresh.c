@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A mark is recent until TRIES_MAX requests must have ended, plus MARK_SLACK_MS. */
+/* A mark counts as recent for the longest time that TRIES_MAX requests can take, plus MARK_SLACK_MS. */
 enum { TRIES_MAX = 2, COMMIT_TRIES = 3, MARK_SLACK_MS = 5000, ARENA_BYTES = 8192 };
 
 struct refresh_waiter {

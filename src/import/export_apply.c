@@ -35,10 +35,10 @@ struct export_apply {
     struct author author;
     enum export_line_kind previous; /* type of the previous line; valid after the first line */
     bool is_ended;
-    struct record video; /* the last book or video line; its strings belong to `records` */
+    struct record video; /* the most recent book or video line; its strings belong to `records` */
     int64_t last_event_id;
     int64_t baselines;            /* sum of the baselines of all videos, not more than AUTHOR_GAINED_MAX */
-    VEC(struct day_total) totals; /* ascending */
+    VEC(struct day_total) totals; /* ascending by date */
     VEC(struct day_gain) days;    /* gains of the current video */
     int64_t gains_day;            /* date of the previous `gains` line; INT64_MIN: none */
     int gains_platform;

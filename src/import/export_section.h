@@ -28,7 +28,7 @@ void export_sections_close(struct export_sections *s);
 bool export_section_begins(struct str line);
 /* Begins a section with the line `input_line`. Precondition: no section is open. */
 void export_section_begin(struct export_sections *s, uint64_t input_line);
-/* Adds a line to the open section. Ends the section if it is the last line of an export. */
+/* Adds a line to the open section. Ends the section if the line is the last line of an export. */
 MUST_USE enum err export_section_add(struct export_sections *s, uint64_t input_line, struct str line);
 /* Drops the open section, whose last line is missing. */
 void export_section_abandon(struct export_sections *s);

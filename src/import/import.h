@@ -43,8 +43,8 @@ struct import_observer {
 
 struct import_options {
     const char *const *files; /* paths; "-" is standard input */
-    const int *fds;           /* if not NULL: descriptors of the files, which are already open;
-                                 `files` then only names them in messages */
+    const int *fds; /* if not NULL: descriptors of the files, which are already open; in this case, `files` is
+                       used only in messages */
     int file_count;
     const char *temp_dir;
     bool is_private; /* no other process uses the database: the import lock is not needed (dry run) */
@@ -93,7 +93,8 @@ struct import_summary {
 MUST_USE enum err import_run(struct store *store, const struct import_options *options,
                              struct import_summary *summary);
 
-/* Returns the number of rejected readings, for all reasons together. Includes older readings. */
+/* Returns the number of rejected readings, for all reasons together. Includes the readings that
+ * options.accepts_older does not report. */
 int64_t import_rejected_readings(const struct import_summary *summary);
 
 #endif

@@ -71,7 +71,7 @@ struct record {
 /* The maximum length of a line for record_parse(). */
 enum { RECORD_LINE_MAX = 1024 * 1024 };
 
-/* Whether a line with a field that the format does not have is invalid. */
+/* Whether an unknown field makes a line invalid. */
 enum unknown_fields { UNKNOWN_FIELDS_REJECTED, UNKNOWN_FIELDS_IGNORED };
 
 struct record_parser;

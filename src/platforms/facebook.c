@@ -10,7 +10,7 @@
  * the video first.
  *
  * The object and its insights need different permissions, so their errors are evaluated separately: the
- * counts of one are used even if the other is rejected. */
+ * counts of the object are used even if the insights are rejected, and vice versa. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "platforms/facebook.h"
@@ -163,8 +163,8 @@ static int64_t views_by(enum views_source source, struct yyjson_val *node, struc
     return COUNT_NONE;
 }
 
-/* Reads the views. `may_choose` is false if insights were requested, but denied. Then no views source may be
- * chosen for the post, because without insights the choice could be wrong. */
+/* Reads the views. `may_choose` is false if insights were requested, but denied. In that case, no views
+ * source may be chosen for the post, because without insights the choice could be wrong. */
 static void read_views(struct platform_item *item, struct yyjson_val *node, struct yyjson_val *insights,
                        bool may_choose)
 {

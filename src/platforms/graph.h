@@ -72,7 +72,7 @@ struct graph_response {
     bool understood;                          /* at least one operation had a result that was understood */
     size_t succeeded, denied, gone_or_denied; /* numbers of operations, including the one for the account */
     struct str denied_code;
-    struct str last_usage; /* the last usage header; operations of a batch usually repeat it */
+    struct str last_usage; /* the most recent usage header; operations of a batch usually repeat it */
     struct graph_usage {
         int app_percent, account_percent;
         int64_t regain_minutes; /* minutes until Meta serves the account again; 0: not blocked */
@@ -81,7 +81,7 @@ struct graph_response {
 
 /* Opens a response. `count` is the number of operations in the batch, or 0 if the request was not a batch.
  * `count` does not include the operation for the account, whose result this function reads. Returns false if
- * there are no results; then call graph_response_outcome(). */
+ * there are no results; in that case, call graph_response_outcome(). */
 bool graph_response_open(struct graph_response *g, struct arena *a, const struct platform_call *call,
                          const struct http_response *response, bool refreshes, size_t count);
 
@@ -92,8 +92,8 @@ struct graph_result graph_response_next(struct graph_response *g);
 void graph_set_malformed(struct graph_response *g, const char *code);
 
 /* Records that the request must be repeated in another form. `dropped` is the rejected metric; if its `p` is
- * NULL, the next tier is used. `tiers` is the number of tiers. Returns false if no form remains; then the
- * item has no counts. */
+ * NULL, the next tier is used. `tiers` is the number of tiers. Returns false if no form remains, which means
+ * that the item has no counts. */
 bool graph_retry_in_other_form(struct graph_response *g, struct str dropped, bool these_posts_only,
                                int tiers);
 

@@ -1,6 +1,7 @@
 /* A strict JSON reader for platform responses. First the whole body is validated: UTF-8, depth, number of
  * members, no duplicate names. Then values are looked up by name. If a value is absent or has another type,
- * the lookup returns "none", so lookups can be chained and checked once at the end. */
+ * the lookup returns NULL, a text with p == NULL, or COUNT_NONE, so lookups can be chained and checked once
+ * at the end. */
 #ifndef VT_PLATFORMS_JSONR_H
 #define VT_PLATFORMS_JSONR_H
 

@@ -35,7 +35,7 @@ const struct error_row pinterest_errors[] = {
     {"400", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"1", 400, OUTCOME_OTHER_FORM, SCOPE_CALL, 0},
     {"2", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
-    {"3", 401, OUTCOME_OTHER_FORM, SCOPE_APP, 0}, /* the app may not read many pins per call [P] */
+    {"3", 401, OUTCOME_OTHER_FORM, SCOPE_APP, 0}, /* the app is not allowed to read many pins per call [P] */
     {"7", 401, OUTCOME_SPLIT, SCOPE_CALL, 0},
     {"403", 403, OUTCOME_SPLIT, SCOPE_CALL, 0},
     {"29", 403, OUTCOME_SPLIT, SCOPE_CALL, 0},
@@ -205,7 +205,7 @@ static void use_next_form(struct platform_call *call, struct outcome *o)
 {
     if (o->scope == SCOPE_APP) {
         if (call->tier != TIER_BULK)
-            o->kind = OUTCOME_APP_REJECTED; /* the app may not even read single pins */
+            o->kind = OUTCOME_APP_REJECTED; /* the app is not even permitted to read single pins */
     } else if (call->tier < TIER_LIFETIME) {
         o->these_posts_only = true;
     } else {

@@ -1,4 +1,4 @@
-/* Maps the section of a platform to what its connector and its callers need. */
+/* Maps the section of a platform to the options of its connector and the limits of its calls. */
 #include "platforms/platform_settings.h"
 
 static const struct platform_settings *settings_of(const struct config *config, enum platform_api api)

@@ -8,7 +8,7 @@
 enum {
     TYPICAL_MIN = 200,
     TYPICAL_MAX = 1000000000,
-    THRESHOLD_PER_TYPICAL = 5, /* for an author without a median */
+    THRESHOLD_PER_TYPICAL = 5, /* viral threshold divided by typical views, for an author without a median */
     SLOWDOWN_H = 48,           /* age at which the growth rate of a video has halved */
     SETTLED_DAYS = 4,          /* from this age on, the size of a video is at most 1/SETTLED_SHARE above its
                                   views */

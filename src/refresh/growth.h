@@ -15,7 +15,7 @@ struct growth_moment {
     int64_t interval_ms; /* time between two readings. A shorter interval makes a video grow faster: it gains
                             about the same from one reading to the next. */
     uint64_t seed;
-    int64_t live; /* number of live videos of the author; the more, the less likely a single one goes viral */
+    int64_t live; /* number of live videos of the author; with more videos, each one goes viral less often */
 };
 
 /* Returns true while the video is in a viral phase, in which it will exceed its viral threshold. */

@@ -16,8 +16,8 @@ struct refresh_options {
     struct source_list sources;
     enum run_cause cause;
     struct step_rules rules;
-    const struct slot_rule *rule;   /* the slots of a run with CAUSE_SCHEDULE: after acquiring the lease, the
-                                       run does nothing unless it is still due */
+    const struct slot_rule *rule; /* only for CAUSE_SCHEDULE: if no run is due by this rule when the lease has
+                                     been acquired, the run does nothing */
     struct ticket_lock *write_lock; /* the write lock of this process; NULL if it has no other writer */
     const atomic_bool *stop; /* when it becomes true, the run ends after its open transaction; may be NULL */
 };

@@ -11,7 +11,7 @@
 #include <uv.h>
 
 /* Returns the slots of the refresh: an hour that begins at [refresh] minute, or the interval of the simulated
- * source. */
+ * source. `seed` determines the random delay of each run. */
 struct slot_rule refresh_slot_rule(const struct config *config, uint64_t seed);
 
 struct schedule;
@@ -47,8 +47,8 @@ void schedule_close(struct schedule *s, void (*closed)(void *ctx), void *ctx);
 /* Call when the configuration has changed. The next run uses the new configuration. */
 void schedule_reconfigure(struct schedule *s);
 
-/* `completed` is called on the loop after each complete run of this process (store_get_last_complete_run()).
- */
+/* Registers `completed`, which is called on the loop after each complete run of this process
+ * (store_get_last_complete_run()). */
 void schedule_on_complete(struct schedule *s, void (*completed)(void *ctx), void *ctx);
 
 /* Call when the spool has a new file; may be called for every file. Starts a run as soon as no other run is

@@ -23,7 +23,7 @@ static enum err apply_file(const struct spool_dir *dir, struct spool_import *s, 
 {
     enum err err = spool_dir_open_file(dir, name, &s->fd, &s->file.identity);
     if (err == ERR_IO || err == ERR_READONLY || err == ERR_NOT_FOUND)
-        return OK; /* logged */
+        return OK; /* skip the file; errors other than ERR_NOT_FOUND are logged */
     if (err)
         return err;
     err = spool_import_load(s, a);
@@ -58,7 +58,7 @@ static enum err apply_each(struct run *run, const struct spool_dir *dir, const s
         spool_import_init(&s, run, list->entries[i].name);
         err = apply_file(dir, &s, list->entries[i].name, &arena);
         if (!err && s.file.applied_at != TIME_NONE) {
-            s.file.name = list->entries[i].name; /* outlives the arena */
+            s.file.name = list->entries[i].name; /* the name in the list outlives the arena */
             err = spool_finish_file(run, dir, &s.file, s.stored_errors, applied);
         } else if (err && skip_unreadable_file(run, err, &unreadable)) {
             file_err = err;
