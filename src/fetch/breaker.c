@@ -1,4 +1,4 @@
-/* The three states of a circuit breaker. */
+/* Implements the transitions between the three states of a circuit breaker. */
 #include "fetch/breaker.h"
 
 #include "base/clock.h"

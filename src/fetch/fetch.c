@@ -35,7 +35,7 @@ struct engine {
 
     enum err err;  /* the error that stops the run early */
     bool stopping; /* no new calls begin */
-    bool pumping;
+    bool pumping;  /* pump() is running; calls of pump() within it do nothing */
     int64_t deadline, heartbeat_at, applied_at, flushed_at; /* monotonic */
     int64_t first_author, next_first_author; /* rows of the authors with whom this run and the next run begin
                                                 (platform_walk.h) */

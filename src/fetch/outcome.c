@@ -1,4 +1,4 @@
-/* One function per outcome of a call (enum outcome_kind of platforms/platform.h). */
+/* Applies the results of calls: one function per outcome (enum outcome_kind of platforms/platform.h). */
 #include "fetch/outcome.h"
 
 #include "base/check.h"
@@ -10,10 +10,10 @@
 #include <stdio.h>
 
 enum {
-    BAD_REQUEST_ACCOUNTS = 3, /* this many consecutive accounts prove that our request is wrong */
-    ACCOUNT_PAUSE_MS = 5 * 60 * 1000,
-    USAGE_HALF_PERCENT = 80, /* if this share of the rate limit is used, continue at half the rate */
-    USAGE_PAUSE_PERCENT = 95 /* if this share is used, pause */
+    BAD_REQUEST_ACCOUNTS = 3,         /* this many consecutive accounts prove that our request is wrong */
+    ACCOUNT_PAUSE_MS = 5 * 60 * 1000, /* pause if the platform requests no wait */
+    USAGE_HALF_PERCENT = 80,          /* if this share of the rate limit is used, continue at half the rate */
+    USAGE_PAUSE_PERCENT = 95          /* if this share is used, pause */
 };
 
 /* splitmix64 */

@@ -1,4 +1,4 @@
-/* Token buckets, spreading, retries. */
+/* Computes when calls may begin: token buckets, calls spread over a period, and delays of retries. */
 #include "fetch/pace.h"
 
 #include "base/check.h"

@@ -46,6 +46,7 @@ void spread_begin(struct spread *s, bool half_rate, int64_t now);
 
 /* ---- retries ---- */
 
+/* RETRY_TRIES is the maximum number of attempts per batch, RETRY_MIN the smallest retry budget of a run. */
 enum { RETRY_TRIES = 3, RETRY_BASE_MS = 1000, RETRY_CAP_MS = 60000, RETRY_MIN = 10 };
 
 /* Returns a random delay between 0 and min(cap, base * 2^tries), known as full jitter. `tries` is 0 after the
@@ -62,9 +63,9 @@ struct pace {
     struct bucket bucket;
     struct spread spread;
     int in_flight, in_flight_max;
-    bool half_rate; /* the platform reports that the app has used most of its rate limit */
-    int64_t paused_until;
-    int64_t retries, retries_max;
+    bool half_rate;               /* the platform reports that the app has used most of its rate limit */
+    int64_t paused_until;         /* no call begins before this time */
+    int64_t retries, retries_max; /* number of retries in this run, and its limit */
 };
 
 /* Returns the time from which the next call may begin. Returns PACE_NEVER if no call may begin before another

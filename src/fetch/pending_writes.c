@@ -1,4 +1,4 @@
-/* Queues of database writes. */
+/* Collects updates of posts and accounts, and writes them in transactions. */
 #include "fetch/pending_writes.h"
 
 enum { WRITES_PER_TRANSACTION = 1000, TEXTS_BLOCK = 64 * 1024 };

@@ -1,4 +1,4 @@
-/* Loads authors one after the other. */
+/* Loads the posts of the authors, one author after the other. */
 #include "fetch/platform_walk.h"
 
 #include "store/platform_limits.h"

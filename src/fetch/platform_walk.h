@@ -11,7 +11,7 @@ struct platform_walk {
     bool has_more; /* platform_walk_fill() stopped early: call it again soon */
     bool by_age;   /* age-based read intervals are used, because there are more posts than one run can read */
     int passes;    /* 2 if by_age: first the posts up to a day old of all authors, then the older ones */
-    int64_t first_author;
+    int64_t first_author;    /* row of the author with whom the walk begins */
     struct walk_position at; /* the author loaded last */
     struct post_window window;
     int64_t planned, loaded; /* numbers of posts that this run has to load, and that it has loaded */

@@ -1,4 +1,4 @@
-/* Applies item results to pending posts. */
+/* Applies the results of the items of a call to the pending posts. */
 #include "fetch/post_outcome.h"
 
 #include "base/check.h"

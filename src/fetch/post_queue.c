@@ -1,4 +1,4 @@
-/* Queues and batches. */
+/* Queues the posts of accounts, and divides them into batches. */
 #include "fetch/post_queue.h"
 
 #include "base/check.h"

@@ -66,9 +66,9 @@ struct fetch_account {
                           platform_call.with_account; `missing`: number of posts that it did not return,
                           counted only if the author has no other account at the platform */
     int tier;          /* request form */
-    char dropped_metrics[METRIC_LIST_MAX];
-    int64_t not_before; /* monotonic */
-    struct bucket bucket;
+    char dropped_metrics[METRIC_LIST_MAX]; /* metrics to omit, comma-separated */
+    int64_t not_before;                    /* monotonic */
+    struct bucket bucket;                  /* rate limit of the account */
 };
 
 void api_queue_init(struct api_queue *q, struct throttle *throttle);

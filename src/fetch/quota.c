@@ -1,4 +1,4 @@
-/* Midnights in Los Angeles, and the units left until the next midnight. */
+/* Computes the midnights in Los Angeles, and the units left until the next midnight. */
 #include "fetch/quota.h"
 
 #include "base/check.h"

@@ -11,10 +11,10 @@
 int64_t quota_next_midnight(int64_t now);
 
 struct quota {
-    int64_t units; /* per day; 0: unlimited */
-    int64_t reserve_percent;
-    int64_t used;
-    int64_t resets_at;
+    int64_t units;           /* per day; 0: unlimited */
+    int64_t reserve_percent; /* part of `units` that is available only at the end of the day */
+    int64_t used;            /* units used on this day */
+    int64_t resets_at;       /* the midnight that ends this day */
 };
 
 /* Initializes a quota of which no units are used. */

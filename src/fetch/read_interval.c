@@ -1,4 +1,4 @@
-/* Read intervals by age, and for missing posts. */
+/* Computes which posts are due: read intervals by age, and read intervals of missing posts. */
 #include "fetch/read_interval.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Collects readings by author. */
+/* Collects the readings of each author, and applies them as steps. */
 #include "fetch/results.h"
 
 #include "base/check.h"

@@ -15,10 +15,10 @@
 
 /* The readings of one author; if the walks make two passes, only the readings of one pass. */
 struct author_results {
-    struct walk_position at;
-    int open_groups;      /* number of platforms that still have pending posts of the author */
-    int64_t responded_at; /* wall clock of the last response; TIME_NONE: none yet */
-    int64_t responded_mono;
+    struct walk_position at; /* position of the author in the walk */
+    int open_groups;         /* number of platforms that still have pending posts of the author */
+    int64_t responded_at;    /* wall clock of the last response; TIME_NONE: none yet */
+    int64_t responded_mono;  /* the same time on the monotonic clock */
     VEC(struct reading) readings;
     VEC(int64_t) video_posted_at; /* parallel to readings */
 };

@@ -1,4 +1,4 @@
-/* Counts posts and calls. */
+/* Counts the posts of all authors, and the calls that are needed to read them. */
 #include "fetch/survey.h"
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-enum { HEARTBEAT_AUTHORS = 64 };
+enum { HEARTBEAT_AUTHORS = 64 }; /* number of authors between two calls of run_heartbeat() */
 
 struct survey {
     int64_t posts[PLATFORM_COUNT][AGE_CLASSES];

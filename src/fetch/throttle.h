@@ -11,7 +11,7 @@
 #include "fetch/unknown_codes.h"
 #include "vault/token_vault.h"
 
-enum { THROTTLE_QUOTAS = 2, CALL_IDS_MAX = 200 };
+enum { THROTTLE_QUOTAS = 2, CALL_IDS_MAX = 200 }; /* CALL_IDS_MAX: maximum number of posts per call */
 
 struct throttle {
     enum platform_api api;

@@ -20,13 +20,13 @@ struct token_upkeep {
     void (*progressed)(void *ctx); /* called when a refresh has ended; must call token_upkeep_continue() */
     void *ctx;
 
-    int64_t last_row; /* row of the account that was checked last */
-    bool all_read;
-    size_t read; /* number of accounts that the last query returned */
-    VEC(struct due_token) due;
-    size_t next; /* index in `due` */
-    int in_flight;
-    enum err err; /* set if a refreshed token could not be stored; run_fail() has been called */
+    int64_t last_row;          /* row of the account that was checked last */
+    bool all_read;             /* no more accounts to read from the database */
+    size_t read;               /* number of accounts that the last query returned */
+    VEC(struct due_token) due; /* tokens to refresh */
+    size_t next;               /* index in `due` */
+    int in_flight;             /* number of refreshes in flight */
+    enum err err;              /* set if a refreshed token could not be stored; run_fail() has been called */
 };
 
 /* Starts refreshes, a few at a time. Returns an error if reading the accounts failed or u->err is set. */

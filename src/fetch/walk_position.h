@@ -9,8 +9,8 @@
 enum { WALK_PASSES_MAX = 2 };
 
 struct walk_position {
-    int pass;
-    bool wrapped;
+    int pass;     /* 0 for the first pass */
+    bool wrapped; /* the walk has passed the last author and continued at the lowest row */
     int64_t author_row;
 };
 

@@ -1,4 +1,4 @@
-/* One condition per rule, so that the reason names the rule that is violated. */
+/* Checks each rule with a condition of its own, so that the reason names the rule that is violated. */
 #include "import/export_check.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* A table of fields for each type of line of an export. */
+/* Parses each type of line of an export with its own table of fields. */
 #include "import/export_record.h"
 
 #include "base/check.h"

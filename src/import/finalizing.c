@@ -1,4 +1,5 @@
-/* Setting the viral state of a video changes no views, so the order of videos does not matter. */
+/* Decides which videos are viral. Setting the viral state of a video changes no views, so the order of videos
+ * does not matter. */
 #include "import/finalizing.h"
 
 #include "base/check.h"

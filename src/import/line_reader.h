@@ -10,10 +10,10 @@
 struct line_reader {
     int fd; /* owned by the caller */
     char *buffer;
-    size_t start, end;
+    size_t start, end;  /* range of the unread bytes in `buffer` */
     int64_t number;     /* number of the last returned line; the first line is 1 */
     int64_t bytes_read; /* bytes of the current file that have been read */
-    bool at_end;
+    bool at_end;        /* the end of the file was reached */
 };
 
 /* The maximum length of a line, without its line end. */

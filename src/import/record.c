@@ -1,4 +1,4 @@
-/* The kinds of lines that may occur outside of exports, each with its table of fields. */
+/* Parses the kinds of lines that may occur outside of exports, each with its table of fields. */
 #include "import/record.h"
 
 #include "base/check.h"

@@ -32,7 +32,7 @@ struct sorter {
     char *dir;
     struct sort_record *buffer;
     struct sort_record **order; /* pointers into `buffer`, sorted by order_buffer() */
-    size_t used, cap, next;
+    size_t used, cap, next;     /* records in `buffer`, its capacity, and the next index in `order` */
     struct level levels[LEVELS];
     struct merge_source sources[FAN_IN * LEVELS + 1];
     struct merge_source *heap[FAN_IN * LEVELS + 1]; /* min-heap by head */

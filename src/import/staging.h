@@ -35,7 +35,7 @@ struct staged_reading {
 
 struct staging {
     struct temp_file files[RECORD_KINDS];
-    int64_t counts[RECORD_KINDS];
+    int64_t counts[RECORD_KINDS]; /* numbers of staged records */
 };
 
 /* Creates the temporary files in the directory `dir`. */

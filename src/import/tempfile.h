@@ -40,7 +40,7 @@ struct temp_reader {
     int fd;
     int64_t next, to; /* the range that has not been read into the buffer */
     char *buffer;
-    size_t start, end;
+    size_t start, end; /* range of the unread bytes in `buffer` */
 };
 void temp_reader_open(struct temp_reader *r, const struct temp_file *f, int64_t from, int64_t to);
 void temp_reader_close(struct temp_reader *r);

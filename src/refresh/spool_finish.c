@@ -1,4 +1,4 @@
-/* Moves files and writes reports. */
+/* Moves applied files, and writes reports about bad lines. */
 #include "refresh/spool_finish.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Two timers and an inotify watch.
+/* Watches the spool with inotify and two timers.
  *
  *   UNWATCHED --check(): the directory exists--> WATCHED --check(): removed or replaced--> UNWATCHED
  *
