@@ -87,7 +87,7 @@ static void finish(struct access_log *l)
 
 static const struct route account = {.path = "/account", .name = "/v1/account"};
 
-static void blocked_pool_drops_lines_above_the_limit_and_logs_once(void **state)
+static void drops_lines_above_the_limit_and_logs_once_while_the_thread_pool_is_blocked(void **state)
 {
     struct request r = {.id = STR("an-id"), .client_address = STR("127.0.0.1"), .route = &account};
     struct access_log *l = access_log_new(&loop);
@@ -162,7 +162,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocked_pool_drops_lines_above_the_limit_and_logs_once),
+        cmocka_unit_test(drops_lines_above_the_limit_and_logs_once_while_the_thread_pool_is_blocked),
         cmocka_unit_test(full_disk_is_logged_once),
     };
     setenv("UV_THREADPOOL_SIZE", "4", 1);

@@ -31,7 +31,7 @@ static int tear_down(void **state)
 
 /* ---- secrets ---- */
 
-static void secret_round_trips_through_its_text(void **state)
+static void secret_is_unchanged_after_formatting_and_parsing(void **state)
 {
     struct secret a, b;
     (void)state;
@@ -83,7 +83,7 @@ static void form_token_is_valid_for_its_secret_and_author_only(void **state)
     }
 }
 
-static void derived_values_differ_by_purpose(void **state)
+static void values_derived_from_a_secret_differ_by_purpose(void **state)
 {
     static const struct secret s = {{1}};
     uint8_t a[SECRET_LEN], b[SECRET_LEN];
@@ -255,7 +255,7 @@ static void passwords_are_hashed_and_verified_on_the_thread_pool(void **state)
 }
 
 /* The stored hash has the weakest parameters of libsodium, as if it were from an earlier version. */
-static void outdated_hash_is_replaced(void **state)
+static void verifying_a_password_with_an_outdated_hash_returns_a_new_hash(void **state)
 {
     uv_loop_t loop;
     struct test_job job = new_job();
@@ -276,7 +276,7 @@ static void outdated_hash_is_replaced(void **state)
 }
 
 /* Canceling a queued job removes the job from the queue. A job above the limit is rejected. */
-static void running_and_waiting_jobs_are_limited(void **state)
+static void number_of_running_and_waiting_hash_jobs_is_limited(void **state)
 {
     enum { ROOM = PASSWORD_JOBS + PASSWORD_QUEUE_MAX };
     uv_loop_t loop;
@@ -303,10 +303,10 @@ static void running_and_waiting_jobs_are_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(secret_round_trips_through_its_text),
+        cmocka_unit_test(secret_is_unchanged_after_formatting_and_parsing),
         cmocka_unit_test(hash_of_a_secret_is_the_sha_256_of_its_bytes),
         cmocka_unit_test(form_token_is_valid_for_its_secret_and_author_only),
-        cmocka_unit_test(derived_values_differ_by_purpose),
+        cmocka_unit_test(values_derived_from_a_secret_differ_by_purpose),
         cmocka_unit_test(cookies_are_found_by_their_complete_name),
         cmocka_unit_test(session_expires_when_idle_or_too_old),
         cmocka_unit_test(logins_are_normalized),
@@ -314,8 +314,8 @@ int main(void)
         cmocka_unit_test(malformed_forms_are_rejected),
         cmocka_unit_test(password_must_have_8_characters_and_not_be_common),
         cmocka_unit_test(passwords_are_hashed_and_verified_on_the_thread_pool),
-        cmocka_unit_test(outdated_hash_is_replaced),
-        cmocka_unit_test(running_and_waiting_jobs_are_limited),
+        cmocka_unit_test(verifying_a_password_with_an_outdated_hash_returns_a_new_hash),
+        cmocka_unit_test(number_of_running_and_waiting_hash_jobs_is_limited),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

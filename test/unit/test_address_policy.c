@@ -109,7 +109,7 @@ static void invalid_networks_are_rejected(void **state)
     assert_false(address_policy_init(&policy, str_make(many, len)));
 }
 
-static void other_address_families_are_rejected(void **state)
+static void address_that_is_neither_ipv4_nor_ipv6_is_rejected(void **state)
 {
     (void)state;
     struct address_policy policy;
@@ -253,7 +253,7 @@ static void address_is_checked_again_when_the_name_resolves_differently(void **s
     assert_int_equal(lookups, 4);
 }
 
-static void proxy_of_the_environment_is_not_used(void **state)
+static void proxy_named_in_the_environment_is_not_used(void **state)
 {
     (void)state;
     struct address_policy policy;
@@ -272,10 +272,10 @@ int main(void)
         cmocka_unit_test(only_public_addresses_are_allowed),
         cmocka_unit_test(operator_can_allow_networks),
         cmocka_unit_test(invalid_networks_are_rejected),
-        cmocka_unit_test(other_address_families_are_rejected),
-        cmocka_unit_test(private_addresses_are_refused_without_a_connection),
+        cmocka_unit_test(address_that_is_neither_ipv4_nor_ipv6_is_rejected),
+        cmocka_unit_test(private_addresses_are_refused_before_connecting),
         cmocka_unit_test(address_is_checked_again_when_the_name_resolves_differently),
-        cmocka_unit_test(proxy_of_the_environment_is_not_used),
+        cmocka_unit_test(proxy_named_in_the_environment_is_not_used),
     };
     return cmocka_run_group_tests(tests, http_peers_start, http_peers_stop);
 }

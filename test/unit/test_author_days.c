@@ -106,7 +106,7 @@ static void gains_add_up_by_day_and_platform(void **state)
     assert_int_equal(row_count, 1);
 }
 
-static void author_without_gains_has_no_rows_but_a_revision(void **state)
+static void author_without_gains_has_no_rows_and_unknown_author_is_an_error(void **state)
 {
     (void)state;
     assert_int_equal(list(INT32_MAX, 10), 1);
@@ -167,7 +167,7 @@ static void gains_are_subtracted_only_from_platforms_of_the_video(void **state)
 
 /* Adds and subtracts gains of random videos. After each step, the sum over the platforms is at most the sum
  * over the videos. */
-static void platforms_never_have_larger_gains_than_the_videos(void **state)
+static void gains_of_all_platforms_never_exceed_gains_of_all_videos(void **state)
 {
     (void)state;
     enum { VIDEOS = 12 };
@@ -205,11 +205,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gains_add_up_by_day_and_platform, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(author_without_gains_has_no_rows_but_a_revision, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(author_without_gains_has_no_rows_and_unknown_author_is_an_error,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(sum_of_gains_saturates_at_its_maximum, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gains_are_subtracted_only_from_platforms_of_the_video, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(platforms_never_have_larger_gains_than_the_videos, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gains_of_all_platforms_never_exceed_gains_of_all_videos, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

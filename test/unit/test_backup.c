@@ -258,7 +258,7 @@ static void backup_and_refresh_have_separate_leases(void **state)
 }
 
 /* A schedule that took this for a backup by another process would start a full copy every five seconds. */
-static void locked_database_is_not_reported_as_another_backup(void **state)
+static void locked_database_is_not_reported_as_a_backup_in_progress(void **state)
 {
     struct backup_report report;
     const struct backup_options options = {.config = &config};
@@ -314,7 +314,7 @@ static void on_closed(void *ctx)
 }
 
 /* As with PostgreSQL, the read completes in a later loop iteration. */
-static void schedule_that_is_closed_during_its_read_starts_no_backup(void **state)
+static void schedule_that_is_closed_while_it_reads_the_store_starts_no_backup(void **state)
 {
     uv_loop_t loop;
     struct store *store;
@@ -351,12 +351,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(copy_can_be_canceled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(backup_is_made_only_with_the_lease, set_up, tear_down),
         cmocka_unit_test_setup_teardown(backup_and_refresh_have_separate_leases, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(locked_database_is_not_reported_as_another_backup, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(locked_database_is_not_reported_as_a_backup_in_progress, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(stopped_backup_leaves_no_file_and_releases_the_lease, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(backup_that_is_not_due_is_not_made, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(schedule_that_is_closed_during_its_read_starts_no_backup, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(schedule_that_is_closed_while_it_reads_the_store_starts_no_backup,
+                                        set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,7 +251,7 @@ static void urls_are_percent_encoded(void **state)
     arena_fini(&arena);
 }
 
-static void failed_write_reports_its_first_reason(void **state)
+static void closing_a_file_keeps_the_errno_of_an_earlier_failed_write(void **state)
 {
     (void)state;
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -285,7 +285,7 @@ int main(void)
         cmocka_unit_test(hashes_do_not_change_between_versions),
         cmocka_unit_test(list_preserves_order),
         cmocka_unit_test(urls_are_percent_encoded),
-        cmocka_unit_test(failed_write_reports_its_first_reason),
+        cmocka_unit_test(closing_a_file_keeps_the_errno_of_an_earlier_failed_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void decodes_both_alphabets(void **state)
     expect(STR("fn5+"), BASE64_STANDARD, "~~~");
 }
 
-static void rejects_alternative_spellings(void **state)
+static void rejects_all_but_one_spelling_of_a_value(void **state)
 {
     (void)state;
     expect(STR("YQ=="), BASE64_URL, NULL);
@@ -40,7 +40,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decodes_both_alphabets),
-        cmocka_unit_test(rejects_alternative_spellings),
+        cmocka_unit_test(rejects_all_but_one_spelling_of_a_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,13 +41,13 @@ static void assert_holds_table(const char *path, const char *newline)
     buf_fini(&wanted);
 }
 
-static void data_in_guide_has_the_capability_table(void **state)
+static void capability_table_of_data_in_md_matches_the_descriptors(void **state)
 {
     (void)state;
     assert_holds_table("docs/data-in.md", "\n");
 }
 
-static void openapi_document_has_the_capability_table(void **state)
+static void capability_table_of_openapi_json_matches_the_descriptors(void **state)
 {
     (void)state;
     assert_holds_table("src/api/openapi.json", "\\n");
@@ -56,8 +56,8 @@ static void openapi_document_has_the_capability_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data_in_guide_has_the_capability_table),
-        cmocka_unit_test(openapi_document_has_the_capability_table),
+        cmocka_unit_test(capability_table_of_data_in_md_matches_the_descriptors),
+        cmocka_unit_test(capability_table_of_openapi_json_matches_the_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,7 +151,7 @@ static bool log_has_restarted(void)
     return atomic_load(&writing.restarts) >= 3;
 }
 
-static void log_restarts_under_constant_writes(void **state)
+static void write_ahead_log_restarts_under_constant_writes(void **state)
 {
     (void)state;
     start_writing();
@@ -205,7 +205,7 @@ static void checkpoint_waits_only_briefly_for_another_writing_process(void **sta
     close_checkpointer();
 }
 
-static void short_log_starts_no_job(void **state)
+static void short_write_ahead_log_starts_no_checkpoint_job(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++)
@@ -218,10 +218,10 @@ static void short_log_starts_no_job(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CHECKPOINT_TEST(log_restarts_under_constant_writes),
+        CHECKPOINT_TEST(write_ahead_log_restarts_under_constant_writes),
         CHECKPOINT_TEST(long_read_is_reported),
         CHECKPOINT_TEST(checkpoint_waits_only_briefly_for_another_writing_process),
-        CHECKPOINT_TEST(short_log_starts_no_job),
+        CHECKPOINT_TEST(short_write_ahead_log_starts_no_checkpoint_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,7 +233,7 @@ static void unknown_section_is_reported_once(void **state)
 
 /* Rules about several keys are checked too. A rule is not reported if another mistake may be the reason why
  * it is not met. */
-static void rules_are_reported_with_the_line_of_their_key(void **state)
+static void violated_rules_are_reported_with_the_line_of_the_key(void **state)
 {
     const char *environment[] = {"VIEWTALLY_REFRESH_SOURCE=spool", NULL};
     (void)state;
@@ -248,7 +248,7 @@ static void rules_are_reported_with_the_line_of_their_key(void **state)
     expect_lines(NULL, environment, "VIEWTALLY_REFRESH_SOURCE: [refresh] source = spool requires spool_dir");
 }
 
-static void variables_are_checked_like_the_file(void **state)
+static void environment_variables_are_checked_like_the_file(void **state)
 {
     const char *section[] = {"VIEWTALLY_REDSI_URL=redis://h", NULL},
                *twice[] = {"VIEWTALLY_REDIS_PASSWORD=a", "VIEWTALLY_REDIS_PASSWORD_FILE=/x", NULL},
@@ -329,7 +329,7 @@ static void long_values_are_not_truncated(void **state)
     buf_fini(&text);
 }
 
-static void origins_are_recorded(void **state)
+static void origin_of_each_value_is_recorded(void **state)
 {
     const char *environment[] = {"VIEWTALLY_LOG_LEVEL=warn", NULL};
     struct attempt a;
@@ -430,7 +430,7 @@ static void secret_file_with_a_long_line_is_rejected(void **state)
 }
 
 /* A refresh run reads its copy while a reload frees values of the original. */
-static void copy_outlives_its_original(void **state)
+static void copied_configuration_outlives_its_original(void **state)
 {
     (void)state;
     struct attempt a;
@@ -501,12 +501,12 @@ int main(void)
         cmocka_unit_test(errors_name_file_and_line),
         cmocka_unit_test(all_mistakes_are_reported_at_once),
         cmocka_unit_test(unknown_section_is_reported_once),
-        cmocka_unit_test(rules_are_reported_with_the_line_of_their_key),
-        cmocka_unit_test(variables_are_checked_like_the_file),
+        cmocka_unit_test(violated_rules_are_reported_with_the_line_of_the_key),
+        cmocka_unit_test(environment_variables_are_checked_like_the_file),
         cmocka_unit_test(messages_contain_no_secret),
         cmocka_unit_test(hostile_files_are_rejected),
         cmocka_unit_test(long_values_are_not_truncated),
-        cmocka_unit_test(origins_are_recorded),
+        cmocka_unit_test(origin_of_each_value_is_recorded),
         cmocka_unit_test(unreadable_files_are_rejected),
         cmocka_unit_test(environment_overrides_the_file),
         cmocka_unit_test(printed_configuration_can_be_loaded),

@@ -115,7 +115,7 @@ static void missing_sealing_key_is_reported(void **state)
     assert_int_equal(rows, 0);
 }
 
-static void account_rows_are_not_reused(void **state)
+static void row_id_of_a_removed_account_is_not_reused(void **state)
 {
     (void)state;
     const int64_t row = rig_put_tiktok();
@@ -159,7 +159,7 @@ int main(void)
         TEST(error_of_old_tokens_does_not_affect_new_tokens),
         TEST(swapped_sealed_tokens_cannot_be_decrypted),
         TEST(missing_sealing_key_is_reported),
-        TEST(account_rows_are_not_reused),
+        TEST(row_id_of_a_removed_account_is_not_reused),
         TEST(platform_descriptor_determines_when_a_refresh_is_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

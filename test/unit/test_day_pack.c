@@ -81,7 +81,7 @@ static void assert_same(const struct gains *expected, const struct gains *found)
     }
 }
 
-static void days_round_trip(void **state)
+static void packed_days_unpack_to_the_same_gains(void **state)
 {
     (void)state;
     for (int round = 0; round < 5000; round++) {
@@ -116,7 +116,7 @@ static void days_without_a_gain_are_omitted(void **state)
 }
 
 /* Adding the gains one by one, split at random, gives the same bytes as packing them at once. */
-static void added_gains_give_equal_bytes(void **state)
+static void adding_gains_one_by_one_gives_the_same_bytes_as_packing_them_together(void **state)
 {
     (void)state;
     for (int round = 0; round < 2000; round++) {
@@ -265,10 +265,10 @@ static void rejects_malicious_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(days_round_trip),
+        cmocka_unit_test(packed_days_unpack_to_the_same_gains),
         cmocka_unit_test(month_of_small_gains_takes_less_than_100_bytes),
         cmocka_unit_test(days_without_a_gain_are_omitted),
-        cmocka_unit_test(added_gains_give_equal_bytes),
+        cmocka_unit_test(adding_gains_one_by_one_gives_the_same_bytes_as_packing_them_together),
         cmocka_unit_test(impossible_gains_are_rejected),
         cmocka_unit_test(column_recent_has_the_form_that_the_previous_release_reads),
         cmocka_unit_test(rejects_truncated_and_extended_columns),

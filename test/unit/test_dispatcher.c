@@ -123,7 +123,7 @@ static void delivers_as_soon_as_the_database_can_be_opened(void **state)
     assert_non_null(strstr(capture_text(), "webhooks: the database is open; deliveries start"));
 }
 
-static void stops_while_the_database_cannot_be_opened(void **state)
+static void can_be_stopped_while_the_database_cannot_be_opened(void **state)
 {
     (void)state;
     wait_until(is_failure_logged);
@@ -135,7 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DISPATCHER_TEST(delivers_as_soon_as_the_database_can_be_opened),
-        DISPATCHER_TEST(stops_while_the_database_cannot_be_opened),
+        DISPATCHER_TEST(can_be_stopped_while_the_database_cannot_be_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

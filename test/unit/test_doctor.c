@@ -80,7 +80,7 @@ static void clock_must_be_synchronized(void **state)
     tear_down(&r);
 }
 
-static void clock_of_redis_must_agree(void **state)
+static void clock_of_redis_must_agree_with_the_clock_of_the_machine(void **state)
 {
     struct rig r;
     (void)state;
@@ -145,7 +145,7 @@ static struct redis_facts *good_redis(struct rig *r)
     return f;
 }
 
-static void good_redis_passes(void **state)
+static void good_redis_passes_every_check(void **state)
 {
     static const char *const names[] = {"connection", "version",  "permissions",
                                         "writable",   "eviction", "latency"};
@@ -261,7 +261,7 @@ static void expect_nginx(const char *check, const char *old, const char *new, en
     tear_down(&r);
 }
 
-static void good_nginx_passes(void **state)
+static void good_nginx_configuration_passes_every_check(void **state)
 {
     static const char *const names[] = {"proxy", "keepalive", "timeout", "fields", "access_log", "error_log"};
     (void)state;
@@ -271,7 +271,7 @@ static void good_nginx_passes(void **state)
 }
 
 /* Checks the shipped files, in the form in which `nginx -T` prints them. */
-static void shipped_configuration_passes(void **state)
+static void shipped_nginx_configuration_passes_every_check(void **state)
 {
     struct rig r;
     struct buf text;
@@ -314,7 +314,7 @@ static void nginx_must_pass_requests_to_the_server(void **state)
     tear_down(&r);
 }
 
-static void nginx_must_end_keepalive_before_the_server(void **state)
+static void nginx_must_close_idle_connections_before_the_server_does(void **state)
 {
     (void)state;
     expect_nginx("keepalive", "keepalive_timeout 60s;", "keepalive_timeout 74s;", FINDING_OK, "");
@@ -334,7 +334,7 @@ static void nginx_read_timeout_must_exceed_a_long_poll(void **state)
     expect_nginx("timeout", "proxy_read_timeout 65s;", "proxy_read_timeout 30;", FINDING_ERROR, "after 30 s");
 }
 
-static void forwarded_fields_must_be_set(void **state)
+static void nginx_must_set_the_forwarded_fields(void **state)
 {
     static const char field[] = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;";
     struct rig r;
@@ -355,7 +355,7 @@ static void forwarded_fields_must_be_set(void **state)
     tear_down(&r);
 }
 
-static void logs_must_contain_no_secrets(void **state)
+static void nginx_logs_must_contain_no_secrets(void **state)
 {
     static const char secret_location[] = "  location ~* /(invite|platforms/callback)(/|$) { error_log "
                                           "/var/log/e emerg; proxy_pass http://v; }\n";
@@ -412,7 +412,7 @@ static void bad_nginx_configurations_are_errors(void **state)
     expect_syntax(deep, "f:1: blocks are nested too deeply");
 }
 
-static void included_files_are_inserted_once(void **state)
+static void each_included_nginx_file_is_inserted_once(void **state)
 {
     const char *text =
         "# configuration file /e/n.conf:\ninclude *.d/a;\nhttp { include c.d/*; x; }\n"
@@ -455,21 +455,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clock_must_be_synchronized),
-        cmocka_unit_test(clock_of_redis_must_agree),
+        cmocka_unit_test(clock_of_redis_must_agree_with_the_clock_of_the_machine),
         cmocka_unit_test(old_libraries_are_errors),
         cmocka_unit_test(network_file_systems_are_errors),
-        cmocka_unit_test(good_redis_passes),
+        cmocka_unit_test(good_redis_passes_every_check),
         cmocka_unit_test(problems_of_redis_are_reported),
         cmocka_unit_test(reply_of_redis_to_info_is_parsed),
-        cmocka_unit_test(good_nginx_passes),
-        cmocka_unit_test(shipped_configuration_passes),
+        cmocka_unit_test(good_nginx_configuration_passes_every_check),
+        cmocka_unit_test(shipped_nginx_configuration_passes_every_check),
         cmocka_unit_test(nginx_must_pass_requests_to_the_server),
-        cmocka_unit_test(nginx_must_end_keepalive_before_the_server),
+        cmocka_unit_test(nginx_must_close_idle_connections_before_the_server_does),
         cmocka_unit_test(nginx_read_timeout_must_exceed_a_long_poll),
-        cmocka_unit_test(forwarded_fields_must_be_set),
-        cmocka_unit_test(logs_must_contain_no_secrets),
+        cmocka_unit_test(nginx_must_set_the_forwarded_fields),
+        cmocka_unit_test(nginx_logs_must_contain_no_secrets),
         cmocka_unit_test(bad_nginx_configurations_are_errors),
-        cmocka_unit_test(included_files_are_inserted_once),
+        cmocka_unit_test(each_included_nginx_file_is_inserted_once),
         cmocka_unit_test(times_and_variables_of_nginx_are_parsed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void rejects(const char *line, const char *reason)
     assert_string_equal(text, reason);
 }
 
-static void parses_lists_of_a_state(void **state)
+static void parses_the_lists_in_a_line_of_type_state(void **state)
 {
     (void)state;
     accepts(STATE("[]", "[]", "[" DAY ",{\"date\":\"2026-06-16\",\"views\":0}]"));
@@ -116,7 +116,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parses_lists_of_a_state),
+        cmocka_unit_test(parses_the_lists_in_a_line_of_type_state),
         cmocka_unit_test(rejects_bad_items_and_names_their_position),
         cmocka_unit_test(parses_event_ids),
         cmocka_unit_test(parses_only_lower_case_hex_digits),

@@ -199,7 +199,7 @@ static void known_device_is_exempt_from_account_limits_and_has_ten_attempts(void
     sign_in_limiter_free(l);
 }
 
-static void success_clears_only_the_count_of_account_and_network(void **state)
+static void success_does_not_clear_the_failures_of_the_account_in_other_networks(void **state)
 {
     struct sign_in_limiter *l = sign_in_limiter_new();
     const struct sign_in_attempt t = {.account = STR("ann"), .address = OWNER};
@@ -240,7 +240,7 @@ int main(void)
         cmocka_unit_test(attacks_from_another_network_do_not_lock_the_owner_out),
         cmocka_unit_test(account_has_a_hundred_attempts_an_hour_over_all_networks),
         cmocka_unit_test(known_device_is_exempt_from_account_limits_and_has_ten_attempts),
-        cmocka_unit_test(success_clears_only_the_count_of_account_and_network),
+        cmocka_unit_test(success_does_not_clear_the_failures_of_the_account_in_other_networks),
         cmocka_unit_test(network_has_thirty_attempts_over_all_accounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

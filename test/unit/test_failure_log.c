@@ -13,7 +13,7 @@ static int count(const char *text, const char *word)
     return n;
 }
 
-static void logs_kind_and_address(void **state)
+static void logs_kind_and_address_of_a_failed_authentication(void **state)
 {
     struct failure_log *l = failure_log_new();
     (void)state;
@@ -56,7 +56,7 @@ static void log_lines_per_second_are_limited_but_all_failures_are_counted(void *
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logs_kind_and_address),
+        cmocka_unit_test(logs_kind_and_address_of_a_failed_authentication),
         cmocka_unit_test(log_lines_per_second_are_limited_but_all_failures_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

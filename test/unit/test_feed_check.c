@@ -154,7 +154,7 @@ static void missing_event_before_the_start_of_the_history_is_not_reported(void *
     assert_found(FEED_EVENT_MISSING, EVENT_MILESTONE_REACHED, 50000, 0);
 }
 
-static void missing_event_of_a_video_with_a_baseline_is_undecided(void **state)
+static void missing_event_of_a_video_with_a_baseline_counts_as_undecided(void **state)
 {
     (void)state;
     struct video video = video_of(3);
@@ -242,7 +242,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_missing_event_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(missing_event_before_the_start_of_the_history_is_not_reported, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(missing_event_of_a_video_with_a_baseline_is_undecided, set_up,
+        cmocka_unit_test_setup_teardown(missing_event_of_a_video_with_a_baseline_counts_as_undecided, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(each_repeated_event_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(event_without_a_milestone_or_viral_mark_is_reported, set_up,

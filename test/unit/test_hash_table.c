@@ -119,7 +119,7 @@ static void holds_more_entries_than_buckets_if_out_of_memory(void **state)
     hash_table_fini(&t);
 }
 
-static void integers_spread_over_the_low_bits(void **state)
+static void hashes_of_integers_differ_in_their_low_bits(void **state)
 {
     static int load[1024];
     (void)state;
@@ -140,7 +140,7 @@ int main(void)
         cmocka_unit_test(lookup_matches_a_plain_array),
         cmocka_unit_test(iterates_over_each_entry_once),
         cmocka_unit_test(holds_more_entries_than_buckets_if_out_of_memory),
-        cmocka_unit_test(integers_spread_over_the_low_bits),
+        cmocka_unit_test(hashes_of_integers_differ_in_their_low_bits),
     };
     return cmocka_run_group_tests_name("hash_table", tests, NULL, NULL);
 }

@@ -145,7 +145,7 @@ static void random_input_is_always_escaped(void **state)
     }
 }
 
-static void full_buffer_sets_failed(void **state)
+static void text_that_does_not_fit_marks_the_buffer_as_failed(void **state)
 {
     (void)state;
     buf_fini(&out);
@@ -165,7 +165,7 @@ int main(void)
         cmocka_unit_test(attributes_are_quoted),
         cmocka_unit_test(unsafe_links_are_rejected),
         cmocka_unit_test(random_input_is_always_escaped),
-        cmocka_unit_test(full_buffer_sets_failed),
+        cmocka_unit_test(text_that_does_not_fit_marks_the_buffer_as_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,7 +272,7 @@ static void verifies_certificates(void **state)
     assert_int_equal(call_once("https://127.0.0.1:", "good", "/ok").error, TRANSPORT_OK);
 }
 
-static void uses_system_authorities_without_ca_file(void **state)
+static void uses_system_authorities_if_ca_file_is_not_set(void **state)
 {
     (void)state;
     struct rig rig;
@@ -374,7 +374,7 @@ static void plain_http_is_allowed_only_to_this_machine(void **state)
 
 /* ---- HTTP/2, concurrency, proxies ---- */
 
-static void http2_shares_connections(void **state)
+static void http2_calls_share_connections(void **state)
 {
     (void)state;
     struct rig rig;
@@ -430,7 +430,7 @@ static void two_hundred_concurrent_calls_complete(void **state)
     rig_close(&rig);
 }
 
-static void uses_proxy_of_the_environment(void **state)
+static void uses_proxy_named_in_the_environment(void **state)
 {
     (void)state;
     char proxy[64];
@@ -469,7 +469,7 @@ static void cancel_after(const char *origin, const char *peer, const char *path,
     assert_int_equal(rig.result_count, before);
 }
 
-static void cancels_in_each_phase(void **state)
+static void call_can_be_canceled_in_each_phase(void **state)
 {
     (void)state;
     for (int iterations = 0; iterations < 12; iterations++) {
@@ -481,7 +481,7 @@ static void cancels_in_each_phase(void **state)
     cancel_after(TLS_LOCALHOST, "good", "bad path", 0);
 }
 
-static void closes_with_calls_in_flight(void **state)
+static void client_can_be_closed_while_calls_are_in_flight(void **state)
 {
     (void)state;
     static const char *const names[] = {"good", "http2", "mute"};
@@ -503,7 +503,7 @@ static void closes_with_calls_in_flight(void **state)
     }
 }
 
-static void done_callback_may_send_cancel_and_close(void **state)
+static void done_callback_may_start_and_cancel_calls_and_close_the_client(void **state)
 {
     (void)state;
     struct rig rig;
@@ -545,7 +545,7 @@ static void out_of_memory_in_curl_fails_only_that_call(void **state)
     }
 }
 
-static void out_of_memory_returns_no_client(void **state)
+static void opening_a_client_returns_null_if_out_of_memory(void **state)
 {
     struct rig rig;
     (void)state;
@@ -562,7 +562,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(out_of_memory_in_curl_fails_only_that_call),
-        cmocka_unit_test(out_of_memory_returns_no_client),
+        cmocka_unit_test(opening_a_client_returns_null_if_out_of_memory),
         cmocka_unit_test(libcurl_has_all_required_features),
         cmocka_unit_test(response_has_status_headers_and_body),
         cmocka_unit_test(interim_response_is_skipped),
@@ -573,19 +573,19 @@ int main(void)
         cmocka_unit_test(rejects_large_responses),
         cmocka_unit_test(does_not_follow_redirects),
         cmocka_unit_test(verifies_certificates),
-        cmocka_unit_test(uses_system_authorities_without_ca_file),
+        cmocka_unit_test(uses_system_authorities_if_ca_file_is_not_set),
         cmocka_unit_test(missing_ca_file_is_an_error),
         cmocka_unit_test(each_connection_failure_has_its_own_error),
         cmocka_unit_test(calls_time_out),
         cmocka_unit_test(rejects_invalid_requests),
         cmocka_unit_test(plain_http_is_allowed_only_to_this_machine),
-        cmocka_unit_test(http2_shares_connections),
+        cmocka_unit_test(http2_calls_share_connections),
         cmocka_unit_test(request_that_must_not_be_repeated_uses_a_new_connection),
         cmocka_unit_test(two_hundred_concurrent_calls_complete),
-        cmocka_unit_test(uses_proxy_of_the_environment),
-        cmocka_unit_test(cancels_in_each_phase),
-        cmocka_unit_test(closes_with_calls_in_flight),
-        cmocka_unit_test(done_callback_may_send_cancel_and_close),
+        cmocka_unit_test(uses_proxy_named_in_the_environment),
+        cmocka_unit_test(call_can_be_canceled_in_each_phase),
+        cmocka_unit_test(client_can_be_closed_while_calls_are_in_flight),
+        cmocka_unit_test(done_callback_may_start_and_cancel_calls_and_close_the_client),
     };
     return cmocka_run_group_tests(tests, http_peers_start, http_peers_stop);
 }

@@ -444,7 +444,7 @@ static void announced_close_does_not_affect_later_connections(void **state)
 }
 
 /* The server stops discarding input after a limit. */
-static void lingering_stops_after_its_byte_limit(void **state)
+static void rejected_client_that_keeps_sending_is_disconnected_at_a_byte_limit(void **state)
 {
     static char megabyte[1 << 20];
     struct rig *rig = *state;

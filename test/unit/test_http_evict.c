@@ -126,7 +126,7 @@ static void idle_connections_are_not_evicted_within_one_second(void **state)
     expect_served_in_place_of(f, 0);
 }
 
-static void evicts_connections_that_become_idle_later(void **state)
+static void connection_that_becomes_idle_while_a_client_waits_is_evicted(void **state)
 {
     struct full *f = *state;
     for (int i = 0; i < CONNECTIONS; i++) {
@@ -144,7 +144,7 @@ static void evicts_connections_that_become_idle_later(void **state)
     expect_served_in_place_of(f, 2);
 }
 
-static void evicts_nothing_without_waiting_clients(void **state)
+static void evicts_nothing_if_no_client_waits(void **state)
 {
     struct full *f = *state;
     for (int i = 0; i < CONNECTIONS; i++)
@@ -164,8 +164,8 @@ int main(void)
         TEST(unused_connections_are_not_evicted_within_two_seconds),
         TEST(longest_idle_connection_is_evicted_if_all_have_been_used),
         TEST(idle_connections_are_not_evicted_within_one_second),
-        TEST(evicts_connections_that_become_idle_later),
-        TEST(evicts_nothing_without_waiting_clients),
+        TEST(connection_that_becomes_idle_while_a_client_waits_is_evicted),
+        TEST(evicts_nothing_if_no_client_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

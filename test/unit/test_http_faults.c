@@ -164,7 +164,7 @@ static void survives_a_failure_of_each_call_during_the_start(void **state)
 }
 
 /* The timer of the tick cannot be started while faults are injected. */
-static void deadlines_expire_although_a_timer_failed(void **state)
+static void deadlines_expire_although_their_timer_could_not_be_started(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -210,7 +210,7 @@ static void out_of_memory_response_is_complete(void **state)
 }
 
 /* A field value lost to lack of memory must not reach the handler as an empty value. */
-static void head_without_memory_does_not_reach_the_handler(void **state)
+static void request_whose_fields_ran_out_of_memory_does_not_reach_the_handler(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -267,7 +267,7 @@ static void no_step_runs_after_memory_ran_out(void **state)
 
 /* ---- memory of an incomplete request ---- */
 
-static void incomplete_request_frees_its_large_buffer(void **state)
+static void request_that_waits_for_its_body_holds_no_large_buffer(void **state)
 {
     struct rig *rig = *state;
     struct peer large, p;
@@ -287,7 +287,7 @@ static void incomplete_request_frees_its_large_buffer(void **state)
 /* ---- descriptors ---- */
 
 /* If accept() fails with EMFILE, the server rejects the client and continues. */
-static void rejects_clients_without_free_descriptors(void **state)
+static void rejects_clients_while_no_descriptor_is_free(void **state)
 {
     struct rig *rig = *state;
     struct peer inside, p;
@@ -372,7 +372,7 @@ static void recovers_from_an_exhausted_address_space(void **state)
 
 /* ---- reserve of the arena ---- */
 
-static void arena_continues_in_its_reserve(void **state)
+static void arena_uses_its_reserve_if_out_of_memory(void **state)
 {
     struct arena_reserve reserve;
     struct arena a, other;
@@ -430,17 +430,17 @@ int main(void)
         cmocka_unit_test(survives_a_failure_of_each_call_during_a_large_request),
         cmocka_unit_test(survives_a_failure_of_each_call_during_a_large_response),
         cmocka_unit_test(survives_a_failure_of_each_call_during_the_start),
-        CLOCK_TEST(deadlines_expire_although_a_timer_failed),
+        CLOCK_TEST(deadlines_expire_although_their_timer_could_not_be_started),
         CONN_TEST(out_of_memory_response_is_complete),
-        CONN_TEST(head_without_memory_does_not_reach_the_handler),
+        CONN_TEST(request_whose_fields_ran_out_of_memory_does_not_reach_the_handler),
         CONN_TEST(no_step_runs_after_memory_ran_out),
         CONN_TEST(streamed_response_is_cut_off_if_out_of_memory),
-        CONN_TEST(incomplete_request_frees_its_large_buffer),
-        CONN_TEST(rejects_clients_without_free_descriptors),
+        CONN_TEST(request_that_waits_for_its_body_holds_no_large_buffer),
+        CONN_TEST(rejects_clients_while_no_descriptor_is_free),
 #ifndef __SANITIZE_ADDRESS__
         CONN_TEST(recovers_from_an_exhausted_address_space),
 #endif
-        cmocka_unit_test(arena_continues_in_its_reserve),
+        cmocka_unit_test(arena_uses_its_reserve_if_out_of_memory),
         cmocka_unit_test(fallible_buffer_distinguishes_out_of_memory_from_too_large),
     };
     log_set(LOG_ERROR, LOG_TEXT); /* hide the many warnings */

@@ -155,7 +155,7 @@ static void matches_entity_tags(void **state)
     assert_false(grammar_etag_matches(STR("w/\"abc\""), tag)); /* the prefix is case-sensitive */
 }
 
-static void detects_codings_that_end_with_chunked(void **state)
+static void detects_whether_transfer_codings_end_with_chunked(void **state)
 {
     (void)state;
     assert_true(grammar_ends_with_chunked(STR("gzip, chunked")));
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(splits_targets),
         cmocka_unit_test(validates_request_ids),
         cmocka_unit_test(matches_entity_tags),
-        cmocka_unit_test(detects_codings_that_end_with_chunked),
+        cmocka_unit_test(detects_whether_transfer_codings_end_with_chunked),
         cmocka_unit_test(no_proxy_is_trusted_by_default),
         cmocka_unit_test(rightmost_untrusted_address_is_the_client),
         cmocka_unit_test(trusted_network_contains_exactly_its_addresses),

@@ -312,7 +312,7 @@ static void requires_exactly_one_valid_host(void **state)
            {"GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", "GET /|"});
 }
 
-static void supports_only_100_continue(void **state)
+static void expect_supports_only_100_continue(void **state)
 {
     (void)state;
     EXPECT({POST "Expect: 100-continue\r\nContent-Length: 1\r\n\r\na", "POST /p body=a|"},
@@ -395,7 +395,7 @@ static void expect_at_size(const char *before, char c, size_t n, const char *aft
     buf_fini(&stream);
 }
 
-static void limits_the_head(void **state)
+static void limits_the_size_of_the_head(void **state)
 {
     static const char before[] = "GET / HTTP/1.1\r\nHost: a\r\nX: ", after[] = "\r\n\r\n";
     size_t room = 200 - (sizeof before - 1) - (sizeof after - 1);
@@ -422,7 +422,7 @@ static void limits_the_target(void **state)
     expect_at_size("GET /", 'x', 1000, "", "414");
 }
 
-static void limits_the_number_of_lines(void **state)
+static void limits_the_number_of_field_lines(void **state)
 {
     struct http_limits limits = small_limits();
     (void)state;
@@ -540,12 +540,12 @@ int main(void)
         cmocka_unit_test(at_most_eight_empty_lines_before_a_request_are_skipped),
         cmocka_unit_test(malformed_field_lines_are_rejected),
         cmocka_unit_test(requires_exactly_one_valid_host),
-        cmocka_unit_test(supports_only_100_continue),
+        cmocka_unit_test(expect_supports_only_100_continue),
         cmocka_unit_test(continue_is_expected_only_with_a_body_and_http_1_1),
         cmocka_unit_test(rejected_request_contains_the_parts_that_were_parsed),
-        cmocka_unit_test(limits_the_head),
+        cmocka_unit_test(limits_the_size_of_the_head),
         cmocka_unit_test(limits_the_target),
-        cmocka_unit_test(limits_the_number_of_lines),
+        cmocka_unit_test(limits_the_number_of_field_lines),
         cmocka_unit_test(limits_the_body),
         cmocka_unit_test(limits_chunk_framing),
         cmocka_unit_test(random_bytes_parse_equally_however_they_are_split),

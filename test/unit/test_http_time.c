@@ -28,7 +28,7 @@ static void streams_a_response_in_chunks(void **state)
     peer_fini(&p);
 }
 
-static void streams_to_http_1_0_until_close(void **state)
+static void end_of_the_connection_ends_a_response_streamed_to_http_1_0(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -180,7 +180,7 @@ static void each_state_of_a_connection_has_its_deadline(void **state)
 }
 
 /* The client does not close its end of the connection after an error response. */
-static void lingering_ends_after_two_seconds(void **state)
+static void rejected_client_that_does_not_close_is_disconnected_after_two_seconds(void **state)
 {
     struct rig *rig = *state;
     struct peer p;
@@ -480,7 +480,7 @@ static void clients_waiting_at_a_passed_socket_are_served_by_the_next_server(voi
     (void)close(fd);
 }
 
-static void drain_ends_after_drain_ms(void **state)
+static void drain_closes_all_remaining_connections_after_drain_ms(void **state)
 {
     struct rig *rig = *state;
     struct peer late, half;
@@ -532,21 +532,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CONN_TEST(streams_a_response_in_chunks),
-        CONN_TEST(streams_to_http_1_0_until_close),
+        CONN_TEST(end_of_the_connection_ends_a_response_streamed_to_http_1_0),
         CONN_TEST(head_of_a_streamed_response_has_no_body),
         CONN_TEST(client_can_detect_an_aborted_stream),
         CONN_TEST(handler_pauses_while_its_client_does_not_read),
         CONN_TEST(server_stops_reading_requests_while_responses_are_unread),
         CONN_TEST(survives_a_reset_within_a_response),
         CLOCK_TEST(each_state_of_a_connection_has_its_deadline),
-        CLOCK_TEST(lingering_ends_after_two_seconds),
+        CLOCK_TEST(rejected_client_that_does_not_close_is_disconnected_after_two_seconds),
         CLOCK_TEST(slow_request_times_out_although_bytes_arrive),
         CLOCK_TEST(sleeping_request_wakes_at_its_deadline),
         CLOCK_TEST(client_that_never_reads_is_disconnected),
         CLOCK_TEST(client_that_reads_slowly_is_not_disconnected),
         CONN_TEST(clients_above_max_connections_wait),
         CONN_TEST(drain_lets_requests_complete),
-        CLOCK_TEST(drain_ends_after_drain_ms),
+        CLOCK_TEST(drain_closes_all_remaining_connections_after_drain_ms),
         CLOCK_TEST(drain_leaves_idle_connections_open_for_one_more_request),
         CLOCK_TEST(drain_closes_idle_connections_after_three_quarters_of_drain_ms),
         CLOCK_TEST(drain_closes_unused_connections_after_two_seconds),

@@ -239,7 +239,7 @@ static void fill(size_t count, int64_t views)
     }
 }
 
-static void chart_without_days_is_a_sentence(void **state)
+static void sentence_replaces_a_chart_without_days(void **state)
 {
     (void)state;
     draw(0, false);
@@ -305,7 +305,7 @@ static void viral_days_are_marked_without_color(void **state)
                 contains("1 day is marked because the video went viral."));
 }
 
-static void meter_width_is_the_percentage(void **state)
+static void width_of_a_meter_is_its_percentage(void **state)
 {
     (void)state;
     reset();
@@ -328,12 +328,12 @@ int main(void)
         cmocka_unit_test(dates_are_formatted),
         cmocka_unit_test(ages_are_formatted),
         cmocka_unit_test(grid_step_is_1_2_or_5_times_a_power_of_ten),
-        cmocka_unit_test(chart_without_days_is_a_sentence),
+        cmocka_unit_test(sentence_replaces_a_chart_without_days),
         cmocka_unit_test(single_day_has_one_bar),
         cmocka_unit_test(days_without_views_have_no_bar),
         cmocka_unit_test(largest_count_stays_inside_the_chart),
         cmocka_unit_test(viral_days_are_marked_without_color),
-        cmocka_unit_test(meter_width_is_the_percentage),
+        cmocka_unit_test(width_of_a_meter_is_its_percentage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ static void sample_data_causes_both_types_of_events_and_comparisons(void **state
 
 /* Kills the import at every second call of on_progress: between transactions and in the phases before them.
  */
-static void import_killed_between_transactions_is_completed_by_the_next(void **state)
+static void next_import_completes_an_import_killed_between_transactions(void **state)
 {
     (void)state;
     struct buf expected;
@@ -210,7 +210,7 @@ static void import_killed_between_transactions_is_completed_by_the_next(void **s
 }
 
 /* Kills imports at random instants, up to four times on one database. */
-static void import_killed_at_any_instant_is_completed_by_the_next(void **state)
+static void next_import_completes_an_import_killed_at_any_instant(void **state)
 {
     (void)state;
     unsigned random = 77;
@@ -308,8 +308,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sample_data_causes_both_types_of_events_and_comparisons),
-        cmocka_unit_test(import_killed_between_transactions_is_completed_by_the_next),
-        cmocka_unit_test(import_killed_at_any_instant_is_completed_by_the_next),
+        cmocka_unit_test(next_import_completes_an_import_killed_between_transactions),
+        cmocka_unit_test(next_import_completes_an_import_killed_at_any_instant),
         cmocka_unit_test(importing_twice_changes_nothing),
         cmocka_unit_test(two_concurrent_imports_give_the_same_result),
         cmocka_unit_test(baselines_are_finalized_only_after_the_last_concurrent_import_has_ended),

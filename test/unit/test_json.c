@@ -37,7 +37,7 @@ static void values_and_keys_are_separated_by_commas(void **state)
 }
 
 /* Whether a comma is needed depends on the character before it, which buf_discard_sent() may have removed. */
-static void commas_continue_after_a_flush(void **state)
+static void comma_before_a_value_does_not_depend_on_a_flush(void **state)
 {
     struct buf b;
     (void)state;
@@ -211,7 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_and_keys_are_separated_by_commas),
-        cmocka_unit_test(commas_continue_after_a_flush),
+        cmocka_unit_test(comma_before_a_value_does_not_depend_on_a_flush),
         cmocka_unit_test(escapes_strings),
         cmocka_unit_test(escapes_controls_quotes_and_line_separators),
         cmocka_unit_test(buffer_that_is_too_small_fails),

@@ -68,7 +68,7 @@ static void author_has_at_most_a_hundred_live_keys(void **state)
     assert_int_equal(reached(&author, TEST_DAY), KEY_LIMIT_NONE);
 }
 
-static void revoked_keys_count_on_the_day_of_their_creation(void **state)
+static void revoked_keys_count_toward_the_limit_of_the_day_of_their_creation(void **state)
 {
     struct author author = add_author(&t, 1), other = add_author(&t, 2);
     (void)state;
@@ -118,7 +118,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(author_has_at_most_a_hundred_live_keys, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(revoked_keys_count_on_the_day_of_their_creation, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(revoked_keys_count_toward_the_limit_of_the_day_of_their_creation,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(limit_of_live_keys_is_reported_before_daily_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(second_revocation_writes_nothing, set_up, tear_down),
     };

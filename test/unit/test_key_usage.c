@@ -78,7 +78,7 @@ static bool is_stored(int number)
     return owner.last_used_at != TIME_NONE;
 }
 
-static void uses_in_a_running_job_and_later_uses_are_stored_on_shutdown(void **state)
+static void shutdown_stores_key_uses_of_a_running_job_and_later_key_uses(void **state)
 {
     (void)state;
     ticket_lock_acquire(writer_lock(writer)); /* the job of the first use waits for this lock */
@@ -91,7 +91,7 @@ static void uses_in_a_running_job_and_later_uses_are_stored_on_shutdown(void **s
         assert_true(is_stored(i));
 }
 
-static void shutdown_without_uses_writes_nothing(void **state)
+static void shutdown_without_key_uses_writes_nothing(void **state)
 {
     (void)state;
     key_usage_close(usage);
@@ -103,9 +103,9 @@ static void shutdown_without_uses_writes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(uses_in_a_running_job_and_later_uses_are_stored_on_shutdown, set_up,
+        cmocka_unit_test_setup_teardown(shutdown_stores_key_uses_of_a_running_job_and_later_key_uses, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(shutdown_without_uses_writes_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shutdown_without_key_uses_writes_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

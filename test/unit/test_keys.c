@@ -33,7 +33,7 @@ static void generated_keys_are_well_formed(void **state)
 }
 
 /* The expected text comes from another implementation of CRC-32. */
-static void checksum_is_crc32(void **state)
+static void checksum_of_a_key_is_crc32(void **state)
 {
     (void)state;
     assert_true(
@@ -58,7 +58,7 @@ static void authorization_field_is_parsed_as_in_rfc_6750(void **state)
     assert_int_equal(key_from_authorization(str_make(NULL, 0), &token), BEARER_MISSING);
 }
 
-static void secrets_are_located_in_text(void **state)
+static void first_secret_in_a_text_is_located(void **state)
 {
     (void)state;
     assert_int_equal(key_locate_secret(PREFIX, STR("/v1/videos?limit=1")), 18);
@@ -74,9 +74,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(generated_keys_are_well_formed),
-        cmocka_unit_test(checksum_is_crc32),
+        cmocka_unit_test(checksum_of_a_key_is_crc32),
         cmocka_unit_test(authorization_field_is_parsed_as_in_rfc_6750),
-        cmocka_unit_test(secrets_are_located_in_text),
+        cmocka_unit_test(first_secret_in_a_text_is_located),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

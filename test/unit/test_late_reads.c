@@ -114,7 +114,7 @@ static void canceled_read_calls_no_callback(void **state)
     assert_int_equal(wakes + rows, 0);
 }
 
-static void caller_without_a_waiter_does_not_wait(void **state)
+static void read_without_a_waiter_completes_immediately(void **state)
 {
     (void)state;
     struct store_read read = {.store = late};
@@ -128,7 +128,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(read_completes_in_the_next_iteration, set_up, tear_down),
         cmocka_unit_test_setup_teardown(missing_row_gives_not_found_after_the_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(canceled_read_calls_no_callback, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(caller_without_a_waiter_does_not_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(read_without_a_waiter_completes_immediately, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

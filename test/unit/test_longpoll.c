@@ -120,7 +120,7 @@ static void commit_between_read_and_first_wait_wakes_the_request(void **state)
     assert_int_equal(woken[0], 1);
 }
 
-static void commit_between_read_and_wait_wakes_a_request_that_joins_others(void **state)
+static void commit_between_read_and_wait_wakes_a_request_while_another_one_waits(void **state)
 {
     (void)state;
     wait_on(0);
@@ -136,7 +136,7 @@ static void commit_between_read_and_wait_wakes_a_request_that_joins_others(void 
     assert_int_equal(woken[1], 1);
 }
 
-static void requests_are_woken_by_a_drain_but_not_without_a_commit(void **state)
+static void requests_wait_until_a_drain_if_there_is_no_commit(void **state)
 {
     (void)state;
     wait_on(0);
@@ -155,10 +155,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(request_is_woken_by_a_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commit_between_read_and_first_wait_wakes_the_request, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_a_request_that_joins_others,
+        cmocka_unit_test_setup_teardown(commit_between_read_and_wait_wakes_a_request_while_another_one_waits,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(requests_are_woken_by_a_drain_but_not_without_a_commit, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(requests_wait_until_a_drain_if_there_is_no_commit, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

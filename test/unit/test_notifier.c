@@ -32,7 +32,7 @@ static void receive(int fd, char text[512])
     text[n] = '\0';
 }
 
-static void long_start_prolongs_its_timeout(void **state)
+static void start_that_takes_long_extends_the_start_timeout(void **state)
 {
     struct notifier n;
     char text[512];
@@ -72,7 +72,7 @@ static void nothing_is_sent_without_a_service_manager(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_start_prolongs_its_timeout),
+        cmocka_unit_test(start_that_takes_long_extends_the_start_timeout),
         cmocka_unit_test(nothing_is_sent_without_a_service_manager),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

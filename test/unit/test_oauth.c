@@ -172,7 +172,7 @@ static void only_the_port_of_a_loopback_address_may_differ(void **state)
     assert_false(matches("com.example.app:/a", "com.example.app:/b"));
 }
 
-static void loopback_address_with_a_port_is_at_most_as_long_as_a_registered_one(void **state)
+static void loopback_address_including_its_port_must_not_exceed_the_length_limit(void **state)
 {
     char registered[REDIRECT_MAX + 1], given[REDIRECT_MAX + 8];
     (void)state;
@@ -273,7 +273,7 @@ int main(void)
         cmocka_unit_test(valid_redirect_addresses_are_accepted),
         cmocka_unit_test(invalid_redirect_addresses_are_rejected),
         cmocka_unit_test(only_the_port_of_a_loopback_address_may_differ),
-        cmocka_unit_test(loopback_address_with_a_port_is_at_most_as_long_as_a_registered_one),
+        cmocka_unit_test(loopback_address_including_its_port_must_not_exceed_the_length_limit),
         cmocka_unit_test_setup_teardown(parameters_of_a_redirect_are_percent_encoded, set_up, tear_down),
         cmocka_unit_test(pkce_accepts_the_example_of_rfc_7636),
         cmocka_unit_test_setup_teardown(form_fields_are_decoded, set_up, tear_down),

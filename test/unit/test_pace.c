@@ -23,7 +23,7 @@ static int count_calls(struct bucket *b, bool half_rate, int64_t from, int64_t m
     return n;
 }
 
-static void bucket_allows_burst_then_rate(void **state)
+static void bucket_allows_a_burst_and_then_limits_the_rate(void **state)
 {
     (void)state;
     struct bucket b;

@@ -38,7 +38,7 @@ static int tear_down(void **state)
 
 /* --- signing in --- */
 
-static void login_is_found_by_name_and_author(void **state)
+static void login_is_found_by_its_name_or_by_its_author(void **state)
 {
     (void)state;
     struct viewer viewer;
@@ -215,7 +215,7 @@ static void keys_are_listed_by_state_and_found_for_their_author_only(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(login_is_found_by_name_and_author, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(login_is_found_by_its_name_or_by_its_author, set_up, tear_down),
         cmocka_unit_test_setup_teardown(session_is_found_by_the_hash_of_its_secret, set_up, tear_down),
         cmocka_unit_test_setup_teardown(expired_device_is_not_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(invitation_is_found_by_the_hash_of_its_secret, set_up, tear_down),

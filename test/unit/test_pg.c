@@ -16,7 +16,7 @@
         assert_memory_equal(pg_params_value((p), (i)), bytes, sizeof(bytes) - 1);                            \
     } while (0)
 
-static void scalars_are_big_endian(void **state)
+static void scalar_parameters_are_big_endian(void **state)
 {
     (void)state;
     struct pg_params p;
@@ -67,7 +67,7 @@ static void nul_and_invalid_utf8_in_a_text_are_replaced(void **state)
     pg_params_fini(&p);
 }
 
-static void arrays_have_a_head_and_sized_elements(void **state)
+static void array_parameters_have_a_header_and_the_size_of_each_element(void **state)
 {
     (void)state;
     struct pg_params p;
@@ -143,7 +143,7 @@ static void each_host_of_a_url_has_its_own_port(void **state)
                  "a:5432 b:5432 c:5432 d:5432 e:5432 f:5432 g:5432 h:5432 ");
 }
 
-static void settings_and_password_are_stored(void **state)
+static void user_database_and_settings_of_a_url_are_stored_with_the_password(void **state)
 {
     (void)state;
     struct pg_options o;
@@ -187,13 +187,13 @@ static void sqlstates_are_mapped_to_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalars_are_big_endian),
+        cmocka_unit_test(scalar_parameters_are_big_endian),
         cmocka_unit_test(empty_text_as_only_parameter_is_not_null),
         cmocka_unit_test(nul_and_invalid_utf8_in_a_text_are_replaced),
-        cmocka_unit_test(arrays_have_a_head_and_sized_elements),
+        cmocka_unit_test(array_parameters_have_a_header_and_the_size_of_each_element),
         cmocka_unit_test(too_large_parameters_are_refused),
         cmocka_unit_test(each_host_of_a_url_has_its_own_port),
-        cmocka_unit_test(settings_and_password_are_stored),
+        cmocka_unit_test(user_database_and_settings_of_a_url_are_stored_with_the_password),
         cmocka_unit_test(sqlstates_are_mapped_to_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

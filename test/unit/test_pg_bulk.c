@@ -41,7 +41,7 @@ static void assert_array(const struct pg_params *p, int i, const char *bytes, si
 }
 #define ASSERT_ARRAY(p, i, bytes) assert_array(p, i, bytes, sizeof(bytes) - 1)
 
-static void each_column_is_an_array(void **state)
+static void each_column_is_sent_as_an_array(void **state)
 {
     (void)state;
     struct pg_bulk bulk;
@@ -63,7 +63,7 @@ static void each_column_is_an_array(void **state)
     pg_bulk_fini(&bulk);
 }
 
-static void statement_changes_a_video_at_most_once(void **state)
+static void statement_accepts_each_video_at_most_once(void **state)
 {
     (void)state;
     struct pg_bulk bulk;
@@ -94,8 +94,8 @@ static void statement_has_a_limited_number_of_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_column_is_an_array),
-        cmocka_unit_test(statement_changes_a_video_at_most_once),
+        cmocka_unit_test(each_column_is_sent_as_an_array),
+        cmocka_unit_test(statement_accepts_each_video_at_most_once),
         cmocka_unit_test(statement_has_a_limited_number_of_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

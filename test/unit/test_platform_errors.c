@@ -340,7 +340,7 @@ static void scopes_and_names_are_parsed(void **state)
     assert_true(grant_token_fits_header(STR("1//0g-_~.x")));
 }
 
-static void only_plain_ids_are_requested(void **state)
+static void ids_with_special_characters_or_too_many_bytes_are_not_plain(void **state)
 {
     (void)state;
     static const char *const good[] = {"7077642457847994444", "Ks-_Mh1QhMc", "v_pub_url~v2-1.123", "1_2",
@@ -387,7 +387,7 @@ int main(void)
         cmocka_unit_test(malformed_error_codes_are_replaced_by_other),
         cmocka_unit_test(retry_after_is_parsed),
         cmocka_unit_test(scopes_and_names_are_parsed),
-        cmocka_unit_test(only_plain_ids_are_requested),
+        cmocka_unit_test(ids_with_special_characters_or_too_many_bytes_are_not_plain),
         cmocka_unit_test(descriptors_are_found_by_name),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -178,7 +178,7 @@ static void chosen_views_source_never_changes(void **state)
 
 /* A classic video among Reels is requested again by itself in another form, which is not stored for the
  * account. */
-static void classic_video_needs_another_form(void **state)
+static void classic_video_is_requested_again_in_another_form(void **state)
 {
     static const char *const refusals[] = {
         BAD_METRIC,
@@ -452,7 +452,7 @@ int main(void)
         cmocka_unit_test(largest_batches_fit),
         cmocka_unit_test(reads_a_reel),
         cmocka_unit_test(chosen_views_source_never_changes),
-        cmocka_unit_test(classic_video_needs_another_form),
+        cmocka_unit_test(classic_video_is_requested_again_in_another_form),
         cmocka_unit_test(reads_default_metrics),
         cmocka_unit_test(drops_rejected_metric),
         cmocka_unit_test(parses_social_actions),

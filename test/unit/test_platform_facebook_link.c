@@ -129,7 +129,7 @@ static struct str authorize(struct graph_rig *r, bool again)
     return facebook_desc.authorize_path(&r->arena, &authorize);
 }
 
-static void consent_page_has_all_parameters(void **state)
+static void url_of_the_consent_page_has_all_parameters(void **state)
 {
     static const char before[] = "/v26.0/dialog/oauth?client_id=ID&redirect_uri=https%3A%2F%2Fa%2Fb&state=st&"
                                  "response_type=code&";
@@ -194,7 +194,7 @@ static void pages_of_portfolios_are_found(void **state)
 
 /* Only the list of pages is essential. If other lists are rejected, the pages are linked with unknown
  * permissions. */
-static void rejected_lists_do_not_end_linking(void **state)
+static void linking_continues_if_optional_lists_are_rejected(void **state)
 {
     static const struct {
         int step, status;
@@ -252,11 +252,11 @@ static void malformed_permissions_are_ignored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(consent_page_has_all_parameters),
+        cmocka_unit_test(url_of_the_consent_page_has_all_parameters),
         cmocka_unit_test(linking_adds_pages_and_instagram_accounts),
         cmocka_unit_test(linking_ends_although_the_list_is_endless),
         cmocka_unit_test(pages_of_portfolios_are_found),
-        cmocka_unit_test(rejected_lists_do_not_end_linking),
+        cmocka_unit_test(linking_continues_if_optional_lists_are_rejected),
         cmocka_unit_test(malformed_permissions_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,7 +169,7 @@ static void parses_values_of_all_kinds(void **state)
     graph_rig_fini(&r);
 }
 
-static void handles_empty_and_missing_lists(void **state)
+static void empty_list_means_no_data_and_missing_list_is_malformed(void **state)
 {
     struct graph_rig r;
     (void)state;
@@ -439,7 +439,7 @@ static void links_an_account(void **state)
     graph_rig_fini(&r);
 }
 
-static void failed_linking_has_an_outcome(void **state)
+static void each_failure_of_linking_has_its_outcome(void **state)
 {
     static const struct {
         int status;
@@ -497,7 +497,7 @@ int main(void)
         cmocka_unit_test(largest_batches_fit),
         cmocka_unit_test(reads_all_five_counts),
         cmocka_unit_test(parses_values_of_all_kinds),
-        cmocka_unit_test(handles_empty_and_missing_lists),
+        cmocka_unit_test(empty_list_means_no_data_and_missing_list_is_malformed),
         cmocka_unit_test(errors_of_a_post_set_its_state),
         cmocka_unit_test(drops_rejected_metric),
         cmocka_unit_test(reads_the_media_object),
@@ -505,7 +505,7 @@ int main(void)
         cmocka_unit_test(drops_rejected_metric_in_a_batch),
         cmocka_unit_test(refreshes_the_token),
         cmocka_unit_test(links_an_account),
-        cmocka_unit_test(failed_linking_has_an_outcome),
+        cmocka_unit_test(each_failure_of_linking_has_its_outcome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

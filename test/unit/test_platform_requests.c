@@ -158,7 +158,7 @@ static void tiktok_links_account(void **state)
 
 /* ---- YouTube [V] ---- */
 
-static void youtube_requests_by_token(void **state)
+static void youtube_requests_videos_with_a_token(void **state)
 {
     (void)state;
     build(&youtube_desc, CALL_READ, 0, false, NOW, "Ks-_Mh1QhMc", "dQw4w9WgXcQ");
@@ -171,7 +171,7 @@ static void youtube_requests_by_token(void **state)
                    NULL);
 }
 
-static void youtube_requests_by_api_key(void **state)
+static void youtube_requests_videos_with_an_api_key(void **state)
 {
     (void)state;
     build(&youtube_desc, CALL_READ, 0, true, NOW, "Ks-_Mh1QhMc", "dQw4w9WgXcQ");
@@ -261,7 +261,7 @@ static struct str metrics_at(int64_t now_ms)
 
 /* Whatever the read interval of a post, views are requested at least at every third reading, and reactions at
  * least at every ninth and on average at every fourth. */
-static void pinterest_requests_one_kind_depending_on_the_hour(void **state)
+static void pinterest_requests_one_kind_of_metrics_depending_on_the_hour(void **state)
 {
     static const int intervals_h[] = {1, 6, 24};
     (void)state;
@@ -344,13 +344,13 @@ int main(void)
         cmocka_unit_test(tiktok_resolves_publish_id),
         cmocka_unit_test(tiktok_refreshes_token),
         cmocka_unit_test(tiktok_links_account),
-        cmocka_unit_test(youtube_requests_by_token),
-        cmocka_unit_test(youtube_requests_by_api_key),
+        cmocka_unit_test(youtube_requests_videos_with_a_token),
+        cmocka_unit_test(youtube_requests_videos_with_an_api_key),
         cmocka_unit_test(youtube_refreshes_token),
         cmocka_unit_test(youtube_links_channels),
         cmocka_unit_test(pinterest_requests_many_pins),
         cmocka_unit_test(pinterest_requests_one_pin),
-        cmocka_unit_test(pinterest_requests_one_kind_depending_on_the_hour),
+        cmocka_unit_test(pinterest_requests_one_kind_of_metrics_depending_on_the_hour),
         cmocka_unit_test(pinterest_requests_at_most_ninety_days),
         cmocka_unit_test(pinterest_refreshes_token),
         cmocka_unit_test(pinterest_links_account),

@@ -127,7 +127,7 @@ static void batch_is_split_down_to_one_post(void **state)
     expect_batch(last, 3, 2);
 }
 
-static void requeued_posts_come_first_again(void **state)
+static void requeued_posts_return_to_the_front_of_the_queue(void **state)
 {
     (void)state;
     add_posts(30);
@@ -184,7 +184,7 @@ static void each_account_has_its_own_rate_limit(void **state)
     expect_batch(next_batch(6000), 0, 1);
 }
 
-static void walk_positions_are_ordered_from_the_first_author(void **state)
+static void walk_positions_after_wrapping_follow_positions_before_wrapping(void **state)
 {
     (void)state;
     const struct walk_position in_order[] = {{0, false, 7}, {0, false, 9}, {0, true, 1},
@@ -232,11 +232,11 @@ int main(void)
         cmocka_unit_test_setup(batch_size_depends_on_request_form, set_up),
         cmocka_unit_test_setup(ids_are_resolved_one_per_call_before_posts_are_read, set_up),
         cmocka_unit_test_setup(batch_is_split_down_to_one_post, set_up),
-        cmocka_unit_test_setup(requeued_posts_come_first_again, set_up),
+        cmocka_unit_test_setup(requeued_posts_return_to_the_front_of_the_queue, set_up),
         cmocka_unit_test_setup(retries_wait_and_precede_new_posts, set_up),
         cmocka_unit_test_setup(busy_or_paused_account_is_not_ready, set_up),
         cmocka_unit_test_setup(each_account_has_its_own_rate_limit, set_up),
-        cmocka_unit_test(walk_positions_are_ordered_from_the_first_author),
+        cmocka_unit_test(walk_positions_after_wrapping_follow_positions_before_wrapping),
         cmocka_unit_test(tokens_are_redacted_but_ids_names_and_numbers_are_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,7 +174,7 @@ static enum err rolls_back_then_commits(struct run *run)
     return run_commit(run);
 }
 
-static void counts_of_rolled_back_transactions_are_discarded(void **state)
+static void results_counted_in_rolled_back_transactions_are_discarded(void **state)
 {
     (void)state;
     run_ok(rolls_back_then_commits);
@@ -427,7 +427,7 @@ static void lease_of_killed_run_expires_after_30_seconds(void **state)
     assert_int_equal(views_now(), 5000);
 }
 
-static void lease_from_a_wrong_clock_is_ignored(void **state)
+static void lease_whose_expiry_is_years_ahead_is_ignored(void **state)
 {
     (void)state;
     the_clock[0] = NOW + 3652 * DAY_MS;
@@ -558,7 +558,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         REFRESH_TEST(run_applies_readings_and_is_recorded),
-        REFRESH_TEST(counts_of_rolled_back_transactions_are_discarded),
+        REFRESH_TEST(results_counted_in_rolled_back_transactions_are_discarded),
         REFRESH_TEST(failing_source_does_not_stop_the_others),
         REFRESH_TEST(cause_of_a_failure_is_valid_utf8),
         REFRESH_TEST(steps_are_applied_in_bounded_transactions),
@@ -570,7 +570,7 @@ int main(void)
         REFRESH_TEST(rolled_back_renewal_is_repeated),
         REFRESH_TEST(long_transaction_keeps_the_lease),
         REFRESH_TEST(lease_of_killed_run_expires_after_30_seconds),
-        REFRESH_TEST(lease_from_a_wrong_clock_is_ignored),
+        REFRESH_TEST(lease_whose_expiry_is_years_ahead_is_ignored),
         REFRESH_TEST(lease_is_renewed_when_the_clock_is_set_back),
         REFRESH_TEST(scheduled_run_starts_once_per_hour),
         REFRESH_TEST(run_for_an_empty_spool_writes_nothing),

@@ -99,7 +99,7 @@ static void paths_match_exactly_below_their_prefix(void **state)
     }
 }
 
-static void template_matches_one_segment(void **state)
+static void parameter_of_a_template_matches_one_segment(void **state)
 {
     (void)state;
     expect_route("/v1/items/a%2Fb", &api, &item);
@@ -194,7 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(paths_match_exactly_below_their_prefix, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(template_matches_one_segment, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(parameter_of_a_template_matches_one_segment, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown_paths_are_handled_by_the_pages_only_for_browsers, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(unsupported_methods_result_in_405_with_allow, set_up, tear_down),

@@ -67,7 +67,7 @@ static struct seal_keys *new_keys(void)
     return open_keys();
 }
 
-static void sealed_bytes_decrypt_only_at_their_place(void **state)
+static void sealed_bytes_decrypt_only_for_their_own_row_and_column(void **state)
 {
     struct seal_keys *keys = new_keys();
     struct buf sealed, again;
@@ -199,7 +199,7 @@ static void rejects_too_many_keys(void **state)
     buf_fini(&text);
 }
 
-static void ignores_blanks_and_comments(void **state)
+static void ignores_blanks_and_comments_in_the_key_file(void **state)
 {
     uint32_t ids[SEAL_KEYS_MAX];
     size_t count;
@@ -217,7 +217,7 @@ static void ignores_blanks_and_comments(void **state)
 }
 
 /* Adds and removes keys as `secrets rotate` does while a server is running. */
-static void new_key_is_used_without_reopening(void **state)
+static void new_key_is_used_without_reopening_the_key_file(void **state)
 {
     struct seal_keys *keys = new_keys();
     struct buf old, fresh;
@@ -259,7 +259,7 @@ static void new_key_is_used_without_reopening(void **state)
     seal_keys_close(last);
 }
 
-static void broken_file_stops_encryption_but_not_decryption(void **state)
+static void broken_key_file_prevents_encryption_but_not_decryption(void **state)
 {
     struct seal_keys *keys = new_keys();
     struct buf sealed;
@@ -294,15 +294,17 @@ static void without_key_file_nothing_is_sealed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(sealed_bytes_decrypt_only_at_their_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sealed_bytes_decrypt_only_for_their_own_row_and_column, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(changed_and_truncated_bytes_are_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(creates_the_key_file_once_and_readable_only_by_its_owner, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(rejects_invalid_key_file_with_a_reason, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rejects_too_many_keys, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ignores_blanks_and_comments, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(new_key_is_used_without_reopening, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(broken_file_stops_encryption_but_not_decryption, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ignores_blanks_and_comments_in_the_key_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(new_key_is_used_without_reopening_the_key_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(broken_key_file_prevents_encryption_but_not_decryption, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(without_key_file_nothing_is_sealed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

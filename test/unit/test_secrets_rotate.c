@@ -57,7 +57,7 @@ static void reseals_all_accounts_with_the_new_key(void **state)
     assert_int_equal(rig_get(7).version, 1); /* unchanged, so that a refresh in flight can store its tokens */
 }
 
-static void rotates_without_accounts(void **state)
+static void rotation_succeeds_without_accounts(void **state)
 {
     struct key_rotation_result done;
     (void)state;
@@ -66,7 +66,7 @@ static void rotates_without_accounts(void **state)
     assert_int_equal(keys_in_file(), 1);
 }
 
-static void refresh_in_flight_stores_its_tokens(void **state)
+static void token_refresh_during_a_rotation_stores_its_tokens(void **state)
 {
     static const struct reply replies[] = {{TRANSPORT_OK, 200, PAIR("2")}};
     struct key_rotation_result done;
@@ -123,8 +123,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, credential_rig_init, credential_rig_fini)
     const struct CMUnitTest tests[] = {
         TEST(reseals_all_accounts_with_the_new_key),
-        TEST(rotates_without_accounts),
-        TEST(refresh_in_flight_stores_its_tokens),
+        TEST(rotation_succeeds_without_accounts),
+        TEST(token_refresh_during_a_rotation_stores_its_tokens),
         TEST(interrupted_rotation_can_be_run_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

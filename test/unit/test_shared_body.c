@@ -61,7 +61,7 @@ static int newest_descriptor(void)
     return fd;
 }
 
-static void file_is_sealed_and_closed_with_the_body(void **state)
+static void file_is_sealed_and_is_closed_when_the_body_is_released(void **state)
 {
     (void)state;
     char bytes[LARGE], path[64];
@@ -78,7 +78,7 @@ static void file_is_sealed_and_closed_with_the_body(void **state)
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-static void file_is_sent_whole(void **state)
+static void body_in_a_file_is_sent_completely(void **state)
 {
     (void)state;
     char bytes[LARGE], received[LARGE];
@@ -144,8 +144,8 @@ int main(void)
         cmocka_unit_test(body_below_the_minimum_is_in_memory),
         cmocka_unit_test(empty_body_is_stored),
         cmocka_unit_test(body_lives_until_the_last_reference_is_released),
-        cmocka_unit_test(file_is_sealed_and_closed_with_the_body),
-        cmocka_unit_test(file_is_sent_whole),
+        cmocka_unit_test(file_is_sealed_and_is_closed_when_the_body_is_released),
+        cmocka_unit_test(body_in_a_file_is_sent_completely),
         cmocka_unit_test(shared_bodies_use_at_most_a_quarter_of_the_descriptors),
         cmocka_unit_test(shared_bodies_use_only_descriptors_that_are_not_reserved),
     };

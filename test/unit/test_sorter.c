@@ -145,7 +145,7 @@ static void missing_directory_is_an_error(void **state)
     sorter_free(s);
 }
 
-static void temporary_files_are_not_linked_in_the_directory(void **state)
+static void temporary_files_have_no_name_in_the_directory(void **state)
 {
     (void)state;
     struct temp_file f;
@@ -190,7 +190,7 @@ int main(void)
         cmocka_unit_test(sorts_inputs_that_need_several_merge_levels),
         cmocka_unit_test(sorter_can_be_freed_in_every_state),
         cmocka_unit_test(missing_directory_is_an_error),
-        cmocka_unit_test(temporary_files_are_not_linked_in_the_directory),
+        cmocka_unit_test(temporary_files_have_no_name_in_the_directory),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -151,7 +151,7 @@ static void partly_applied_file_continues_after_its_last_step(void **state)
     assert_no_records();
 }
 
-static void resumed_file_skips_no_step_a_millisecond_later(void **state)
+static void resumed_file_applies_a_step_one_millisecond_after_the_stored_position(void **state)
 {
     (void)state;
     put("f.ndjson", STR(READING("youtube", "y1", "2026-07-02T01:00:00.001Z", VIEWS(100))));
@@ -176,7 +176,7 @@ static void record_of_a_removed_file_is_deleted(void **state)
     assert_int_equal(views(), 0);
 }
 
-static void leftover_record_is_work_even_if_the_spool_is_empty(void **state)
+static void record_of_an_unfinished_move_requires_a_run_although_the_spool_is_empty(void **state)
 {
     (void)state;
     assert_false(spool_source.has_work(&r.config));
@@ -296,9 +296,9 @@ int main(void)
         SPOOL_TEST(new_file_with_the_name_of_an_applied_one_is_applied),
         SPOOL_TEST(new_file_with_the_name_of_a_partly_applied_one_is_applied_from_the_start),
         SPOOL_TEST(partly_applied_file_continues_after_its_last_step),
-        SPOOL_TEST(resumed_file_skips_no_step_a_millisecond_later),
+        SPOOL_TEST(resumed_file_applies_a_step_one_millisecond_after_the_stored_position),
         SPOOL_TEST(record_of_a_removed_file_is_deleted),
-        SPOOL_TEST(leftover_record_is_work_even_if_the_spool_is_empty),
+        SPOOL_TEST(record_of_an_unfinished_move_requires_a_run_although_the_spool_is_empty),
         SPOOL_TEST(report_lists_a_limited_number_of_lines),
         SPOOL_TEST(stopped_run_leaves_the_rest_to_the_next),
         SPOOL_TEST(run_fails_if_the_spool_cannot_be_opened),

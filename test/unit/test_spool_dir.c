@@ -185,7 +185,7 @@ static void opening_does_not_block_and_does_not_follow_links(void **state)
     (void)close(fd);
 }
 
-static void detects_a_writer(void **state)
+static void detects_that_a_program_has_a_file_open_for_writing(void **state)
 {
     (void)state;
     struct file_identity id;
@@ -261,7 +261,7 @@ static void report_is_written_atomically(void **state)
     assert_content("bad/a.ndjson.errors", "1: bad\n");
 }
 
-static void bad_file_avoids_names_with_a_report_and_is_found_again(void **state)
+static void bad_file_gets_a_name_that_has_no_report_yet_and_is_found_by_its_identity(void **state)
 {
     (void)state;
     put("bad/a.ndjson.errors", "of one that was taken away");
@@ -298,11 +298,11 @@ int main(void)
         DIR_TEST(lists_only_matching_regular_files),
         DIR_TEST(sorts_by_time_then_name),
         DIR_TEST(opening_does_not_block_and_does_not_follow_links),
-        DIR_TEST(detects_a_writer),
+        DIR_TEST(detects_that_a_program_has_a_file_open_for_writing),
         DIR_TEST(move_never_overwrites),
         DIR_TEST(replaced_file_is_not_moved),
         DIR_TEST(report_is_written_atomically),
-        DIR_TEST(bad_file_avoids_names_with_a_report_and_is_found_again),
+        DIR_TEST(bad_file_gets_a_name_that_has_no_report_yet_and_is_found_by_its_identity),
         DIR_TEST(longest_name_leaves_room_for_all_suffixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

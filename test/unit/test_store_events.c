@@ -215,7 +215,7 @@ static void filter_scans_a_bounded_number_of_rows(void **state)
     assert_int_equal(slices, (EVENTS + 12) / 13);
 }
 
-static void callback_can_stop_the_page(void **state)
+static void callback_can_end_a_page_early(void **state)
 {
     (void)state;
     static struct page page;
@@ -501,7 +501,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(descending_pages_start_before_the_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bound_need_not_be_an_existing_id, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filter_scans_a_bounded_number_of_rows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(callback_can_stop_the_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(callback_can_end_a_page_early, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_event_comes_with_its_video_and_book, set_up, tear_down),
         cmocka_unit_test_setup_teardown(author_without_events_has_an_empty_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rolled_back_id_is_issued_again, set_up, tear_down),

@@ -196,7 +196,7 @@ static void unreadable_disk_is_not_retried(void **state)
     fail_every_read(SQLITE_IOERR_READ, ERR_IO, true);
 }
 
-static void read_without_memory_is_an_error(void **state)
+static void read_that_runs_out_of_memory_is_an_error(void **state)
 {
     (void)state;
     fail_every_read(SQLITE_IOERR_NOMEM, ERR_NOMEM, false);
@@ -392,7 +392,7 @@ static void commit_rolls_back_if_it_cannot_save_event_ids(void **state)
 
 /* --- a real limit: the file may not grow --- */
 
-static void file_size_limit_is_reported_as_full(void **state)
+static void exceeding_the_file_size_limit_is_reported_as_a_full_disk(void **state)
 {
     (void)state;
     add_stepped_video(&t);
@@ -430,14 +430,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(disk_that_stays_broken_loses_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed_read_is_an_error_and_the_next_succeeds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unreadable_disk_is_not_retried, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(read_without_memory_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(read_that_runs_out_of_memory_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(repeated_failure_is_logged_once_a_second, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed_open_has_an_error_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_page_fails_every_read_and_write, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_column_fails_reads_and_writes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_damaged_video_fails_the_whole_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commit_rolls_back_if_it_cannot_save_event_ids, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(file_size_limit_is_reported_as_full, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(exceeding_the_file_size_limit_is_reported_as_a_full_disk, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

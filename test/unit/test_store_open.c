@@ -111,7 +111,7 @@ static void creates_a_new_database_once(void **state)
     assert_int_equal(try_open(STORE_WRITE, &error), OK);
 }
 
-static void only_create_initializes_an_empty_file(void **state)
+static void empty_file_becomes_a_database_only_through_store_create(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -494,7 +494,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(creates_a_new_database_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_create_initializes_an_empty_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(empty_file_becomes_a_database_only_through_store_create, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(each_migration_sets_its_version, set_up, tear_down),
         cmocka_unit_test_setup_teardown(migrating_schema_5_keeps_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(schema_12_renames_columns_and_keeps_rows, set_up, tear_down),

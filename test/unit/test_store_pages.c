@@ -228,7 +228,7 @@ static void insertions_neither_repeat_nor_lose_videos(void **state)
     assert_int_equal(next, start_count);
 }
 
-static void callback_can_stop_the_page(void **state)
+static void callback_can_end_a_page_early(void **state)
 {
     (void)state;
     static struct page page;
@@ -304,7 +304,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(walking_all_pages_matches_the_model, set_up, tear_down),
         cmocka_unit_test_setup_teardown(cursor_need_not_be_an_existing_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(insertions_neither_repeat_nor_lose_videos, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(callback_can_stop_the_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(callback_can_end_a_page_early, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown_book_has_no_videos, set_up, tear_down),
         cmocka_unit_test_setup_teardown(books_are_paged_newest_first, set_up, tear_down),
     };

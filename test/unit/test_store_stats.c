@@ -420,7 +420,7 @@ static void gains_survive_a_change_of_posted_at(void **state)
     }
 }
 
-static void stopped_slice_continues_after_the_last_video(void **state)
+static void slice_after_a_stopped_one_begins_with_the_next_video(void **state)
 {
     (void)state;
     struct walk whole = {.from = 0, .to = DAYS}, stopped = {.from = 0, .to = DAYS, .stop_after = 5};
@@ -501,7 +501,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(day_deleted_by_the_previous_release_is_noticed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_days_are_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gains_survive_a_change_of_posted_at, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stopped_slice_continues_after_the_last_video, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(slice_after_a_stopped_one_begins_with_the_next_video, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(reads_one_video_with_its_days, set_up, tear_down),
         cmocka_unit_test_setup_teardown(slice_comes_with_the_current_revision_of_the_author, set_up,
                                         tear_down),

@@ -57,7 +57,7 @@ static void retry_after_is_bounded_by_the_longest_pause(void **state)
         assert_true(pause_after(failures, plan, UINT32_MAX) <= longest + longest / 10);
 }
 
-static void last_attempt_fails_whatever_the_receiver_requests(void **state)
+static void failed_last_attempt_fails_the_endpoint_even_with_retry_after(void **state)
 {
     (void)state;
     struct webhook_endpoint e = endpoint(WEBHOOK_TRIES - 1);
@@ -78,7 +78,7 @@ static void manual_delivery_does_not_move_the_next_attempt(void **state)
     assert_int_equal(e.failures, 0);
 }
 
-static void result_for_an_older_position_changes_nothing(void **state)
+static void result_of_an_event_before_the_position_changes_nothing(void **state)
 {
     (void)state;
     struct webhook_endpoint e = endpoint(0);
@@ -125,9 +125,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(retry_after_extends_a_pause_but_never_shortens_it),
         cmocka_unit_test(retry_after_is_bounded_by_the_longest_pause),
-        cmocka_unit_test(last_attempt_fails_whatever_the_receiver_requests),
+        cmocka_unit_test(failed_last_attempt_fails_the_endpoint_even_with_retry_after),
         cmocka_unit_test(manual_delivery_does_not_move_the_next_attempt),
-        cmocka_unit_test(result_for_an_older_position_changes_nothing),
+        cmocka_unit_test(result_of_an_event_before_the_position_changes_nothing),
         cmocka_unit_test(repeated_or_invalid_retry_after_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
