@@ -1,6 +1,6 @@
-/* Tests the access log while its target cannot be written: the buffer is bounded, each outage is logged once,
- * and every line is written whole or not at all. test/flow/test_access_log.py tests rotation, pipes and the
- * content of lines. */
+/* Tests the access log while its target cannot be written: its buffer is bounded, it logs each outage
+ * once, and it writes every line whole or not at all. test/flow/test_access_log.py tests rotation, pipes and
+ * the content of lines. */
 #include "unit.h"
 
 #include "admin/access_log.h"

@@ -134,8 +134,8 @@ static void newest_backup_of_each_period_is_kept(void **state)
     enum { HOUR = 60, A_DAY = 24 * HOUR };
     const int hours[] = {0, 30, 59, HOUR, HOUR + 59, 5 * HOUR};
     const int days[] = {0, A_DAY - 1, A_DAY, 3 * A_DAY, 3 * A_DAY + 1};
-    /* Day 5 is a Monday. The backups are made at the beginning of DAY, and just before and at midnight
-     * between Sunday and Monday. */
+    /* Day 5 is a Monday. The first backup is made at the beginning of DAY. The other backups are made at
+     * the start of two Mondays, and one minute before. */
     const int weeks[] = {0, 5 * A_DAY - 1, 5 * A_DAY, 12 * A_DAY - 1, 12 * A_DAY};
     (void)state;
     assert_kept(&(struct retention){.hourly = 2}, hours, "----kk");
@@ -156,7 +156,7 @@ struct disturbance {
     int steps, limit;
 };
 
-/* Commits from another connection between two steps of the copy. */
+/* Called between two steps of the copy. Commits a change on another connection. */
 static bool disturb(void *ctx)
 {
     struct disturbance *d = ctx;
@@ -257,7 +257,8 @@ static void backup_and_refresh_have_separate_leases(void **state)
     assert_true(report.done);
 }
 
-/* A schedule that took this for a backup by another process would start a full copy every five seconds. */
+/* If a locked database were reported as a backup by another process, the schedule would start a full copy
+ * every five seconds. */
 static void locked_database_is_not_reported_as_a_backup_in_progress(void **state)
 {
     struct backup_report report;
@@ -313,7 +314,7 @@ static void on_closed(void *ctx)
     *(bool *)ctx = true;
 }
 
-/* As with PostgreSQL, the read completes in a later loop iteration. */
+/* The read of the schedule completes in a later loop iteration, as it does with PostgreSQL. */
 static void schedule_that_is_closed_while_it_reads_the_store_starts_no_backup(void **state)
 {
     uv_loop_t loop;

@@ -262,7 +262,7 @@ static void closing_a_file_keeps_the_errno_of_an_earlier_failed_write(void **sta
     assert_int_equal(errno, ENOSPC);
     assert_true(file_close(full, true));
     errno = ENOSPC;
-    assert_false(file_close(full, false)); /* the descriptor is closed, but the first reason counts */
+    assert_false(file_close(full, false)); /* closes it, but keeps errno */
     assert_int_equal(errno, ENOSPC);
     assert_false(file_close(full, true));
     assert_int_equal(errno, EBADF);

@@ -62,8 +62,8 @@ static int remove_root(void **state)
 
 static void finds_the_bundle_of_each_distribution(void **state)
 {
-    /* Creates the least preferred files first, so that each new file must take precedence over the earlier
-     * ones. */
+    /* The files, in the order from the least to the most preferred one. Each file that is created must
+     * take precedence over the files created before it. */
     static const char *const files[] = {
         "/etc/ssl/cert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/ca-bundle.pem",
         "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/certs/ca-certificates.crt"};

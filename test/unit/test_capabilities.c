@@ -19,7 +19,7 @@ static void read_file(const char *path, struct buf *out)
     (void)fclose(f);
 }
 
-/* Asserts that the file contains the table. `newline` is a line end in the spelling of the file. */
+/* Asserts that the file contains the table. `newline` is the text that stands for a line end in this file. */
 static void assert_holds_table(const char *path, const char *newline)
 {
     struct buf table, text, wanted;

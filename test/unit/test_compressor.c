@@ -1,4 +1,4 @@
-/* Tests which bodies the compressor compresses, and that it compresses each at most once. */
+/* Tests which bodies the compressor compresses, and that it compresses each body at most once. */
 #include "unit.h"
 
 #include "api/compressor.h"

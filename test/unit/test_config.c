@@ -231,8 +231,8 @@ static void unknown_section_is_reported_once(void **state)
                  "@:5: [limits] has no key \"header\" (did you mean headers?)");
 }
 
-/* Rules about several keys are checked too. A rule is not reported if another mistake may be the reason why
- * it is not met. */
+/* Rules about several keys are checked too. A violated rule is not reported if another reported mistake
+ * may be the cause. */
 static void violated_rules_are_reported_with_the_line_of_the_key(void **state)
 {
     const char *environment[] = {"VIEWTALLY_REFRESH_SOURCE=spool", NULL};
@@ -345,8 +345,8 @@ static void origin_of_each_value_is_recorded(void **state)
     unload(&a);
 }
 
-/* A secret may be given in the file, in the environment, or in a file that one of them names. It is never
- * printed. */
+/* A secret may be given in the file, in the environment, or in a file that the configuration file or the
+ * environment names. It is never printed. */
 static void secrets_are_read_from_files(void **state)
 {
     struct attempt a, named;

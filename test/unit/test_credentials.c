@@ -75,7 +75,8 @@ static void swapped_sealed_tokens_cannot_be_decrypted(void **state)
     assert_int_equal(store_reseal_credential(rig.db.w, a, two.access_sealed, two.refresh_sealed), OK);
     test_commit(&rig.db);
     assert_int_equal(tokens_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
-    /* One broken row does not fail the check of the keys, but a complete inspection reports it. */
+    /* The check of the keys tolerates one row that cannot be decrypted, but a complete inspection reports
+     * it. */
     int64_t rows;
     assert_int_equal(vault_check_key_file(&rig.config, rig.db.w, &rig.error), OK);
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), ERR_CORRUPT);

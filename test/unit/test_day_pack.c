@@ -115,7 +115,8 @@ static void days_without_a_gain_are_omitted(void **state)
     assert_int_equal(packed_of(&b, &none).len, 0);
 }
 
-/* Adding the gains one by one, split at random, gives the same bytes as packing them at once. */
+/* Adds the gains one by one, some of them in randomly chosen parts. The bytes are the same as if all gains
+ * are packed together. */
 static void adding_gains_one_by_one_gives_the_same_bytes_as_packing_them_together(void **state)
 {
     (void)state;

@@ -1,6 +1,5 @@
-/* Tests each check of `viewtally doctor` with facts that it must report and with facts that it must not
- * report. The test invents the facts that a test machine cannot have.
- */
+/* Tests each check of `viewtally doctor` with problems that it must report, and with good states that it
+ * must not report. Facts that a test machine cannot have are made up. */
 #include "unit.h"
 
 #include "base/build_info.h"
@@ -343,7 +342,7 @@ static void nginx_must_set_the_forwarded_fields(void **state)
     expect_nginx("fields", field, "proxy_set_header x-forwarded-for $remote_addr;", FINDING_OK, "");
     expect_nginx("fields", field, "proxy_set_header X-Forwarded-For $http_x_forwarded_for;", FINDING_ERROR,
                  "can choose the address");
-    /* A location with any proxy_set_header inherits none. */
+    /* In nginx, a location that contains a proxy_set_header inherits none from its parents. */
     expect_nginx("fields", "location / {", "location / { proxy_set_header Host $host;", FINDING_ERROR,
                  "does not set");
     set_up(&r);

@@ -183,7 +183,8 @@ static void expiry_uses_the_later_of_wall_clock_and_floor(void **state)
     assert_true(expiry_floor_ms() >= wall_ms + DAY_MS);
 }
 
-/* A process may check an item although its clock is behind that of the process that issued the item. */
+/* A process checks an item that another process has issued. The clock of the checking process is behind
+ * the clock of the other process. */
 static void skew_between_processes_expires_nothing(void **state)
 {
     (void)state;

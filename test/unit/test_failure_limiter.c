@@ -205,7 +205,7 @@ static void success_does_not_clear_the_failures_of_the_account_in_other_networks
     const struct sign_in_attempt t = {.account = STR("ann"), .address = OWNER};
     (void)state;
     assert_int_equal(attempt_from_many_networks(l, 99, 1000), 99);
-    for (int i = 0; i < 3; i++) { /* each success removes only one failure of the account */
+    for (int i = 0; i < 3; i++) { /* a success removes only its own attempt */
         assert_int_equal(sign_in_limiter_begin(l, &t, 1000), 0);
         sign_in_limiter_record_success(l, &t, 1000);
     }

@@ -119,7 +119,7 @@ static void complete_feed_has_no_difference(void **state)
     assert_int_equal(check.undecided, 0);
 }
 
-/* Leaves out each event in turn. */
+/* Leaves out one event at a time. */
 static void each_missing_event_is_reported(void **state)
 {
     (void)state;

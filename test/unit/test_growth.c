@@ -108,7 +108,8 @@ static void young_videos_grow_faster_than_old_ones(void **state)
     assert_true(gain_of_many(5, PLATFORM_YOUTUBE, 20 * TYPICAL, &m) > 0);
 }
 
-/* Real videos can have many fewer views than the model expects from the author's other videos. */
+/* The video has many fewer views than the model expects from the author's other videos, as real videos can
+ * have. */
 static void video_of_five_days_gains_at_most_two_percent_per_day(void **state)
 {
     (void)state;

@@ -332,7 +332,7 @@ static void expect_timeout(const char *peer, const char *path)
 static void calls_time_out(void **state)
 {
     (void)state;
-    expect_timeout("mute", "/ok"); /* the server accepts the connection and never responds */
+    expect_timeout("mute", "/ok"); /* this server accepts connections and never responds */
     expect_timeout("good", "/silent");
     expect_timeout("good", "/trickle");
     expect_timeout("http2", "/silent");

@@ -140,7 +140,8 @@ static void request_id_is_reused_if_well_formed(void **state)
     (void)peer_request(&p, "GET /plain HTTP/1.1\r\n" H "X-Request-Id: a\r\nX-Request-Id: b\r\n\r\n", 3);
     assert_int_equal(strlen(rig->app.last_id), 16);
     assert_string_not_equal(rig->app.last_id, first);
-    /* An error response has the client's request id too, if the id precedes the error. */
+    /* If the request id of the client precedes the error in the request, the error response contains this
+     * id, too. */
     (void)peer_request(&p, "GET /plain HTTP/1.1\r\nX-Request-Id: refused\r\n\r\n", 4);
     assert_string_equal(rig->app.last_id, "refused");
     assert_int_equal(rig->app.last_status, 400);

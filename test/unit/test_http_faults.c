@@ -163,7 +163,7 @@ static void survives_a_failure_of_each_call_during_the_start(void **state)
     assert_in_range(n, 12, MANY_FAULTS - 1);
 }
 
-/* The timer of the tick cannot be started while faults are injected. */
+/* While faults are injected, the timer that checks the deadlines cannot be started. */
 static void deadlines_expire_although_their_timer_could_not_be_started(void **state)
 {
     struct rig *rig = *state;
@@ -209,7 +209,7 @@ static void out_of_memory_response_is_complete(void **state)
     peer_fini(&p);
 }
 
-/* A field value lost to lack of memory must not reach the handler as an empty value. */
+/* If there is no memory for the value of a field, the handler must not be called with an empty value. */
 static void request_whose_fields_ran_out_of_memory_does_not_reach_the_handler(void **state)
 {
     struct rig *rig = *state;
@@ -248,7 +248,7 @@ static void streamed_response_is_cut_off_if_out_of_memory(void **state)
     rig_until(rig, http_server_get_counts(rig->server).requests_in_flight == 0);
 }
 
-/* A request that ran out of memory is rejected after the current step, not after its last one. */
+/* A request that ran out of memory is rejected after the current step; its later steps do not run. */
 static void no_step_runs_after_memory_ran_out(void **state)
 {
     struct rig *rig = *state;

@@ -345,8 +345,8 @@ static void continue_is_expected_only_with_a_body_and_http_1_1(void **state)
     assert_false(expects_continue("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"));
 }
 
-/* The access log needs the parsed parts of a rejected request. The error response to HEAD needs its
- * method. */
+/* The access log needs the parsed parts of a rejected request. The error response needs the method,
+ * because a response to HEAD has no body. */
 static void rejected_request_contains_the_parts_that_were_parsed(void **state)
 {
     struct reader rd;

@@ -37,7 +37,7 @@ static void reader_feed(struct reader *rd, struct str bytes)
 
 enum { REPEATED_LINES = 90, REPEATED_VALUE = 150 };
 
-/* Makes a head with many lines of one field. Its body does not follow. */
+/* Makes a request head with many lines of one field. The request announces a body that does not follow. */
 static void make_repeated(struct buf *head, const char *name)
 {
     buf_init(head, 64 << 10);
@@ -47,7 +47,7 @@ static void make_repeated(struct buf *head, const char *name)
     buf_printf(head, "\r\n");
 }
 
-/* The heap is measured with glibc; musl has no such call. */
+/* Returns the number of allocated bytes with glibc. musl has no function for this. */
 static size_t heap_bytes(void)
 {
 #ifdef __GLIBC__

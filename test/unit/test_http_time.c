@@ -81,7 +81,8 @@ static void client_can_detect_an_aborted_stream(void **state)
     peer_fini(&p);
 }
 
-/* The handler is not called while the client does not read; later the client receives the whole response. */
+/* While the client does not read, the handler is not called. When the client reads again, it receives the
+ * whole response. */
 static void handler_pauses_while_its_client_does_not_read(void **state)
 {
     enum { PARTS = 200 };
@@ -370,7 +371,7 @@ static void drain_leaves_idle_connections_open_for_one_more_request(void **state
         assert_str(peer_response_field(&a, "Connection"), "close");
         peer_fini(&idle[i]);
     }
-    rig_until(rig, rig->closed); /* although the clock has not moved */
+    rig_until(rig, rig->closed); /* the drain ends although the clock has not moved */
 }
 
 static void drain_closes_idle_connections_after_three_quarters_of_drain_ms(void **state)

@@ -1,5 +1,5 @@
 /* Tests imports that are killed at any instant, repeated, or run by two processes at the same time. The
- * result must be that of one uninterrupted import, with every event once and in the same order. */
+ * result must equal the result of one uninterrupted import: it has every event once, in the same order. */
 #include "lib/importing.h"
 
 #include "base/clock.h"
@@ -52,8 +52,8 @@ static void append_entities(struct buf *out, unsigned *seed)
         }
 }
 
-/* Appends readings of about half of the authors for each hour. Some are missing, some are a minute late, and
- * some are baselines. */
+/* Appends readings of about half of the authors for each hour. Some readings are missing, some are a
+ * minute late, and some are baselines. */
 static void append_readings(struct buf *out, unsigned *seed)
 {
     for (int hour = 0; hour < HOURS; hour++)
@@ -104,8 +104,8 @@ static void die_at_progress(void *ctx, const struct import_progress *progress)
         (void)kill(getpid(), SIGKILL);
 }
 
-/* Starts a process that imports the file and is killed after `after_us` or at the progress call `at_call` (0:
- * never). */
+/* Starts a process that imports the file and is killed after `after_us` microseconds or at the
+ * `at_call`-th call of on_progress. If an argument is 0, the process is not killed for this reason. */
 static pid_t start_import(const struct importing *t, const char *path, int after_us, int at_call)
 {
     pid_t child = fork();
@@ -172,7 +172,7 @@ static void finish_and_compare(struct importing *t, const char *path, const stru
     buf_fini(&found);
 }
 
-/* Without such data, the other tests would prove little. */
+/* The other tests prove little unless the data cause events of both types and comparisons between videos. */
 static void sample_data_causes_both_types_of_events_and_comparisons(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Tests reads that complete in a later loop iteration: their results, values that are overwritten after they
- * were bound, and cancellation. */
+/* Tests reads that complete in a later loop iteration: their results, bound values that the caller
+ * overwrites before the read completes, and cancellation. */
 #include "lib/temp_db.h"
 
 #include "store/late_reads.h"

@@ -89,8 +89,8 @@ static void accepts_lines_up_to_the_limit(void **state)
     enum line_kind kind;
     struct str line;
     memset(text, 'x', 2 * n + 20);
-    text[n] = '\n';             /* exactly the limit */
-    text[n + 1 + n + 1] = '\n'; /* one byte more */
+    text[n] = '\n';             /* this line has exactly the maximum length */
+    text[n + 1 + n + 1] = '\n'; /* this line is one byte longer */
     memcpy(text + 2 * n + 3, "end", 3);
     int fd = file_of(text, 2 * n + 6);
     line_reader_open(&reader, fd);

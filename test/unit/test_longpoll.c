@@ -109,7 +109,8 @@ static void request_is_woken_by_a_commit(void **state)
     assert_int_equal(woken[0], 1);
 }
 
-/* While no request waits, the timer that looks for commits does not run. */
+/* The timer that looks for commits does not run before the first request waits. So the wait itself must
+ * detect the earlier commit. */
 static void commit_between_read_and_first_wait_wakes_the_request(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ static void milestones_of_a_gain_exclude_its_start_and_include_its_end(void **st
     assert_int_equal(v[4], 250000);
 }
 
-/* No matter how an increase is split into steps, each value is reached once. */
+/* Each value is reached once, no matter how the increase is split into steps. */
 static void random_steps_reach_every_value_once(void **state)
 {
     (void)state;

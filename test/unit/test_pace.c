@@ -32,7 +32,7 @@ static void bucket_allows_a_burst_and_then_limits_the_rate(void **state)
     assert_int_equal(bucket_ready_at(&b, false, T0), T0 + 100);
     assert_int_equal(count_calls(&b, false, T0 + 1, 60000), 600);
     assert_int_equal(count_calls(&b, true, T0 + 60001, 60000), 300);
-    /* A year without calls allows no more calls than the burst. */
+    /* After a year without calls, no more calls than the burst are allowed. */
     assert_int_equal(count_calls(&b, false, T0 + 365 * DAY_MS, 1), 20);
     bucket_init(&b, 7, 1, T0);
     assert_int_equal(count_calls(&b, false, T0, 10 * MINUTE_MS), 70);
@@ -84,8 +84,8 @@ static void spread_catches_up_one_second_at_most(void **state)
     struct spread s;
     spread_init(&s, T0, 100000, 100);
     spread_begin(&s, false, T0);
-    /* If no call could begin during the first half of the time, only the calls of one second are due at once.
-     */
+    /* No call could begin in the first half of the time. Of the calls that are overdue, only those of one
+     * second are due at once. */
     int burst = 0;
     for (; spread_ready_at(&s, false) <= T0 + 50000; burst++)
         spread_begin(&s, false, T0 + 50000);

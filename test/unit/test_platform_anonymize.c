@@ -57,7 +57,7 @@ static void personal_data_is_removed(void **state)
         "{\"name\":\"x\",\"username\":\"x\",\"title\":\"x\",\"email\":\"x\",\"access_token\":\"x\","
         "\"picture\":{"
         "\"url\":\"x\"}}");
-    /* Names of metrics are preserved, names of people are not. */
+    /* Names of metrics are preserved. Names of people are replaced. */
     assert_str(json("[{\"name\":\"views\"},{\"name\":\"mara\"},{\"name\":\"X-App-Usage\",\"value\":\"{"
                     "\\\"call_count\\\":9}\"}]"),
                "[{\"name\":\"views\"},{\"name\":\"x\"},{\"name\":\"X-App-Usage\",\"value\":\"{\\\"call_"

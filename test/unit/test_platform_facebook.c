@@ -154,7 +154,8 @@ static void reads_a_reel(void **state)
     graph_rig_fini(&r);
 }
 
-/* A chosen views source never changes: counts of another source would not be comparable. */
+/* Once chosen, the views source of a post never changes, because counts from another source would not be
+ * comparable. */
 static void chosen_views_source_never_changes(void **state)
 {
     static const struct {
@@ -255,7 +256,8 @@ static void drops_rejected_metric(void **state)
     assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
     assert_null(o.dropped.p);
     assert_false(o.these_posts_only);
-    /* In later forms, a rejection for a new post means that the form does not fit the kind of the post. */
+    /* In later request forms, a rejected metric of a new post means that the form does not fit the kind of
+     * the post. */
     r.items[0].views_source = 0;
     r.call.tier = 1;
     o = parse_response(
@@ -264,7 +266,7 @@ static void drops_rejected_metric(void **state)
     assert_null(o.dropped.p);
     assert_true(o.these_posts_only);
     r.call.tier = 0;
-    /* A rejected metric that is not a views metric is dropped for a new post, too. */
+    /* A rejected metric that does not count views is dropped even if the post is new. */
     r.items[0].views_source = 0;
     o = parse_response(
         &r, NODE_OF("2"), 400,

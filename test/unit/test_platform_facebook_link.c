@@ -58,7 +58,7 @@ static void linking_adds_pages_and_instagram_accounts(void **state)
             "{'id':'1784','username':'ann'}},{'id':'11','name':'No token'}],'paging':{'cursors':{'before':"
             "'b','after':'a/1'},'next':'https://evil.example/steal?access_token=LONG'}}"),
         OUTCOME_OK, SCOPE_CALL, "ok");
-    /* The address in the response is never followed. */
+    /* The next request does not use the address in the response. */
     assert_true(facebook_desc.link_build(&r.arena, &link, &r.request));
     assert_str(r.request.path, "/v26.0/me/accounts?fields=" PAGE_FIELDS "&limit=50&after=a%2F1");
     assert_outcome(

@@ -1,6 +1,6 @@
-/* Applies random changes to the samples for 30 seconds, with AddressSanitizer for 90 seconds. sample_play()
- * checks the invariants that hold for any bytes. The changes depend only on the number of the input. A
- * failure prints this number, and MUTATION=number in the environment repeats the input. */
+/* Applies random changes to the samples for 30 seconds, with AddressSanitizer for 90 seconds.
+ * sample_play() checks the invariants that hold for any bytes. The changes of an input depend only on its
+ * number. A failure prints this number, and MUTATION=number in the environment repeats the input. */
 #include "unit.h"
 
 #include "base/clock.h"

@@ -214,7 +214,7 @@ static void youtube_links_channels(void **state)
 
 /* ---- Pinterest [V] ---- */
 
-/* Unless the app may combine them, a request contains only one of the two kinds of metrics. At the hour
+/* A request contains only one of the two kinds of metrics, unless the app may combine both. At the hour
  * NOW, it contains views and saves. */
 static void pinterest_requests_many_pins(void **state)
 {

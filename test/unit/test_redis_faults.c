@@ -1,6 +1,6 @@
-/* Makes the n-th allocation or call of libuv fail, for every n. Every request must get a verdict, from the
- * windows of this process if need be, and Redis must be used again after the fault. The Redis server is a
- * socket of this process that replies like the scripts. */
+/* Makes the n-th allocation or call of libuv fail, for every n. Every request must get a verdict: if Redis
+ * cannot be used, from the windows of this process. After the fault, Redis must be used again. The Redis
+ * server is a socket of this process that replies like the scripts. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -162,8 +162,8 @@ static void start(struct rig *rig, const char *host)
     rig->redis = redis_new(&rig->loop, &options, redis_scripts, rig->probes.probes, REDIS_PROBES);
 }
 
-/* The monotonic clock of the test advances by 1 ms per timer tick, and the server runs in each iteration of
- * the loop. So on a busy machine, too, only calls that were lost time out. */
+/* The monotonic clock of the test advances by 1 ms per timer tick, and the server runs in each iteration
+ * of the loop. So only calls that were lost time out, even on a busy machine. */
 static int64_t *test_clock_ms;
 
 static void on_tick(uv_timer_t *tick)

@@ -36,7 +36,7 @@ static struct redis *connect_to(uv_loop_t *loop, int port, const struct redis_pr
     return redis_new(loop, &options, redis_scripts, probes->probes, REDIS_PROBES);
 }
 
-/* For each allocation of the handshake, lets only this allocation fail, or this and all later ones. */
+/* Lets each allocation of the handshake fail: first alone, and then together with all later ones. */
 static void survives_every_failed_allocation(void **state)
 {
     struct redis_probes probes;

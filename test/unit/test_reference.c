@@ -41,7 +41,7 @@ static void lists_every_command_with_its_options(void **state)
     free(text);
 }
 
-/* A command without a description of its own or of its subcommands would have an empty section. */
+/* If a command and its subcommands had no description, the section of the command would be empty. */
 static void every_action_is_described(void **state)
 {
     static const struct cli_command *const commands[] = {

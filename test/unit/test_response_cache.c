@@ -64,9 +64,9 @@ static void stores_a_response_on_its_second_request(void **state)
     response_cache_free(c);
 }
 
-/* The cache remembers the requests that it has seen in a set of bits, one bit per hash. If a new request has
- * the bit of an earlier one, its response is stored at its first request. In a scan, this happens to at most
- * one request in eight. */
+/* The cache remembers the requests that it has seen in a set of bits, one bit per hash. If a new request
+ * has the same bit as an earlier one, its response is stored at this first request. In a scan, this happens
+ * to at most one request in eight. */
 static void scan_of_new_requests_evicts_nothing(void **state)
 {
     (void)state;
@@ -101,8 +101,8 @@ static void requests_of_a_repeated_cycle_are_all_stored(void **state)
     response_cache_free(c);
 }
 
-/* The newer revision is stored at its first request, even after so many other requests that the bit of this
- * request has been cleared. */
+/* If a response with an older revision is stored, a response with a newer revision is stored at its first
+ * request. This holds even after so many other requests that the bit of this request has been cleared. */
 static void newer_revision_replaces_an_entry_immediately(void **state)
 {
     (void)state;

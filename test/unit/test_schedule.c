@@ -75,7 +75,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Runs the loop until so many runs have ended with this result. */
+/* Runs the loop until `count` runs have ended with this result. */
 static void wait_for_runs(enum run_state result, int count)
 {
     const uint64_t deadline = uv_hrtime() + (uint64_t)WAIT_MS * 1000000;

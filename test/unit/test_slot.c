@@ -65,7 +65,7 @@ static void clock_changes_neither_repeat_nor_skip_a_run(void **state)
     assert_int_equal(count_runs(&hourly, AT(30, 0), AT(30, 55), &last), 1);
     const int64_t years = 3652 * DAY_MS;
     assert_int_equal(count_runs(&hourly, AT(31, 0) + years, AT(31, 55) + years, &last), 1);
-    /* The clock is set back by the ten years: runs continue every hour. */
+    /* The clock is set back by the same ten years: runs continue every hour. */
     assert_int_equal(count_runs(&hourly, AT(31, 0), AT(31, 55), &last), 1);
     assert_int_equal(last, AT(31, 0));
 }

@@ -261,8 +261,8 @@ static void run_fails_if_done_is_a_file_and_loses_nothing(void **state)
     assert_int_equal(views(), 200);
 }
 
-/* No file can be moved to /proc. More files than one batch contains, so that a batch is finished before the
- * last file is applied. */
+/* No file can be moved to /proc. There are more files than one batch contains, so that the run finishes a
+ * batch before it applies the last file. */
 static void run_ends_if_applied_files_cannot_be_moved_and_the_next_run_moves_them(void **state)
 {
     enum { FILES = 2 * APPLIED_MAX + 5 };

@@ -27,7 +27,7 @@ enum { STRIDE = 5 };
 enum { STRIDE = 1 };
 #endif
 
-/* More readings than fit in one transaction. */
+/* The numbers of times and of additional videos cause more readings than fit in one transaction. */
 enum { INSTANTS = 170, MORE_VIDEOS = 10, LEASE_OVER_MS = 60000 };
 
 static char template_path[96];
@@ -50,9 +50,9 @@ static void append_reading(struct buf *out, const char *post, int64_t at, int vi
     buf_printf(out, ",\"views\":%d%s}\n", views, more);
 }
 
-/* Appends the lines of the spool file. Every phase of the import finds bad ones: a malformed line, a video
- * that belongs to another author, a reading of an unknown post, and readings that a step in the first and in
- * the last transaction rejects. */
+/* Appends the lines of the spool file. Every phase of the import finds bad lines: a malformed line, a
+ * video that belongs to another author, a reading of an unknown post, and two readings that are rejected by
+ * steps, one in the first and one in the last transaction. */
 static void make_file(struct buf *out)
 {
     buf_append(out,

@@ -1,5 +1,5 @@
 /* Tests the spool directory: listing, opening and moving files, and writing reports, also if the directory
- * has entries of other kinds. */
+ * contains entries that are not regular files. */
 #include "refresh/spool_dir.h"
 
 #include "lib/temp_db.h"

@@ -82,7 +82,8 @@ static void reading_without_views_changes_no_time(void **state)
     assert_int_equal(now.updated_at, TEST_DAY + 2 * H);
     assert_int_equal(now.first_reading_at, TEST_DAY + 2 * H);
     assert_int_equal(now.views, 1500);
-    /* The same reading again changes nothing; one older than the last reading of views is rejected. */
+    /* Applying the same reading again changes nothing. A reading that is older than the last reading of
+     * views is rejected. */
     apply_one(TEST_DAY + 3 * H, likes);
     assert_int_equal(result.videos_changed, 0);
     assert_int_equal(result.unchanged, 1);

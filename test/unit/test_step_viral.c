@@ -68,8 +68,8 @@ static void threshold_is_five_times_the_median_of_an_author_with_history(void **
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);
 }
 
-/* There are six old videos, so each is compared with five. If the sixth were also compared with itself, its
- * median would differ. */
+/* There are six old videos, so each of them is compared with the five others. If a video were also
+ * compared with itself, its median would differ. */
 static void video_is_not_compared_with_itself(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void only_the_newest_videos_are_compared(void **state)
     assert_int_equal(load(&v).viral.compared, 5);
     assert_int_equal(load(&v).viral.median, 6000); /* of 4,000 … 8,000 */
     apply_one(TEST_DAY, views_of(&videos[7], 8001));
-    /* The median of 3,000 … 7,000, because a sixth video replaces the video itself. */
+    /* The median of 3,000 … 7,000: the video itself does not count, so the sixth newest video does. */
     assert_int_equal(load(&videos[7]).viral.median, 5000);
     apply_one(TEST_DAY, views_of(&videos[0], 1001));
     /* The median of 4,000 … 8,000, because the video itself is not among the newest five. */
@@ -213,7 +213,7 @@ static void video_without_a_gain_does_not_go_viral(void **state)
     }
     apply_one(TEST_DAY + H, views_of(&v, 19999));
     assert_int_equal(load(&v).went_viral_at, TIME_NONE);
-    /* The new threshold of 10,000 is below the views, so the stored one stays. */
+    /* The new threshold of 10,000 is below the views, so the stored threshold stays unchanged. */
     assert_int_equal(load(&v).viral.threshold, 20000);
     apply_one(TEST_DAY + 2 * H, views_of(&v, 20000));
     assert_int_equal(load(&v).went_viral_at, TEST_DAY + 2 * H);

@@ -68,8 +68,9 @@ static void check_invariants(void)
                                "SELECT count(*) FROM videos v WHERE views <> baseline + "
                                "ifnull((SELECT sum(gained) FROM daily d WHERE d.video_id = v.id), 0)"),
                      0);
-    /* On each day, the gains of all videos and the gains of all platforms have the same sum. The same holds
-     * for the baselines, which author_daily stores under the day -2147483648. */
+    /* On each day, the gains of all videos and the gains of all platforms have the same sum. The baselines
+     * of all videos and of all platforms have the same sum, too; author_daily stores baselines under the day
+     * -2147483648. */
     assert_int_equal(
         query_i64(db.path, "SELECT count(*) FROM (SELECT day, sum(gained) AS g FROM (SELECT day, gained "
                            "FROM daily UNION ALL SELECT -2147483648, baseline FROM videos) GROUP BY day) d "

@@ -62,7 +62,7 @@ static int kill_at(void *ctx, enum shim_op op, enum shim_file file, const char *
 }
 
 /* Runs work(report) in a child process, which is killed at its n-th file operation. Returns true if `work`
- * finished before. */
+ * finished before its n-th file operation. */
 static bool run_killed(int n, void (*work)(int report), int report)
 {
     int status;
@@ -175,7 +175,7 @@ static size_t load(const char *path, unsigned char *out)
 }
 
 /* Writes the file as it may be after a power cut: each sector has either its synced content or the content
- * written since. Sometimes the choice is the same for all sectors. */
+ * written since. In some cases, all sectors have the synced content, or all have the newer content. */
 static void write_torn(const struct image *image, const char *to)
 {
     static unsigned char now[IMAGE_MAX];

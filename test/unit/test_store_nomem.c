@@ -1,5 +1,5 @@
 /* Makes SQLite's n-th allocation fail, alone or with all later ones: there must be an error and no partial
- * write. Our own allocations are not tested, because they abort the process. */
+ * write. Allocations of viewtally's own code are not tested, because the process aborts if they fail. */
 #include "lib/temp_db.h"
 #include "lib/whole_step.h"
 

@@ -104,8 +104,8 @@ static void no_statement_scans_or_sorts(void **state)
     assert_true(searches > 40); /* the plans were really read */
 }
 
-/* Both bounds of a page are bounds of the index range, so the cost does not depend on the number of pages
- * before it. */
+/* Both bounds of a page are bounds of the index range. So the cost of a page does not depend on how many
+ * pages precede it. */
 static void each_page_reads_one_index_range(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void saving_a_reading_writes_no_index(void **state)
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS, "Program"), 0); /* no trigger */
     assert_int_equal(count_opcodes(QUERY_SAVE_COUNTS_VIRAL, "Program"), 0);
     assert_int_equal(count_opcodes(QUERY_SAVE_FIRST_READING, "Program"), 0);
-    /* A statement with a trigger does have such an instruction, so the search can find one. */
+    /* A statement that fires a trigger has such an instruction. This shows that the search can find one. */
     assert_true(count_opcodes(QUERY_VIDEO_UPDATE, "Program") > 0);
     /* These statements write the columns that indexes contain. */
     assert_true(count_opcodes(QUERY_SAVE_FIRST_READING, "IdxInsert") > 1);

@@ -285,7 +285,7 @@ static void change_is_reported_after_commits_only(void **state)
     }
 }
 
-/* The test sets feed_rev to -1. Another value shows that the store has read the key again. */
+/* The test sets feed_rev to -1. If feed_rev then has another value, the store has read the key again. */
 static void cached_owner_is_read_again_only_after_a_commit(void **state)
 {
     (void)state;

@@ -312,7 +312,7 @@ static size_t days_from(int from)
     return days;
 }
 
-/* The table `daily` is only for the previous release. */
+/* Only the previous release reads the table `daily`, so the test deletes its rows. */
 static void days_are_read_without_the_daily_table(void **state)
 {
     (void)state;
@@ -451,7 +451,7 @@ static bool on_video_days(void *ctx, const struct video_days *row)
     return true;
 }
 
-/* The video is found only for its author, and has the days of the range, if any. */
+/* The video is found only for its author. It comes with its days in the range, which may be none. */
 static void reads_one_video_with_its_days(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@ static void new_tokens_are_committed_before_waiters_are_called(void **state)
     rig_assert_tokens(row, "act.2", "rft.2");
     assert_int_equal(rig_get(row).refresh_sent_at, TIME_NONE);
     assert_str(rig_get(row).scopes, "user.info.basic,video.list");
-    /* Another caller with the old tokens causes no request. */
+    /* A second caller that still has the old tokens gets the new ones without another request. */
     assert_int_equal(rig_refresh(row, 1, replies), TOKEN_REFRESHED);
     assert_int_equal(rig.sent, 0);
     assert_int_equal(token_refresher_counts(rig.refresher, API_TIKTOK)->refreshed, 1);
@@ -280,8 +280,8 @@ static int refresh_once(void *ctx)
     return rig_refresh(*row, 1, replies) == TOKEN_REFRESHED ? 0 : 1;
 }
 
-/* Kills the process before each of its file changes: the old or the new tokens are left, and with the
- * old tokens, refresh_sent_at shows whether they may be used up. */
+/* Kills the process before each of its file changes: either the old or the new tokens are left. If the old
+ * tokens are left, refresh_sent_at shows whether the refresh token may be used up. */
 static void crash_leaves_old_or_new_tokens(void **state)
 {
     static const struct reply spent[] = {{TRANSPORT_OK, 400, INVALID_GRANT}};

@@ -1,5 +1,6 @@
-/* Tests case folding with texts whose folded form is known. Also folds each character between many others,
- * and compares the result with that of utf8proc alone. */
+/* Tests case folding with texts whose folded form is known. Also folds each character alone and next to
+ * characters with which it may combine, and compares the result with what utf8proc returns for the same text
+ * without our code. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -82,8 +83,8 @@ static void try_with_neighbors(int32_t c)
         assert_equals_utf8proc((int32_t[]){'A', c, after[i], 'b'}, 4);
 }
 
-/* Folds the parts into which the character can be decomposed: alone, after its first and last part, and after
- * its last part. */
+/* Decomposes the character and folds the sequence of its parts: by itself, preceded by its first and its
+ * last part, and preceded by its last part. */
 static void try_composition(int32_t c)
 {
     const utf8proc_option_t decompose = (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);

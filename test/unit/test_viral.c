@@ -97,7 +97,8 @@ static void threshold_is_capped_at_the_largest_count(void **state)
     assert_int_equal(viral_comparison_of(views, 0, SKIP_NONE, &r).threshold, COUNT_MAX);
 }
 
-/* The naive implementation copies the array without one element and sorts the copy. */
+/* Compares two counts for qsort(). The naive implementation copies the array without one element and sorts
+ * the copy. */
 static int ascending(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -1,5 +1,5 @@
-/* Compares the verdicts of the windows of this process with a recount of all requests, and tests that windows
- * of idle keys are removed. */
+/* Compares the verdicts of the rate-limit windows in this process with a recount of all requests, and
+ * tests that windows of idle keys are removed. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -139,7 +139,7 @@ static void stores_a_rejection_per_key_until_it_expires(void **state)
     windows_free(l);
 }
 
-/* If Redis replies late, a request is recorded after another one that arrived later. */
+/* If Redis replies late to a request, this request may be recorded after a request that arrived later. */
 static void requests_recorded_out_of_order_are_counted(void **state)
 {
     struct windows *l = windows_new(2);

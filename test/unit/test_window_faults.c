@@ -17,8 +17,8 @@ static void expect_limit_holds(struct windows *l, int64_t key, int64_t now_ms)
     assert_int_equal(v.reset_ms, 60000);
 }
 
-/* Asserts that only the window of `key` is left after idle windows were removed, including those without a
- * recorded request. */
+/* Removes idle windows, including windows without a recorded request, and asserts that only the window of
+ * `key` is left. */
 static void expect_idle_windows_are_removed(struct windows *l, int64_t key)
 {
     for (int i = 0; i < 2 * KEYS; i++)
