@@ -1,6 +1,7 @@
-/* Loads a configuration file and environment variables of arbitrary bytes. They are rejected with messages,
- * or the printed configuration loads to the same values. The file ends at the first NUL byte; each further
- * text that ends with one is a variable without its prefix VIEWTALLY_. */
+/* Loads a configuration file and environment variables of arbitrary bytes. Checks that they are rejected
+ * with messages, or that the printed configuration can be loaded and gives the same values. The file ends at
+ * the first NUL byte; each further text that ends with a NUL byte is a variable without its prefix
+ * VIEWTALLY_. */
 #include "base/check.h"
 #include "config/config.h"
 

@@ -1,4 +1,5 @@
-/* Parses arbitrary bytes as a cursor of /videos. An accepted cursor is the canonical text of its position. */
+/* Parses arbitrary bytes as a cursor of /videos. Checks that formatting the position of an accepted cursor
+ * gives the same text. */
 #include "api/cursor.h"
 #include "base/check.h"
 

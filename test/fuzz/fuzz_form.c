@@ -1,5 +1,5 @@
-/* Parses arbitrary bytes as a form. The fields are valid UTF-8 without U+0000, unique, and limited in number.
- */
+/* Parses arbitrary bytes as a form. Checks that the parsed fields are valid UTF-8 without U+0000, that no
+ * name occurs twice, and that their number is limited. */
 #include "base/check.h"
 #include "http/form.h"
 

@@ -1,5 +1,6 @@
-/* Parses arbitrary bytes as requests, whole and in pieces. Both give the same requests, both fail or neither
- * does, and no part exceeds its limit. The first byte selects the size of the pieces. */
+/* Parses arbitrary bytes as requests, whole and in pieces. Checks that both ways give the same requests,
+ * that both or neither fail, and that no part exceeds its limit. The first byte selects the size of the
+ * pieces. */
 #include "base/check.h"
 #include "http/parse.h"
 
@@ -98,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str stream = str_make((const char *)data + 1, size - 1);
     struct meaning whole = read_stream(stream, stream.len), pieces = read_stream(stream, 1 + data[0] % 64);
     CHECK(whole.hash == pieces.hash && whole.requests == pieces.requests);
-    CHECK(!whole.status == !pieces.status); /* the pieces decide which of two errors is found first */
+    CHECK(!whole.status == !pieces.status); /* the statuses may differ, because the pieces decide which of two
+                                               errors is found first */
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Checks an nginx configuration of arbitrary bytes, as `viewtally doctor --nginx FILE` does. There is at
- * least one finding, and each problem names a fix. */
+/* Checks an nginx configuration of arbitrary bytes, as `viewtally doctor --nginx FILE` does. Checks that
+ * there is at least one finding and that each problem names a fix. */
 #include "base/check.h"
 #include "doctor/doctor.h"
 #include "doctor/nginx_view.h"

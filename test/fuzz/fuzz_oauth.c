@@ -1,5 +1,6 @@
-/* Reads arbitrary bytes as an authorization request and a redirect address. An accepted request redirects
- * only to the registered address, and the URL of the redirect has no byte that could end a header field. */
+/* Reads arbitrary bytes as an authorization request and a redirect address. Checks that an accepted
+ * request redirects only to the registered address, and that the URL of the redirect has no byte that could
+ * end a header field. */
 #include "oauth/authorize.h"
 #include "oauth/redirect.h"
 #include "base/check.h"

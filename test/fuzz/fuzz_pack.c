@@ -1,5 +1,5 @@
-/* Unpacks arbitrary bytes as the packed columns of a videos row. If they are accepted, packing the values
- * again gives the same bytes. */
+/* Unpacks arbitrary bytes as the packed columns of a videos row. Checks that packing the values again
+ * gives the same bytes if the bytes are accepted. */
 #include "base/check.h"
 #include "base/vec.h"
 #include "store/day_pack.h"

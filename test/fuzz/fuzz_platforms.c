@@ -1,5 +1,5 @@
-/* Parses arbitrary platform responses: each has an outcome, and each count is unknown or from 0 to 2^53-1.
- * sample_play() checks the invariants. An input is a sample as in test/data/platforms. */
+/* Parses arbitrary platform responses. sample_play() checks that each has an outcome, and that each count
+ * is unknown or from 0 to 2^53-1. An input is a sample as in test/data/platforms. */
 #include "../unit/lib/sample.h"
 
 #include <stdlib.h>

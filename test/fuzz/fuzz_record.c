@@ -1,5 +1,5 @@
-/* Parses arbitrary bytes as an import line and as a line of an export. A parsed record satisfies the contract
- * of record.h. */
+/* Parses arbitrary bytes as an import line and as a line of an export. Checks that a parsed record
+ * satisfies the contract of record.h. */
 #include "import/export_record.h"
 #include "import/record.h"
 

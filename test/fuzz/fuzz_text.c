@@ -1,5 +1,5 @@
 /* Parses short texts: dates, times, UUIDs, addresses, networks, X-Forwarded-For, Redis URLs, cookies,
- * percent-encoding. Dates, times and UUIDs that are accepted are formatted as the same text. */
+ * percent-encoding. Checks that formatting an accepted date, time or UUID gives an equivalent text. */
 #include "auth/session.h"
 #include "base/check.h"
 #include "base/clock.h"

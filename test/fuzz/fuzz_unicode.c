@@ -1,5 +1,5 @@
-/* Folds arbitrary bytes and uses them as a title search. UTF-8 stays UTF-8, no text grows beyond its bound,
- * and every title contains its own words. */
+/* Folds arbitrary bytes and uses them as a title search. Checks that folded UTF-8 is UTF-8, that no text
+ * grows beyond its bound, and that a search for the text finds a title that equals the text. */
 #include "base/check.h"
 #include "store/title_terms.h"
 

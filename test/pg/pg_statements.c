@@ -1,6 +1,6 @@
-/* Prints the statements that run on PostgreSQL, one per line. A line has the name, the number of parameters,
- * the text for PostgreSQL and the text for SQLite, separated by tabs. The statements with arrays have no text
- * for SQLite. */
+/* Prints the statements that run on PostgreSQL, one per line. A line has the name, the number of
+ * parameters, the text for PostgreSQL and the text for SQLite, separated by tabs. Statements that take arrays
+ * are only for PostgreSQL and have no text for SQLite. */
 #include "store/pg/pg_bulk.h"
 #include "store/pg/pg_queries.h"
 #include "store/pg/pg_translate.h"

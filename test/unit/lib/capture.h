@@ -5,7 +5,8 @@
 /* Redirects standard error to a temporary file. */
 void capture_begin(void);
 
-/* Returns what has been written since capture_begin(), as capture_end() does, and goes on capturing. */
+/* Returns what has been written since capture_begin(), in the form of capture_end(), and continues to
+ * capture. */
 const char *capture_text(void);
 
 /* Restores standard error. Returns what was written, NUL-terminated and at most 64 KiB. Valid until the next

@@ -42,9 +42,9 @@ static bool is_changing(long call)
     return false;
 }
 
-/* Returns true if the system call that the child is about to make counts. Of several calls of pwrite(2) in a
- * row, with which SQLite writes the pages of a transaction, only the first one counts. `*before`: the last
- * call that changes something, or -1. */
+/* Returns true if the system call that the child is about to make counts. Of several calls of pwrite(2) in
+ * a row, with which SQLite writes the pages of a transaction, only the first one counts. `*before` is the
+ * number of the previous call that changes something, or -1; the function updates it. */
 static bool is_instant(pid_t child, long *before)
 {
     const long call = call_of(child);
@@ -55,8 +55,8 @@ static bool is_instant(pid_t child, long *before)
     return !repeats;
 }
 
-/* Runs the child up to its `at`-th counted system call. Returns false if the child ended before this call;
- * `*status` is then its wait status. */
+/* Runs the child up to its `at`-th counted system call. If the child ends before this call, returns false
+ * and sets `*status` to its wait status. */
 static bool follow(pid_t child, int at, int *status)
 {
     int signal = 0;

@@ -12,9 +12,9 @@ enum crash_end { CRASH_KILLED, CRASH_ENDED, CRASH_NOT_POSSIBLE };
  * machine does not allow tracing children. */
 enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx);
 
-/* Like crash_before_change(), but does not kill the child: stops it before that call, runs while_stopped(ctx)
- * in this process, and lets the child continue to its end. Returns CRASH_KILLED if the child was stopped. The
- * result of fn is ignored. */
+/* Like crash_before_change(), but does not kill the child. Stops the child before its `at`-th call, runs
+ * while_stopped(ctx) in this process, and then lets the child continue to its end. Returns CRASH_KILLED if
+ * the child was stopped. The result of fn is ignored. */
 enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*while_stopped)(void *ctx),
                                          void *ctx);
 

@@ -1,5 +1,6 @@
-/* A fixture with a database of connected accounts, a token refresher, and a simulated platform, which returns
- * the responses of a list one by one. The tests of the connectors cover the responses of real platforms. */
+/* A fixture with a database of connected accounts, a token refresher, and a simulated platform. To each
+ * request, the platform returns the next response of a list. The tests of the connectors cover the responses
+ * of real platforms. */
 #ifndef VT_TEST_CREDENTIAL_RIG_H
 #define VT_TEST_CREDENTIAL_RIG_H
 
@@ -40,7 +41,7 @@ struct credential_rig {
     struct token_refresh_result results[WAITERS_MAX];
     int64_t version_when_completed;   /* committed version of the tokens when the callback was called */
     int commits_to_fail;              /* n: the n-th commit from now fails; 0: none */
-    enum err (*heartbeat)(void *ctx); /* used by refreshers that are opened after it is set */
+    enum err (*heartbeat)(void *ctx); /* set it before rig_open_refresher() */
 };
 extern struct credential_rig rig;
 
@@ -48,8 +49,8 @@ int credential_rig_init(void **state);
 int credential_rig_fini(void **state);
 void rig_open_refresher(void);
 
-/* Each of these stores an account in a transaction of its own. rig_put_tiktok() stores the TikTok account
- * open-1 with the tokens act.1 and rft.1, and returns its row. */
+/* Each of these two functions stores an account in a transaction of its own. rig_put_tiktok() stores the
+ * TikTok account open-1 with the tokens act.1 and rft.1, and returns its row. */
 enum err rig_put(const struct author *author, enum platform_api api, const char *id, const char *access,
                  const char *refresh, int64_t *row);
 int64_t rig_put_tiktok(void);
@@ -58,10 +59,11 @@ void rig_assert_tokens(int64_t row, const char *access, const char *refresh);
 
 /* Delivers the responses to the requests sent so far, as the event loop would. */
 void rig_deliver(void);
-/* The callback for token_refresher functions: stores the result. `ctx` points to the row, an int64_t. */
+/* The callback for functions of the token refresher: stores the result in the rig. `ctx` points to the row
+ * id of the account, an int64_t. */
 void rig_on_completed(void *ctx, const struct token_refresh_result *result);
-/* Starts a refresh of the tokens with this version, delivers the responses in `replies`, and returns the
- * status of the result. */
+/* Starts a token refresh for the account with this row id, as a caller that has the tokens of this
+ * version. Delivers the responses in `replies`. Returns the status of the result. */
 enum token_refresh_status rig_refresh(int64_t row, int64_t version, const struct reply *replies);
 
 /* A token response of TikTok, and its response to a rejected refresh. */

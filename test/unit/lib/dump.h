@@ -1,5 +1,5 @@
-/* A text dump of a database. It contains everything that a response can show or that the finalizing of an
- * import needs. It contains nothing that depends on how the data got into the database (row ids, revisions,
+/* A text dump of a database. The dump contains everything that a response can show or that the finalizing
+ * of an import needs, but nothing that depends on how the data got into the database (row ids, revisions,
  * event ids, creation times). Databases with equal dumps return equal responses. */
 #ifndef VT_TEST_DUMP_H
 #define VT_TEST_DUMP_H

@@ -198,9 +198,9 @@ static void connect_peer(struct peer *p, struct rig *rig, const char *name, int 
     assert_int_equal(fcntl(p->fd, F_SETFL, O_NONBLOCK), 0);
 }
 
-void peer_open_at(struct peer *p, struct rig *rig, int n)
+void peer_open_at(struct peer *p, struct rig *rig, int listener)
 {
-    connect_peer(p, rig, listener_at(rig, n)->name, 0);
+    connect_peer(p, rig, listener_at(rig, listener)->name, 0);
 }
 
 void peer_open(struct peer *p, struct rig *rig)

@@ -14,7 +14,7 @@ struct rig {
     struct http_server *server;
     bool closed; /* http_server_close() has completed */
     char dir[64];
-    int64_t *clock; /* [0]: wall clock, [1]: monotonic clock, ms; 0: the real clock is used */
+    int64_t *clock; /* [0]: wall clock, [1]: monotonic clock, in ms; NULL if the real clock is used */
 };
 
 /* One client. */
@@ -29,7 +29,7 @@ struct peer {
 
 struct peer_response {
     int status;
-    struct str head, body; /* a chunked body with its framing */
+    struct str head, body; /* `body` of a chunked response includes the framing */
     bool complete, chunked;
 };
 
@@ -40,7 +40,7 @@ struct http_limits rig_limits(void);
  * only with rig_advance(). If `limits` has max_connections 0, no server is started; the test then calls
  * rig_open(). */
 void rig_init(struct rig *rig, const struct http_limits *limits, bool fake_clock);
-/* Starts the server of a rig that rig_init() has prepared without one. Returns the result of
+/* Starts the server of a rig for which rig_init() has started none. Returns the result of
  * http_server_open(). rig_options() fills in the options that rig_init() uses; a test can change them. */
 enum err rig_open(struct rig *rig, const struct http_options *options, struct error *error);
 void rig_options(struct rig *rig, const struct http_limits *limits, struct http_options *out);
@@ -71,8 +71,8 @@ void rig_tick(struct rig *rig);
     } while (0)
 
 void peer_open(struct peer *p, struct rig *rig);
-/* Connects to the n-th listener in the order of the options. */
-void peer_open_at(struct peer *p, struct rig *rig, int n);
+/* Connects to the listener with this index (from 0) in the options of the server. */
+void peer_open_at(struct peer *p, struct rig *rig, int listener);
 /* Connects with a small receive buffer, so that the server soon has to wait for the client. */
 void peer_open_narrow(struct peer *p, struct rig *rig);
 void peer_fini(struct peer *p);
@@ -99,7 +99,7 @@ size_t peer_complete(struct peer *p, const char *heads);
 /* Sends the request, waits until `n` complete responses have arrived, and returns the last one. */
 struct peer_response peer_request(struct peer *p, const char *request, size_t n);
 
-/* Asserts the statuses of the responses so far, such as "200 400". */
+/* Asserts that the responses so far have these statuses, such as "200 400". */
 void peer_expect(const struct peer *p, const char *statuses);
 
 /* Returns the number of bytes in the chunks of a complete response. */

@@ -25,7 +25,7 @@ void importing_fini(struct importing *t);
 /* Returns the path of a file in the test's directory, valid until the end of the test. */
 const char *write_file(struct importing *t, const char *name, struct str content);
 
-/* Imports the files (ended by NULL); the result is in `t`. */
+/* Imports the files whose paths are the arguments, ended by NULL. Stores the result in `t`. */
 void import_files(struct importing *t, const char *first, ...) __attribute__((sentinel));
 
 /* Writes and imports one file, "f". */

@@ -1,4 +1,4 @@
-/* xorshift64*: the same numbers in every run of a test program. */
+/* A random generator (xorshift64*) that gives the same numbers in every run of a test program. */
 #ifndef VT_TEST_RANDOM_H
 #define VT_TEST_RANDOM_H
 

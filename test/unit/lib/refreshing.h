@@ -23,7 +23,8 @@ struct refreshing {
 void refreshing_init(struct refreshing *r);
 void refreshing_fini(struct refreshing *r);
 
-/* refreshing_try() makes one run; refreshing_run() also requires that it succeeds, at least partially. */
+/* refreshing_try() makes one run. refreshing_run() does the same, and fails the test unless the run is
+ * succeeded or partial. */
 enum err refreshing_try(struct refreshing *r, const struct source *source);
 void refreshing_run(struct refreshing *r, const struct source *source);
 

@@ -124,8 +124,8 @@ static int shim_shm_unmap(sqlite3_file *f, int remove)
     return REAL(f)->pMethods->xShmUnmap(REAL(f), remove);
 }
 
-/* Version 2 of the interface has no memory-mapped reads, so SQLite calls xRead, and with it the hook, for
- * every read. */
+/* Version 2 of the interface has no memory-mapped reads. So SQLite calls xRead for every read, and the
+ * hook is called, too. */
 static const sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = shim_close,

@@ -1,5 +1,5 @@
-/* A step engine on a temporary database, and helpers for both. Times are around TEST_DAY. Helpers pass LATER
- * as the present, so that no reading is from the future. If a helper fails, the test fails. */
+/* A step engine on a temporary database, and helpers for both. Times are around TEST_DAY. Helpers pass
+ * LATER as the current time, so that no reading is from the future. If a helper fails, the test fails. */
 #ifndef VT_TEST_STEPS_H
 #define VT_TEST_STEPS_H
 

@@ -29,8 +29,9 @@ void temp_db_init(struct temp_db *t);
 /* Closes the connections and removes the directory. */
 void temp_db_fini(struct temp_db *t);
 
-/* For tests of functions that need an open transaction: like temp_db_init(), but also begins a transaction on
- * `w`, and rolls it back before temp_db_fini(). Return 0, as a set-up and a tear-down of cmocka do. */
+/* The set-up and the tear-down for tests that need an open transaction. The first one calls temp_db_init()
+ * and begins a transaction on `w`. The second one rolls the transaction back and calls temp_db_fini(). Both
+ * return 0, as cmocka requires. */
 int temp_db_init_in_transaction(struct temp_db *t);
 int temp_db_fini_in_transaction(struct temp_db *t);
 

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The call record of a driver, on the heap. */
+/* The record of an operation that a driver has started. It is on the heap, because it can outlive the
+ * request. */
 struct call {
     struct list link;
     struct waiter *wait; /* NULL: canceled */
