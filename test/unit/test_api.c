@@ -136,7 +136,7 @@ static void days_without_a_gain_repeat_the_total(void **state)
     assert_false(stats_days_next(&days, &day));
 }
 
-static void days_end_30_days_after_posting(void **state)
+static void list_of_days_ends_30_days_after_posting(void **state)
 {
     const struct day_gain gains[] = {{POSTED + 30, 7, 27}};
     struct stats_video row = row_with(POSTED, 0, 0);
@@ -181,7 +181,7 @@ int main(void)
         cmocka_unit_test(cursor_is_valid_only_for_its_author_and_filters),
         cmocka_unit_test(csv_cells_are_quoted_and_never_formulas),
         cmocka_unit_test(days_without_a_gain_repeat_the_total),
-        cmocka_unit_test(days_end_30_days_after_posting),
+        cmocka_unit_test(list_of_days_ends_30_days_after_posting),
         cmocka_unit_test(stats_row_without_a_gain_is_omitted),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

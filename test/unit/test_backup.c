@@ -220,7 +220,7 @@ static void copy_can_be_canceled(void **state)
 
 /* --- the lease --- */
 
-static void backup_is_made_only_with_the_lease(void **state)
+static void backup_is_made_only_by_the_holder_of_the_lease(void **state)
 {
     struct lease lease;
     struct lease_row row;
@@ -350,7 +350,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(commits_during_a_copy_do_not_restart_it_and_are_not_copied, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(copy_can_be_canceled, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(backup_is_made_only_with_the_lease, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(backup_is_made_only_by_the_holder_of_the_lease, set_up, tear_down),
         cmocka_unit_test_setup_teardown(backup_and_refresh_have_separate_leases, set_up, tear_down),
         cmocka_unit_test_setup_teardown(locked_database_is_not_reported_as_a_backup_in_progress, set_up,
                                         tear_down),

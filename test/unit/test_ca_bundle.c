@@ -74,14 +74,14 @@ static void finds_the_bundle_of_each_distribution(void **state)
     }
 }
 
-static void leaves_the_choice_to_openssl_if_its_file_exists(void **state)
+static void leaves_the_choice_to_openssl_if_its_default_file_exists(void **state)
 {
     create(*state, "/etc/ssl/certs/ca-certificates.crt");
     create(*state, OWN_FILE);
     assert_null(find(*state));
 }
 
-static void leaves_the_choice_to_openssl_if_its_directory_has_hashed_names(void **state)
+static void leaves_the_choice_to_openssl_if_its_default_directory_has_hashed_names(void **state)
 {
     create(*state, "/etc/ssl/certs/ca-certificates.crt");
     create(*state, OWN_DIRECTORY "/ACCVRAIZ1.pem");
@@ -108,10 +108,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(finds_the_bundle_of_each_distribution, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(leaves_the_choice_to_openssl_if_its_file_exists, make_root,
+        cmocka_unit_test_setup_teardown(leaves_the_choice_to_openssl_if_its_default_file_exists, make_root,
                                         remove_root),
-        cmocka_unit_test_setup_teardown(leaves_the_choice_to_openssl_if_its_directory_has_hashed_names,
-                                        make_root, remove_root),
+        cmocka_unit_test_setup_teardown(
+            leaves_the_choice_to_openssl_if_its_default_directory_has_hashed_names, make_root, remove_root),
         cmocka_unit_test_setup_teardown(
             leaves_the_choice_to_openssl_if_the_environment_names_a_file_or_directory, make_root,
             remove_root),

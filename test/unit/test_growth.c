@@ -61,7 +61,7 @@ static int64_t grow(struct video *v, const struct growth_moment *m)
     return v->views - before;
 }
 
-static void counts_depend_only_on_video_time_and_seed(void **state)
+static void counts_depend_only_on_the_video_the_time_and_the_seed(void **state)
 {
     (void)state;
     char id[8];
@@ -272,7 +272,7 @@ static void viral_video_exceeds_threshold_after_six_readings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_depend_only_on_video_time_and_seed),
+        cmocka_unit_test(counts_depend_only_on_the_video_the_time_and_the_seed),
         cmocka_unit_test(young_videos_grow_faster_than_old_ones),
         cmocka_unit_test(video_of_five_days_gains_at_most_two_percent_per_day),
         cmocka_unit_test(growth_depends_on_platform_and_hour),

@@ -180,7 +180,7 @@ static void readings_of_a_step_are_collected_from_all_files(void **state)
 
 /* If the step were split, the reading of 1,500 would be a gain, because the baseline of 2,000 would be
  * applied later. */
-static void step_longer_than_a_batch_is_one_transaction(void **state)
+static void step_that_exceeds_an_import_batch_is_one_transaction(void **state)
 {
     (void)state;
     struct buf text;
@@ -445,7 +445,7 @@ int main(void)
         IMPORT_TEST(posts_are_added_and_changed),
         IMPORT_TEST(video_without_posts_has_no_posted_at),
         IMPORT_TEST(readings_of_a_step_are_collected_from_all_files),
-        IMPORT_TEST(step_longer_than_a_batch_is_one_transaction),
+        IMPORT_TEST(step_that_exceeds_an_import_batch_is_one_transaction),
         IMPORT_TEST(new_video_is_compared_only_with_videos_read_before_the_import),
         IMPORT_TEST(lines_that_contradict_the_database_are_rejected),
         IMPORT_TEST(rejected_readings_are_reported_with_their_line),

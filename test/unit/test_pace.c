@@ -78,7 +78,7 @@ static void spread_distributes_calls_evenly(void **state)
     assert_int_equal(spread_ready_at(&s, false), T0);
 }
 
-static void spread_catches_up_one_second_at_most(void **state)
+static void spread_makes_up_for_at_most_one_second_of_missed_calls(void **state)
 {
     (void)state;
     struct spread s;
@@ -243,7 +243,7 @@ int main(void)
         cmocka_unit_test(bucket_refills_at_half_a_call_per_minute),
         cmocka_unit_test(bucket_tolerates_clock_going_back),
         cmocka_unit_test(spread_distributes_calls_evenly),
-        cmocka_unit_test(spread_catches_up_one_second_at_most),
+        cmocka_unit_test(spread_makes_up_for_at_most_one_second_of_missed_calls),
         cmocka_unit_test(limit_of_the_retry_delay_doubles_up_to_its_maximum),
         cmocka_unit_test(pace_limits_the_calls_in_flight_and_observes_pauses),
         cmocka_unit_test(breaker_opens_after_20_failures_in_a_row),

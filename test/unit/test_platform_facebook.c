@@ -81,7 +81,7 @@ static void requests_have_two_operations_per_post(void **state)
     graph_rig_fini(&r);
 }
 
-static void requests_depend_on_source_and_tier(void **state)
+static void requests_depend_on_views_source_and_tier(void **state)
 {
     static const struct {
         int source, tier;
@@ -450,7 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_have_two_operations_per_post),
-        cmocka_unit_test(requests_depend_on_source_and_tier),
+        cmocka_unit_test(requests_depend_on_views_source_and_tier),
         cmocka_unit_test(largest_batches_fit),
         cmocka_unit_test(reads_a_reel),
         cmocka_unit_test(chosen_views_source_never_changes),

@@ -168,7 +168,7 @@ static void limits_depth_members_and_size(void **state)
     assert_null(jsonr_parse(&arena, str_make(text, JSONR_BODY_MAX + 1)));
 }
 
-static void absent_value_or_other_type_is_read_as_none(void **state)
+static void absent_value_or_value_of_another_type_is_read_as_none(void **state)
 {
     (void)state;
     struct yyjson_val *root =
@@ -240,7 +240,7 @@ int main(void)
         cmocka_unit_test(parses_counts),
         cmocka_unit_test(rejects_invalid_documents),
         cmocka_unit_test(limits_depth_members_and_size),
-        cmocka_unit_test(absent_value_or_other_type_is_read_as_none),
+        cmocka_unit_test(absent_value_or_value_of_another_type_is_read_as_none),
         cmocka_unit_test(parses_ids_and_integers),
         cmocka_unit_test(iterates_over_lists_and_objects),
     };

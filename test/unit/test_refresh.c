@@ -369,7 +369,7 @@ static enum err rolls_back_a_renewal(struct run *run)
     return OK;
 }
 
-static void rolled_back_renewal_is_repeated(void **state)
+static void lease_renewal_that_was_rolled_back_is_repeated(void **state)
 {
     (void)state;
     run_ok(rolls_back_a_renewal);
@@ -567,7 +567,7 @@ int main(void)
         REFRESH_TEST(lease_is_renewed_during_the_run),
         REFRESH_TEST(run_that_lost_its_lease_writes_nothing),
         REFRESH_TEST(expired_lease_can_be_renewed_if_not_taken_over),
-        REFRESH_TEST(rolled_back_renewal_is_repeated),
+        REFRESH_TEST(lease_renewal_that_was_rolled_back_is_repeated),
         REFRESH_TEST(long_transaction_keeps_the_lease),
         REFRESH_TEST(lease_of_killed_run_expires_after_30_seconds),
         REFRESH_TEST(lease_whose_expiry_is_years_ahead_is_ignored),

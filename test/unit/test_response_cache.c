@@ -129,7 +129,7 @@ static void newer_revision_replaces_an_entry_immediately(void **state)
     response_cache_free(c);
 }
 
-static void every_part_of_the_key_distinguishes_requests(void **state)
+static void every_part_of_the_cache_key_distinguishes_requests(void **state)
 {
     (void)state;
     struct response_cache *c = response_cache_new(1 << 20);
@@ -258,7 +258,7 @@ int main(void)
         cmocka_unit_test(scan_of_new_requests_evicts_nothing),
         cmocka_unit_test(requests_of_a_repeated_cycle_are_all_stored),
         cmocka_unit_test(newer_revision_replaces_an_entry_immediately),
-        cmocka_unit_test(every_part_of_the_key_distinguishes_requests),
+        cmocka_unit_test(every_part_of_the_cache_key_distinguishes_requests),
         cmocka_unit_test(entry_is_valid_from_when_it_is_stored_until_it_expires),
         cmocka_unit_test(evicts_the_least_recently_used_entry),
         cmocka_unit_test(body_outlives_its_entry),

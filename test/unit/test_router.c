@@ -155,7 +155,7 @@ static void unsupported_methods_result_in_405_with_allow(void **state)
     expect_allow(METHOD_OPTIONS, "/items", "GET, HEAD");
 }
 
-static void preflight_needs_a_route(void **state)
+static void preflight_succeeds_only_for_a_path_with_a_route(void **state)
 {
     (void)state;
     look_up(METHOD_OPTIONS, "/v1/form", NULL, "https://a.example");
@@ -198,7 +198,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(unknown_paths_are_handled_by_the_pages_only_for_browsers, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(unsupported_methods_result_in_405_with_allow, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(preflight_needs_a_route, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(preflight_succeeds_only_for_a_path_with_a_route, set_up, tear_down),
         cmocka_unit_test_setup_teardown(secrets_are_removed_from_the_target, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void field_is_sent_through_a_unix_socket(void **state)
     free(a.server);
 }
 
-static void field_is_not_sent_without_the_option_or_through_a_proxy(void **state)
+static void field_is_not_sent_if_the_option_is_off_or_a_proxy_forwards_the_request(void **state)
 {
     struct timing_request a;
     (void)state;
@@ -78,7 +78,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(field_is_sent_to_clients_on_this_machine),
         cmocka_unit_test(field_is_sent_through_a_unix_socket),
-        cmocka_unit_test(field_is_not_sent_without_the_option_or_through_a_proxy),
+        cmocka_unit_test(field_is_not_sent_if_the_option_is_off_or_a_proxy_forwards_the_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

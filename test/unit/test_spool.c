@@ -103,7 +103,7 @@ static void replace(const char *name, struct str content)
 
 /* --- tests --- */
 
-static void applied_file_is_only_moved(void **state)
+static void file_that_was_already_applied_is_only_moved(void **state)
 {
     (void)state;
     put("f.ndjson", STR(HOURS("1")));
@@ -292,7 +292,7 @@ static void run_ends_if_applied_files_cannot_be_moved_and_the_next_run_moves_the
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPOOL_TEST(applied_file_is_only_moved),
+        SPOOL_TEST(file_that_was_already_applied_is_only_moved),
         SPOOL_TEST(new_file_with_the_name_of_an_applied_one_is_applied),
         SPOOL_TEST(new_file_with_the_name_of_a_partly_applied_one_is_applied_from_the_start),
         SPOOL_TEST(partly_applied_file_continues_after_its_last_step),

@@ -38,7 +38,7 @@ static void views_never_fall_but_other_counts_may(void **state)
     assert_int_equal(result.gained, 0);
 }
 
-static void reading_without_counts_updates_the_time(void **state)
+static void reading_without_counts_updates_the_reading_times(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -58,7 +58,7 @@ static void reading_without_counts_updates_the_time(void **state)
 }
 
 /* Some platform responses contain likes but no views. */
-static void reading_without_views_changes_no_time(void **state)
+static void reading_of_other_counts_than_views_changes_no_reading_time(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -409,8 +409,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STEP_TEST(views_never_fall_but_other_counts_may),
-        STEP_TEST(reading_without_counts_updates_the_time),
-        STEP_TEST(reading_without_views_changes_no_time),
+        STEP_TEST(reading_without_counts_updates_the_reading_times),
+        STEP_TEST(reading_of_other_counts_than_views_changes_no_reading_time),
         STEP_TEST(total_is_the_sum_of_the_posts),
         STEP_TEST(gain_belongs_to_the_date_of_the_last_update_of_the_video),
         STEP_TEST(last_millisecond_of_a_day_belongs_to_it),

@@ -104,7 +104,7 @@ static void only_videos_old_enough_are_compared(void **state)
 }
 
 /* A video is also compared with videos that get their first reading in the same step. */
-static void first_readings_of_the_same_step_are_compared(void **state)
+static void videos_with_their_first_reading_in_the_same_step_are_compared(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -124,7 +124,7 @@ static void first_readings_of_the_same_step_are_compared(void **state)
 }
 
 /* A video of exactly the minimum age is compared, even if its first reading is in the same step. */
-static void first_reading_at_exactly_the_minimum_age_is_compared(void **state)
+static void video_with_its_first_reading_at_exactly_the_minimum_age_is_compared(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -155,7 +155,7 @@ static void threshold_equal_to_the_views_is_not_stored(void **state)
 }
 
 /* The comparison uses the views that the other videos have after the step. */
-static void comparison_uses_the_views_of_the_same_step(void **state)
+static void comparison_uses_the_views_after_the_step(void **state)
 {
     (void)state;
     struct author a = make_author(1);
@@ -306,10 +306,10 @@ int main(void)
         STEP_TEST(threshold_is_five_times_the_median_of_an_author_with_history),
         STEP_TEST(video_is_not_compared_with_itself),
         STEP_TEST(only_videos_old_enough_are_compared),
-        STEP_TEST(first_readings_of_the_same_step_are_compared),
-        STEP_TEST(first_reading_at_exactly_the_minimum_age_is_compared),
+        STEP_TEST(videos_with_their_first_reading_in_the_same_step_are_compared),
+        STEP_TEST(video_with_its_first_reading_at_exactly_the_minimum_age_is_compared),
         STEP_TEST(threshold_equal_to_the_views_is_not_stored),
-        STEP_TEST(comparison_uses_the_views_of_the_same_step),
+        STEP_TEST(comparison_uses_the_views_after_the_step),
         STEP_TEST(only_the_newest_videos_are_compared),
         STEP_TEST(video_without_a_gain_does_not_go_viral),
         STEP_TEST(other_authors_do_not_affect_the_threshold),

@@ -109,7 +109,7 @@ static void fresh_database(void)
     set_up(NULL);
 }
 
-static void order_and_crashes_do_not_change_the_result(void **state)
+static void neither_crashes_nor_the_order_of_readings_change_the_result(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 20; seed++) {
@@ -135,7 +135,7 @@ static void order_and_crashes_do_not_change_the_result(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STEP_TEST(order_and_crashes_do_not_change_the_result),
+        STEP_TEST(neither_crashes_nor_the_order_of_readings_change_the_result),
     };
     /* Uses /dev/shm if it exists, because syncing a disk is slow and is not under test. */
     if (access("/dev/shm", W_OK) == 0)

@@ -120,7 +120,7 @@ static void step_and_report(int report)
     store_close(s);
 }
 
-static void reported_commit_survives_kill(void **state)
+static void commit_that_was_reported_survives_kill_9(void **state)
 {
     (void)state;
     int n;
@@ -230,7 +230,7 @@ static int on_disk_op(void *ctx, enum shim_op op, enum shim_file file, const cha
     return 0;
 }
 
-static void returned_commit_survives_power_cut(void **state)
+static void commit_that_has_returned_survives_a_power_cut(void **state)
 {
     (void)state;
     memset(&disk, 0, sizeof disk);
@@ -323,8 +323,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(killed_migration_can_be_repeated, set_up_empty, tear_down),
-        cmocka_unit_test_setup_teardown(reported_commit_survives_kill, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(returned_commit_survives_power_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commit_that_was_reported_survives_kill_9, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commit_that_has_returned_survives_a_power_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(step_is_synced_before_it_is_visible, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

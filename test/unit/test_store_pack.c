@@ -76,7 +76,7 @@ static void assert_same_post(const struct post *a, const struct post *c)
     assert_memory_equal(a->counts, c->counts, sizeof a->counts);
 }
 
-static void posts_round_trip(void **state)
+static void packed_posts_unpack_to_the_same_posts(void **state)
 {
     (void)state;
     static char text[2048];
@@ -95,7 +95,7 @@ static void posts_round_trip(void **state)
     }
 }
 
-static void milestones_round_trip(void **state)
+static void packed_milestones_unpack_to_the_same_milestones(void **state)
 {
     (void)state;
     for (int round = 0; round < 5000; round++) {
@@ -166,7 +166,7 @@ static void rejects_truncated_and_extended_columns(void **state)
 }
 
 /* A column with a flipped byte is rejected, or packs to the same bytes again. */
-static void flipped_byte_is_rejected_or_round_trips(void **state)
+static void column_with_a_flipped_byte_is_rejected_or_packs_to_the_same_bytes(void **state)
 {
     (void)state;
     for (int round = 0; round < 20000; round++) {
@@ -265,10 +265,11 @@ static void varints_of_every_length_are_accepted_only_in_their_shortest_form(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(posts_round_trip, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(milestones_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(packed_posts_unpack_to_the_same_posts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(packed_milestones_unpack_to_the_same_milestones, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rejects_truncated_and_extended_columns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(flipped_byte_is_rejected_or_round_trips, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(column_with_a_flipped_byte_is_rejected_or_packs_to_the_same_bytes,
+                                        set_up, tear_down),
         cmocka_unit_test(rejects_malicious_values),
         cmocka_unit_test(varints_of_every_length_are_accepted_only_in_their_shortest_form),
     };

@@ -165,7 +165,7 @@ static struct videos_query random_query(void)
     return q;
 }
 
-static void walking_all_pages_matches_the_model(void **state)
+static void all_pages_together_match_the_model(void **state)
 {
     (void)state;
     static struct page page;
@@ -301,7 +301,7 @@ static void books_are_paged_newest_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(walking_all_pages_matches_the_model, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(all_pages_together_match_the_model, set_up, tear_down),
         cmocka_unit_test_setup_teardown(cursor_need_not_be_an_existing_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(insertions_neither_repeat_nor_lose_videos, set_up, tear_down),
         cmocka_unit_test_setup_teardown(callback_can_end_a_page_early, set_up, tear_down),

@@ -441,7 +441,7 @@ static void assert_counters_are_exact(void)
                      0);
 }
 
-static void removals_update_the_counters(void **state)
+static void removing_videos_and_a_book_updates_the_counters(void **state)
 {
     (void)state;
     struct author author = add_author(&t, 1);
@@ -459,7 +459,7 @@ static void removals_update_the_counters(void **state)
     assert_counters_are_exact();
 }
 
-static void changes_update_the_counters(void **state)
+static void random_changes_keep_the_counters_exact(void **state)
 {
     (void)state;
     random_changes();
@@ -501,8 +501,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(comparables_are_the_newest_videos_with_a_reading, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lists_videos_with_a_pending_baseline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gains_of_a_day_add_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(changes_update_the_counters, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(removals_update_the_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(random_changes_keep_the_counters_exact, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(removing_videos_and_a_book_updates_the_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rollback_leaves_no_rows, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,7 +227,7 @@ static void callback_can_free_the_job(void **state)
     assert_int_equal(finished, 20);
 }
 
-static void close_runs_the_waiting_jobs(void **state)
+static void closing_the_writer_runs_the_waiting_jobs(void **state)
 {
     (void)state;
     int closed = 0;
@@ -327,7 +327,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_database_errors_count_as_failures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(callback_can_submit_another_job, set_up, tear_down),
         cmocka_unit_test_setup_teardown(callback_can_free_the_job, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(close_runs_the_waiting_jobs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(closing_the_writer_runs_the_waiting_jobs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(full_queue_rejects_jobs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_fails_with_busy_while_another_writer_holds_the_lock, set_up,
                                         tear_down),

@@ -104,7 +104,7 @@ static bool is_one_of_many_alike(int32_t c)
            (c >= 0xE100 && c < 0xF8F0) || (c >= 0x17000 && c < 0x18C00) || (c >= 0x20100 && c < 0x2F700);
 }
 
-static void equals_utf8proc_for_every_character(void **state)
+static void folding_equals_utf8proc_for_every_character(void **state)
 {
     (void)state;
     int tried = 0;
@@ -117,7 +117,7 @@ static void equals_utf8proc_for_every_character(void **state)
     assert_true(tried > 30000);
 }
 
-static void equals_utf8proc_for_random_texts(void **state)
+static void folding_equals_utf8proc_for_random_texts(void **state)
 {
     (void)state;
     static const int32_t alphabet[] = {
@@ -260,8 +260,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_case_composition_and_compatibility),
         cmocka_unit_test(copies_bytes_that_are_not_utf8),
-        cmocka_unit_test(equals_utf8proc_for_every_character),
-        cmocka_unit_test(equals_utf8proc_for_random_texts),
+        cmocka_unit_test(folding_equals_utf8proc_for_every_character),
+        cmocka_unit_test(folding_equals_utf8proc_for_random_texts),
         cmocka_unit_test(folds_long_runs_of_capitals),
         cmocka_unit_test(folds_long_sequences_of_marks_in_parts),
         cmocka_unit_test(reports_a_text_that_is_too_long),
