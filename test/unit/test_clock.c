@@ -145,7 +145,8 @@ static void formats_times_of_all_years(void **state)
     (void)state;
     for (int i = 0; i < 100000; i++)
         assert_time(first + (int64_t)(random_u64() % (uint64_t)(last - first + 1)));
-    /* Formats adjacent days around 1970-01-01, and in between days that alternate around 2026-07-01. */
+    /* Formats adjacent days around 1970-01-01, each followed by a day that is as far from 2026-07-01,
+     * alternately after and before it. */
     for (int64_t day = -800; day < 800; day++)
         for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
             assert_time(day * DAY_MS + near[i]);

@@ -1,5 +1,5 @@
-/* Tests that a long poll misses no commit between its read and its wait. The linker replaces two functions of
- * the server by those below. */
+/* Tests that a long poll misses no commit between its read and its wait. The linker replaces two functions
+ * of the server by functions of this file. */
 #include "lib/temp_db.h"
 #include "unit.h"
 

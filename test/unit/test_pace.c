@@ -160,7 +160,7 @@ static void breaker_opens_if_more_than_half_of_50_fail(void **state)
 {
     (void)state;
     struct breaker b = {0};
-    for (int i = 0; i < 200; i++) /* exactly half */
+    for (int i = 0; i < 200; i++) /* exactly half of the calls fail */
         assert_false(call(&b, i % 2 == 0, T0));
     assert_true(call(&b, false, T0)); /* the previous call failed too, so 26 of 50 calls have failed */
     b = (struct breaker){0};

@@ -57,7 +57,7 @@ static void facebook_login_reads_a_batch(void **state)
         "shares,saved\"}]");
     assert_str(graph_rig_field(&r, "access_token"), "TOKEN");
     assert_int_equal(r.request.header_count, 0);
-    /* byte for byte */
+    /* Compares the whole body byte for byte. */
     r.call.item_count = 1;
     graph_rig_build(&r);
     assert_str(r.request.body,

@@ -104,7 +104,7 @@ static void share_divides_quota_among_remaining_runs(void **state)
     assert_int_equal(quota_share(&q, midnight - 10 * HOUR_MS, HOUR_MS), 1);
     q.used = 8500;
     assert_int_equal(quota_share(&q, midnight - 10 * HOUR_MS, HOUR_MS), 0);
-    /* 24 runs that each use their whole share use exactly the quota. */
+    /* 24 runs, each of which uses its whole share, together use exactly the quota. */
     int64_t now = midnight, least = 10000;
     quota_init(&q, 10000, 15, now);
     for (int i = 0; i < 24; i++, now += HOUR_MS) {

@@ -80,8 +80,8 @@ static void reply_integers(struct buf *out, int count, int value)
         buf_printf(out, ":%d\r\n", value);
 }
 
-/* Replies to a command like Redis with the scripts. The fake SHA-1 of the n-th script is the digit n, forty
- * times. */
+/* Replies to a command as Redis does when it runs viewtally's scripts. The fake SHA-1 of the n-th script
+ * is the digit n, forty times. */
 static void reply(struct rig *rig, struct buf *out, const struct str *words, int count)
 {
     if (str_eq(words[0], STR("SCRIPT"))) {

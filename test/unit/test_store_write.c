@@ -274,7 +274,7 @@ static void saving_counts_does_not_change_imported_columns(void **state)
     assert_true(str_eq(found.title, v.title));
     assert_int_equal(found.posted_at, v.posted_at);
     assert_int_equal(found.views, COUNT_MAX);
-    assert_int_equal(found.went_viral_at, TIME_NONE); /* only with `went_viral` */
+    assert_int_equal(found.went_viral_at, TIME_NONE); /* set only if the argument `went_viral` is true */
     assert_true(found.baseline_pending);
     assert_int_equal(found.milestone_count, 1);
     changed.baseline_pending = false;
