@@ -215,7 +215,7 @@ static int listen_on_loopback(int *port)
     return fd;
 }
 
-static void private_addresses_are_refused_without_a_connection(void **state)
+static void private_addresses_are_refused_before_connecting(void **state)
 {
     (void)state;
     static const char *const hosts[] = {"127.0.0.1",          "localhost",  "[::1]",

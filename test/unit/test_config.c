@@ -514,7 +514,7 @@ int main(void)
         cmocka_unit_test(secrets_are_read_from_files),
         cmocka_unit_test(secret_files_may_end_lines_with_cr_lf),
         cmocka_unit_test(secret_file_with_a_long_line_is_rejected),
-        cmocka_unit_test(copy_outlives_its_original),
+        cmocka_unit_test(copied_configuration_outlives_its_original),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -505,7 +505,7 @@ int main(void)
         CONN_TEST(sends_100_continue_when_expected),
         CONN_TEST(client_that_keeps_sending_receives_the_error_response),
         CONN_TEST(announced_close_does_not_affect_later_connections),
-        CONN_TEST(lingering_stops_after_its_byte_limit),
+        CONN_TEST(rejected_client_that_keeps_sending_is_disconnected_at_a_byte_limit),
         CONN_TEST(rejected_head_request_gets_no_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,7 +239,7 @@ static void breaker_restores_its_state_and_tolerates_a_wrong_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bucket_allows_burst_then_rate),
+        cmocka_unit_test(bucket_allows_a_burst_and_then_limits_the_rate),
         cmocka_unit_test(bucket_refills_at_half_a_call_per_minute),
         cmocka_unit_test(bucket_tolerates_clock_going_back),
         cmocka_unit_test(spread_distributes_calls_evenly),
