@@ -40,6 +40,9 @@ int64_t run_observed_at(const struct run *run)
 /* Formats a cause. It may contain the name of a file, which can consist of any bytes, but PostgreSQL stores
  * only valid UTF-8. */
 static void format_why(char *out, size_t size, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+
+static void format_why(char *out, size_t size, const char *fmt, va_list ap)
 {
     char text[CAUSE_MAX];
     size_t len = 0;
