@@ -281,8 +281,8 @@ struct str unicode_fold(struct unicode_folder *f, struct str text)
 {
     struct buf *out = &f->folded;
     size_t at = 0;
-    /* The position in `text` of the last character with which a following mark can combine, and its length,
-     * which is the same in the output. The length is 0 if there is no such character. */
+    /* The last character with which a following mark can combine: its position in `text`, and its length in
+     * bytes, which `text` and `out` have in common. The length is 0 if there is no such character. */
     size_t last = 0, last_length = 0;
     buf_reset(out, TEXT_BYTES_MAX);
     while (at < text.len && !out->failed) {

@@ -448,7 +448,8 @@ static const struct cli_action actions[] = {
      .operands_min = 1,
      .operands_max = 2,
      .options = webhook_options,
-     .summary = "Sets, rotates or removes the webhook of an app, and prints the new webhook_secret.",
+     .summary = "Sets or removes the webhook of an app, or changes its secret. Prints the new "
+                "webhook_secret, if any.",
      .description = "Authors must connect the app again before a new URL receives their events. With the "
                     "same URL, only the secret changes; for a day, messages are signed with both the old "
                     "and the new secret.",

@@ -294,7 +294,8 @@ static const struct cli_action actions[] = {
      .operands = "ENDPOINT",
      .operands_min = 1,
      .operands_max = 1,
-     .summary = "Resumes an endpoint that is paused, also after failures. The waiting events are sent.",
+     .summary =
+         "Resumes an endpoint that a person or repeated failures have paused. The waiting events are sent.",
      .partial = "there is no such endpoint, or it has ended",
      .examples = "viewtally webhook resume 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11",
      .run = resume_endpoint},

@@ -1,4 +1,5 @@
-/* Without a database file, nothing can be renamed, so the present data are copied to a file first:
+/* Restores a backup to a database server. A restore to a file keeps the present data by renaming the file;
+ * here, the present data are first copied to a file:
  *
  *     check that no other process uses the database -> begin a transaction, which excludes writers
  *       -> copy the present data to the file "before" -> draft: copy, verify, migrate the backup,

@@ -87,7 +87,7 @@ struct http_server_counts {
     int waiting; /* number of listeners with a client that waits because max_connections is reached or memory
                     ran out */
     unsigned long long accepted, requests, rejected;
-    unsigned long long rejected_no_memory; /* requests aborted because out of memory; also in `rejected` */
+    unsigned long long rejected_no_memory; /* requests aborted because memory ran out; also in `rejected` */
     /* Connections that were closed in favor of a waiting client: before their first byte, or between two
      * requests. */
     unsigned long long evicted_unused, evicted_idle;

@@ -59,7 +59,7 @@ struct jsonr_iter {
     size_t left;
     bool object;
 };
-struct jsonr_iter jsonr_iterate(struct yyjson_val *v); /* other types have no elements */
+struct jsonr_iter jsonr_iterate(struct yyjson_val *v); /* only arrays and objects have elements */
 /* Reads the next member or element. Returns false if there are no more. `name` may be NULL; in an array,
  * name->p is set to NULL. */
 bool jsonr_next(struct jsonr_iter *it, struct str *name, struct yyjson_val **value);

@@ -18,14 +18,14 @@ struct store_engine {
      * the struct. */
     void (*close)(struct store *s);
 
-    /* Transactions of store->sql. On error, begin functions leave no transaction open. If commit() fails, the
-     * caller calls rollback(), which is only called while sql_in_transaction() returns true. */
+    /* Transactions of store->sql. On error, begin functions leave no transaction open. If commit() fails and
+     * sql_in_transaction() still returns true, the caller calls rollback(). */
     enum err (*begin)(struct store *s);
     enum err (*begin_snapshot)(struct store *s); /* begins a transaction that reads one snapshot */
     enum err (*commit)(struct store *s);
     void (*rollback)(struct store *s);
 
-    enum err (*read_clock)(struct store *s, int64_t *now_ms);
+    enum err (*read_clock)(struct store *s, int64_t *now_ms); /* see store_read_clock() */
     bool (*has_changed)(struct store *s, uint64_t *seen);
     enum next (*resolve_key)(struct store_read *read, const uint8_t hash[KEY_HASH_LEN],
                              struct key_owner *owner);

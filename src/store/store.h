@@ -103,12 +103,13 @@ uint64_t store_get_failure_count(const struct store *s);
 
 /* The state of the connection to the database server on which a store runs the reads of its event loop. */
 struct store_server_status {
-    bool is_up;         /* reads are served; otherwise they wait, see store_options.hold_ms */
-    const char *state;  /* "down", "opening", "up" or "stale" */
-    const char *reason; /* why the connection was lost or the last attempts to connect have failed, without a
-                           password; may be "". Valid until the next call of a function of the store */
-    int held;           /* statements that wait for the connection */
-    int in_flight;      /* statements that wait for a reply */
+    bool is_up;        /* reads are served; otherwise they wait, see store_options.hold_ms */
+    const char *state; /* "down", "opening", "up" or "stale" */
+    const char
+        *reason;   /* why the connection was lost, or why the last attempts to connect have failed; contains
+                      no password; may be "". Valid until the next call of a function of the store */
+    int held;      /* statements that wait for the connection */
+    int in_flight; /* statements that wait for a reply */
     int64_t barrier_age_ms; /* time since the server was last known to be the primary; -1: never */
     uint64_t round_trips;   /* batches of reads that were sent */
 };

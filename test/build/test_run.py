@@ -86,7 +86,7 @@ def test_second_make_run_keeps_database_and_api_key(place):
         assert {**again, **changing} == {**account, **changing}
 
 
-def test_interrupted_first_make_run_is_repeated(place):
+def test_make_run_starts_again_if_its_first_run_was_interrupted(place):
     directory, _ = place
     with Run(*place):
         pass

@@ -331,7 +331,7 @@ def test_form_sent_twice_creates_one_key(world, clock):
     assert late.status == 422 and key not in late.body and "already sent" in late.text
     assert rows(world, "SELECT count(*) FROM api_keys") == [(1,)]
     assert make_key(world.browser) != key
-    # The same form ticket in another session creates another key, so a stolen page does not reveal the key.
+    # In another session, the same form ticket creates a new key and does not show the first one. So a stolen page does not reveal it.
     other = sign_in(world, "ann", PASSWORD)
     form = other.get("/keys").form("/keys").fields
     foreign = other.post("/keys", {**form, "ticket": page.form("/keys").fields["ticket"], "name": "Sheet"})

@@ -250,7 +250,7 @@ def test_server_is_degraded_after_a_failed_write_until_a_write_succeeds(served):
     wait.until(lambda: admin.get("/readyz").body == b"ready\n", "a write to succeed")
 
 
-def test_server_is_degraded_without_redis_and_counts_limiter_sources(make_viewtally, redis):
+def test_server_without_redis_is_degraded_and_counts_where_limits_were_checked(make_viewtally, redis):
     instance = make_viewtally({"redis": {"url": redis.url}, "limits": {"requests_per_minute": "5"}})
     key = instance.create_key(instance.add_author())
     with instance:

@@ -59,7 +59,7 @@ def test_system_configuration_is_in_etc(viewtally):
     assert "/etc/viewtally/config.ini" in done.stdout
 
 
-def test_mistake_in_the_system_wide_configuration_file_names_this_file(bare):
+def test_message_about_a_mistake_in_the_system_wide_configuration_names_the_file(bare):
     bare.system_config.write_text("[keys]\nprfix = x\n")
     assert bare.run("check-config", status=2).stderr == f'{bare.system_config}:2: [keys] has no key "prfix" (did you mean prefix?)\n'
 

@@ -36,7 +36,7 @@ def installation():
 
 
 def foreign_files(instance):
-    """Files below the directory that do not belong to the service, other than the test's own."""
+    """Returns the files below the directory whose owner is not the user of the service, except the files that the test has created."""
     own = {"viewtally", "config.ini"}
     return [str(path) for path in instance.directory.rglob("*")
             if path.name not in own and path.suffix not in (".log", ".backup") and (path.stat().st_uid, path.stat().st_gid) != (SERVICE, SERVICE)]

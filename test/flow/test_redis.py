@@ -188,7 +188,7 @@ def test_process_enforces_the_limit_while_redis_is_paused(world, redis):
     world.wait_until_used_again()
 
 
-def test_process_windows_include_requests_counted_by_redis(exact):
+def test_windows_in_the_process_include_requests_counted_by_redis(exact):
     with exact.client() as client:
         for _ in range(20):
             assert client.get("/account").status == 200

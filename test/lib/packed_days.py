@@ -64,8 +64,8 @@ def pack_recent(rows):
 
 
 def check(database):
-    """Asserts that the columns of all videos match the table daily. Returns the number of videos whose column `days` is not valid, because
-    the previous release has written the video."""
+    """Asserts that the packed columns of each video match the table daily, except the column `days` of videos that the previous release
+    has written, which is not valid. Returns the number of these videos."""
     with contextlib.closing(sqlite3.connect(database)) as connection:
         rows = {}
         for video, *row in connection.execute("SELECT video_id, day, gained, gained_total FROM daily ORDER BY video_id, day"):

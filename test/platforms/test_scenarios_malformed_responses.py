@@ -69,7 +69,7 @@ NUMBERS = ["-1", "1e3", '"12 "', "18446744073709551616", "9007199254740992", "nu
 
 @pytest.mark.parametrize("platform", ["tiktok", "instagram", "youtube", "pinterest"])
 def test_invalid_counts_are_not_stored(world, clock, standins, platform):
-    """Whether the count is unknown or the response is rejected, nothing is stored."""
+    """A connector may treat an invalid count as unknown or reject the whole response. In both cases, nothing is stored."""
     disable_retries(world)
     names = world.add(authors=2 * len(NUMBERS), platforms=(platform,), login="instagram")
     for name, raw in zip(names[::2], NUMBERS):

@@ -11,7 +11,8 @@
 
 static const struct sql_engine no_engine;
 
-/* Returns a cursor with the values of QUERY_SAVE_COUNTS for a video with these views and without a median. */
+/* Returns a cursor with the parameters of QUERY_SAVE_COUNTS for a video with these views and without a
+ * median. */
 static struct pg_cursor saved(int64_t video_row, int64_t views)
 {
     struct pg_cursor c;

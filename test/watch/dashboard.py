@@ -30,7 +30,7 @@ FAILURES_MOST = 20          # far below the number at which ViewtallyAuthenticat
 # -- the dashboard itself ------------------------------------------------------------------------------------------------
 
 def compile_dashboards(dashboards):
-    """Compares dashboards with Grafana's types. Returns the messages of the compiler for each."""
+    """Checks the types of the dashboards against those of Grafana. Returns the messages of the compiler for each dashboard."""
     directory = npm.install("watch")
     shutil.copy(ROOT / "test/watch/dashboard.ts", directory / "dashboard.ts")
     for number, dashboard in enumerate(dashboards):
