@@ -57,14 +57,19 @@ enum err store_load(struct store *s)
 enum err store_open(struct store **out, const struct store_options *options, struct error *error)
 {
     const bool has_url = options->url && *options->url;
-    enum err err = (has_url ? &store_pg_engine : &store_sqlite_engine)->open(out, options, error);
+    struct store *store = NULL;
+    enum err err = (has_url ? &store_pg_engine : &store_sqlite_engine)->open(&store, options, error);
+    *out = NULL;
+    if (err)
+        return err;
     /* Skip the check for a store with a loop: the same process also opens the store for writing, and that
      * call checks it. */
-    if (err || options->opens_incomplete || options->loop)
-        return err;
-    err = move_check_complete(*out, has_url ? options->url : options->path, error);
+    if (!options->opens_incomplete && !options->loop)
+        err = move_check_complete(store, has_url ? options->url : options->path, error);
     if (err)
-        store_close(*out);
+        store_close(store);
+    else
+        *out = store;
     return err;
 }
 

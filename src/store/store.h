@@ -50,7 +50,8 @@ struct store_options {
 
 /* Opens a database whose schema this binary can use. Returns ERR_NOT_FOUND if there is no such file. Returns
  * ERR_VERSION if the schema is older (run store_migrate() first) or too new, or if the database is an
- * incomplete copy (move.h). A commit is on disk before another connection can see it. */
+ * incomplete copy (move.h). On an error, sets `*out` to NULL. A commit is on disk before another connection
+ * can see it. */
 MUST_USE enum err store_open(struct store **out, const struct store_options *options, struct error *error);
 void store_close(struct store *s);
 

@@ -72,7 +72,7 @@ struct dispatcher {
     bool is_stopping;
     uint64_t drain_until_ms; /* loop time at which the wait for deliveries ends; 0: not stopping yet */
     bool http_closed;
-    bool open_has_failed; /* the reason has been logged */
+    struct error open_error; /* why opening failed; it was logged. No error if all is open */
 };
 
 static void pause_for(struct dispatcher *d, uint64_t ms)
@@ -485,20 +485,22 @@ static enum err open_all(struct dispatcher *d, struct error *error)
 }
 
 /* Like open_all(). After a failure, for example because the database server has no free connection, a later
- * tick tries again. Logs only the first failure. */
+ * tick tries again. Logs each reason once. */
 static bool ensure_open(struct dispatcher *d)
 {
     struct error error;
     if (open_all(d, &error)) {
-        if (!d->open_has_failed)
-            log_error("webhooks: nothing is delivered until the database can be opened: %s", error.text);
-        d->open_has_failed = true;
+        if (strcmp(error.text, d->open_error.text) != 0)
+            log_error("webhooks: nothing is delivered until the database and the HTTP client can be opened: "
+                      "%s",
+                      error.text);
+        d->open_error = error;
         pause_for(d, FAILED_PAUSE_MS);
         return false;
     }
-    if (d->open_has_failed)
-        log_info("webhooks: the database is open; deliveries start");
-    d->open_has_failed = false;
+    if (d->open_error.code)
+        log_info("webhooks: the database and the HTTP client are open; deliveries start");
+    d->open_error = (struct error){0};
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "webhook/webhook_service.h"
 
 #include <sodium.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,8 @@ static int64_t endpoint_row, event_id;
 
 static bool is_failure_logged(void)
 {
-    return strstr(capture_text(), "webhooks: nothing is delivered until the database can be opened: ") !=
+    return strstr(capture_text(),
+                  "webhooks: nothing is delivered until the database and the HTTP client can be opened: ") !=
            NULL;
 }
 
@@ -120,7 +122,39 @@ static void delivers_as_soon_as_the_database_can_be_opened(void **state)
     temp_db_create(&t);
     add_endpoint_and_event();
     wait_until(has_passed_event);
-    assert_non_null(strstr(capture_text(), "webhooks: the database is open; deliveries start"));
+    assert_non_null(
+        strstr(capture_text(), "webhooks: the database and the HTTP client are open; deliveries start"));
+}
+
+static bool is_incomplete_copy_logged(void)
+{
+    return strstr(capture_text(), "is an incomplete copy") != NULL;
+}
+
+static void execute(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* store_open() detects an incomplete copy only after it has opened the file. */
+static void delivers_as_soon_as_an_incomplete_copy_is_complete(void **state)
+{
+    char path[128];
+    int applied;
+    struct error error;
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/copy.db", t.dir);
+    assert_int_equal(store_create(path, &applied, &error), OK);
+    execute(path, "INSERT INTO meta (key, value) VALUES ('moving', 1)");
+    assert_int_equal(rename(path, t.path), 0);
+    wait_until(is_incomplete_copy_logged);
+    execute(t.path, "DELETE FROM meta WHERE key = 'moving'");
+    temp_db_create(&t);
+    add_endpoint_and_event();
+    wait_until(has_passed_event);
 }
 
 static void can_be_stopped_while_the_database_cannot_be_opened(void **state)
@@ -135,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DISPATCHER_TEST(delivers_as_soon_as_the_database_can_be_opened),
+        DISPATCHER_TEST(delivers_as_soon_as_an_incomplete_copy_is_complete),
         DISPATCHER_TEST(can_be_stopped_while_the_database_cannot_be_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
