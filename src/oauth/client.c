@@ -41,10 +41,14 @@ enum next oauth_respond_error(struct request *r, int status, const char *error, 
     return NEXT_DONE;
 }
 
-enum next oauth_respond_store_error(struct request *r)
+enum next oauth_respond_store_error(struct request *r, enum err err)
 {
     enum next next = oauth_respond_error(
-        r, 503, "server_error", "The database is unavailable. Nothing was changed. Retry in a few seconds.");
+        r, 503, "server_error",
+        err == ERR_UNKNOWN_OUTCOME
+            ? "The connection to the database was lost. It is unknown whether the change was made. Retry in "
+              "a few seconds."
+            : "The database is unavailable. Nothing was changed. Retry in a few seconds.");
     response_add_field(r, STR("Retry-After"), STR("5"));
     return next;
 }
@@ -136,7 +140,7 @@ static enum next client_step(struct request *r)
     const struct oauth_call *call = oauth_call_of(r);
     const struct app_record *app = &call->client.app;
     if (call->read.err && call->read.err != ERR_NOT_FOUND)
-        return oauth_respond_store_error(r);
+        return oauth_respond_store_error(r, call->read.err);
     bool registered = call->read.err == OK && app->removed_at == TIME_NONE;
     /* Wrong secrets are counted only for an app that has a secret. Otherwise anyone could lock out a public
      * app. */

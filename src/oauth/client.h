@@ -43,9 +43,9 @@ void oauth_record_failure(struct request *r);
 /* Writes an error response (RFC 6749, 5.2). `description` must be ASCII without quotes and backslashes.
  * Returns NEXT_DONE. */
 enum next oauth_respond_error(struct request *r, int status, const char *error, const char *description);
-/* Responds with 503 `server_error`: the database is unavailable and nothing was changed. Returns NEXT_DONE.
- */
-enum next oauth_respond_store_error(struct request *r);
+/* Responds with 503 `server_error`, because a read or a write of the database has failed. The description
+ * says that nothing was changed, unless `err` is ERR_UNKNOWN_OUTCOME. Returns NEXT_DONE. */
+enum next oauth_respond_store_error(struct request *r, enum err err);
 
 /* Sets status 200 and `Cache-Control: no-store`. */
 void oauth_begin_response(struct request *r);

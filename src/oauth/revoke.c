@@ -51,7 +51,7 @@ static enum next revoked_step(struct request *r)
 {
     const struct revoke_call *call = oauth_call_of(r)->state;
     if (call->err)
-        return oauth_respond_store_error(r);
+        return oauth_respond_store_error(r, call->err);
     if (call->revocation.foreign)
         return oauth_respond_error(r, 400, "invalid_grant", "The key was not issued to this app.");
     /* The response for an unknown key is 200 (RFC 7009, 2.2), but many unknown keys suggest guessing, so they

@@ -114,7 +114,7 @@ static enum next exchanged_step(struct request *r)
 {
     const struct token_call *call = oauth_call_of(r)->state;
     if (call->err)
-        return oauth_respond_store_error(r);
+        return oauth_respond_store_error(r, call->err);
     if (call->exchange.outcome == CODE_EXCHANGED)
         return respond_with_key(r, &call->exchange);
     if (call->exchange.outcome == CODE_UNKNOWN)

@@ -19,8 +19,8 @@ struct writer;
 struct writer_job {
     /* Called on a pool thread, in a transaction. OK commits it; any other result rolls it back. */
     enum err (*work)(struct writer_job *job, struct store *store);
-    /* Called on the loop thread. If `err` is OK, the transaction is on disk; otherwise nothing was written.
-     */
+    /* Called on the loop thread. If `err` is OK, the transaction is on disk. Otherwise nothing was written,
+     * unless `err` is ERR_UNKNOWN_OUTCOME. */
     void (*done)(struct writer_job *job, enum err err);
     struct writer_job *next; /* private to the queue */
 };

@@ -234,6 +234,10 @@ enum next page_store_error(struct request *r, enum err err)
 {
     if (err == ERR_NOT_FOUND)
         return page_not_found(r);
+    if (err == ERR_UNKNOWN_OUTCOME)
+        return page_error(r, 503,
+                          "The connection to the database was lost, so it is unknown whether your change was "
+                          "made. Please check this before you try again.");
     return page_error(r, 503,
                       "The service cannot reach its data right now. Nothing was changed. Please try again in "
                       "a few seconds.");

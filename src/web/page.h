@@ -28,8 +28,9 @@ enum next page_error(struct request *r, int status, const char *fmt, ...)
 void page_write_request_id(struct request *r);
 /* Sends a 404. Returns NEXT_DONE. */
 enum next page_not_found(struct request *r);
-/* Sends an error page for an error of a database read: a 404 for ERR_NOT_FOUND, a 503 for all other errors.
- * Returns NEXT_DONE. */
+/* Sends an error page for an error of a database read or write: a 404 for ERR_NOT_FOUND, a 503 for all other
+ * errors. The 503 page says that nothing was changed, unless `err` is ERR_UNKNOWN_OUTCOME. Returns NEXT_DONE.
+ */
 enum next page_store_error(struct request *r, enum err err);
 
 /* Sends a 503, because the queue of password hashes is full (auth/password.h). */

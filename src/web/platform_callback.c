@@ -91,6 +91,8 @@ static enum next saved_step(struct request *r)
         account_record_wipe(&c->save->accounts[i].record);
         others += c->save->accounts[i].result == LINKING_OWNED_BY_OTHER;
     }
+    if (c->result == ERR_UNKNOWN_OUTCOME)
+        return page_store_error(r, c->result);
     if (c->result)
         return not_connected(r, 503,
                              "%s gave access, but this service cannot save it right now. "

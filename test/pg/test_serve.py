@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from lib import lines, postgres, wait
+from lib import lines, oauth, postgres, wait
 from lib.client import connect, receive_all
 from lib.metrics import Metrics
 from lib.pages import sign_up
@@ -203,6 +203,37 @@ def test_postgresql_that_does_not_reply_does_not_block_the_event_loop(private, s
         request.join()
     assert statuses == [200, 200]
     wait.until(lambda: admin("/readyz").status == 200, "the server to be ready again")
+
+
+def create_key_on_page(served):
+    browser = sign_up(served, lines.uid("Ann"), "ann", "correct horse battery")
+    page = browser.get("/keys")
+    browser.client = served.client(timeout=120)
+    return lambda: browser.send(page, "/keys", {"name": "laptop"}).body
+
+
+def exchange_code(served):
+    grant = oauth.Grant(served, oauth.add_app(served), lines.uid("Ann"))
+    return lambda: grant.exchange(served.client(timeout=120)).json()["error_description"]
+
+
+@pytest.mark.parametrize("prepare", [create_key_on_page, exchange_code])
+def test_response_after_an_unknown_outcome_does_not_claim_that_nothing_was_changed(private, database, served, prepare):
+    """PostgreSQL crashes during the commit of a new key, and stays down for longer than the 25 s in which the server looks for the outcome."""
+    request, responses = prepare(served), []
+    private.sql("""CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); RETURN NULL; END $$;
+                   CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON api_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION delay()""",
+                database)
+    sender = threading.Thread(target=lambda: responses.append(request()))
+    sender.start()
+    wait.until(lambda: private.sql(f"SELECT pid FROM pg_stat_activity WHERE datname = '{database}' AND wait_event = 'PgSleep'", database),
+               "the commit to begin")
+    private.stop(signal.SIGQUIT)
+    try:
+        sender.join()
+    finally:
+        private.start()
+    assert "it is unknown whether" in responses[0].lower() and "Nothing was changed" not in responses[0]
 
 
 def test_wait_for_the_server_on_the_thread_of_an_event_loop_aborts(private, database):
