@@ -21,6 +21,7 @@
 #include "backup/backup_schedule.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/stop_signals.h"
 #include "config/config_list.h"
 #include "config/socket_access.h"
 #include "fetch/sources.h"
@@ -412,6 +413,8 @@ static void close_signals(struct app *app)
 {
     uv_close((uv_handle_t *)&app->sigterm, NULL);
     uv_close((uv_handle_t *)&app->sigint, NULL);
+    /* libuv has restored the default actions, but closing the database may still take a while. */
+    stop_signals_end_process_1();
     reload_sighup_stop(&app->reload);
     notifier_stop_watchdog(app->notifier);
 }

@@ -4,6 +4,7 @@
 #include "base/build_info.h"
 #include "base/clock.h"
 #include "base/nearest_word.h"
+#include "base/stop_signals.h"
 #include "cli/arguments.h"
 #include "cli/example_check.h"
 #include "cli/help.h"
@@ -14,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-enum { EXIT_BY_SIGNAL = 128 };
 
 extern char **environ;
 extern const char third_party_notices[]; /* generated from THIRD-PARTY-NOTICES */
@@ -157,27 +156,10 @@ static bool load_config(struct cli *cli)
     return true;
 }
 
-static void on_stop_signal(int number)
-{
-    _exit(EXIT_BY_SIGNAL + number);
-}
-
-/* The kernel discards SIGTERM and SIGINT for process 1 of a container if their action is the default one,
- * which ends any other process. Without a handler, a command could not be stopped, nor `serve` while it
- * starts. The exit status is the one that a shell reports for the signal. `serve` and `refresh` replace the
- * handler by their own. */
-static void let_signals_end_process_1(void)
-{
-    const struct sigaction action = {.sa_handler = on_stop_signal};
-    if (getpid() != 1)
-        return;
-    (void)sigaction(SIGTERM, &action, NULL);
-    (void)sigaction(SIGINT, &action, NULL);
-}
-
 static bool init_process(void)
 {
-    let_signals_end_process_1();
+    /* `serve` and `refresh` replace the handler with their own. */
+    stop_signals_end_process_1();
 #ifdef VT_TEST_SEAMS
     if (!clock_use_test_file())
         return false;

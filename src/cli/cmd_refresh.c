@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/stop_signals.h"
 #include "cli/arguments.h"
 #include "cli/database.h"
 #include "cli/output.h"
@@ -26,10 +27,12 @@ static void on_signal(int number)
 {
     (void)number;
     atomic_store(&stop, true);
+    stop_signals_end_process_1();
 }
 
-/* Makes the first signal stop the run when its open transaction has ended, and the second signal kill the
- * process. */
+/* Makes the first signal stop the run after its open transaction. If the same signal arrives again, it ends
+ * the process: SA_RESETHAND has restored the default action, or on_signal() has set the handler for process
+ * 1. */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};

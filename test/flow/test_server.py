@@ -13,16 +13,19 @@ import signal
 import socket
 import stat
 import subprocess
+import urllib.parse
 
 import pytest
 
-from lib import wait
+from lib import oauth, wait
 from lib.client import connect, receive_all
 from lib.lines import author, reading, uid, video
 from lib.metrics import scrape
+from lib.refreshing import Refreshing
 
 START_MS = 9_000_000
 DRAIN_MS = 20_000               # below every other deadline
+WAIT_MS = 300_000               # above every deadline of a test
 DAYS = {"start_date": "2026-06-01", "end_date": "2026-07-01"}
 OWN_ID = re.compile(r"[0-9a-f]{16}")
 NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child"]      # runs a command as process 1
@@ -418,13 +421,14 @@ def test_server_resumes_after_sigstop_and_sigcont(owned, clock):
 
 @pytest.fixture
 def process_1():
-    """process_1(instance) starts `serve` as process 1 of a PID namespace, as in a container. Returns its PID outside of the namespace, and
-    the Popen object of a process that exits with the same status."""
+    """process_1(instance) starts `serve`, or another command, as process 1 of a PID namespace, as in a container. Returns its PID outside of
+    the namespace, and the Popen object of a process that exits with the same status."""
     with contextlib.ExitStack() as stack:
 
-        def start(instance):
+        def start(instance, command="serve", stderr=None):
             parent = stack.enter_context(subprocess.Popen(
-                [*NAMESPACE, instance.binary, "serve", "--config", str(instance.config_path)], stdout=subprocess.PIPE, env=instance.environment()))
+                [*NAMESPACE, instance.binary, command, "--config", str(instance.config_path)], stdout=subprocess.PIPE, stderr=stderr,
+                env=instance.environment()))
             stack.callback(parent.kill)
             children = pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
             return int(wait.until(children.read_text, "the start of the process")), parent
@@ -467,6 +471,55 @@ def test_process_1_completes_its_work_after_sigterm(owned, process_1):
     assert parent.stdout.readline().startswith(b"listening on ")
     os.kill(pid, signal.SIGTERM)
     assert parent.wait(timeout=60) == 0
+
+
+def refuses_connections(address):
+    try:
+        connect(address).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+@needs_namespaces
+def test_signal_ends_process_1_while_it_closes_the_database(owned, process_1):
+    """The second signal aborts a request whose write waits for another process, and the database is closed only after this write."""
+    instance = owned({"server": {"drain_ms": WAIT_MS}, "store": {"busy_timeout_ms": WAIT_MS}, "webhooks": {"enabled": "off"}})
+    body = urllib.parse.urlencode({"token": instance.key, "client_id": oauth.add_app(instance)["client_id"]})
+    pid, parent = process_1(instance)
+    address, admin = (parent.stdout.readline().split()[-1].decode() for _ in range(2))
+    instance.admin_addresses = [admin]
+    with instance.write_transaction(), connect(address) as sock:
+        sock.sendall(f"POST /v1/oauth/revoke HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                     f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        wait.until(lambda: scrape(instance).get("viewtally_store_write_queue_length") > 0, "the write to wait")
+        os.kill(pid, signal.SIGTERM)
+        wait.until(lambda: instance.admin().get("/readyz").status == 503, "the server to drain")
+        os.kill(pid, signal.SIGTERM)
+        wait.until(lambda: refuses_connections(admin), "the listeners to close")
+        os.kill(pid, signal.SIGTERM)
+        assert parent.wait(timeout=60) == 128 + signal.SIGTERM
+
+
+@needs_namespaces
+def test_repeated_signal_ends_process_1_during_a_refresh(owned, process_1, clock):
+    """The run waits for another writer, so the first signal cannot stop it."""
+    instance = owned({"refresh": {"source": "simulated"}, "store": {"busy_timeout_ms": WAIT_MS}})
+    Refreshing(instance).hold_back(clock)
+    pid, parent = process_1(instance, "refresh", subprocess.PIPE)
+
+    def is_ended_by_signal():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        return parent.poll() is not None
+
+    with parent.stderr:
+        assert b"waiting up to" in parent.stderr.readline()
+        with instance.write_transaction():
+            with pytest.raises(wait.TimedOut):      # the command tries to begin the run every 200 ms
+                wait.until(lambda: parent.poll() is not None, "no end before the signal", 1)
+            wait.until(is_ended_by_signal, "the process to end")
+            assert parent.returncode == 128 + signal.SIGTERM
 
 
 # --- the log ---
