@@ -166,9 +166,12 @@ static enum cli_exit give_tour(struct cli *cli, const char *input, const char *k
     struct demo d = {.cli = cli, .key_file = key_file};
     if (!new_key_init(&d.new_key, &cli->config, STR("demonstration")))
         return CLI_USAGE;
-    enum cli_exit code = new_key_print_error(&d.new_key, cli_transaction(cli, start_tour, &d));
+    const enum err err = cli_transaction(cli, start_tour, &d);
+    const enum cli_exit code = new_key_print_error(&d.new_key, err);
     new_key_wipe(&d.new_key);
-    if (code && d.has_key_file)
+    if (err == ERR_UNKNOWN_OUTCOME && d.has_key_file)
+        cli_note("%s contains the key, which is valid if the change was made", key_file);
+    else if (err && d.has_key_file)
         (void)unlink(key_file);
     return code || d.any ? code : cli_fail(CLI_PART, "%s contains no author", input);
 }

@@ -319,20 +319,19 @@ def test_role_with_the_documented_rights_can_do_everything_but_migrate(cluster, 
     assert service.json("author", "list") == []
 
 
-def test_author_import_reports_an_unknown_outcome_and_keeps_the_invitation_links(cluster, tmp_path):
-    """The connection is lost while the server commits, and cannot be opened again within 25 s."""
+def output_after_lost_commit(cluster, directory, table, *words):
+    """Runs a command whose connection is lost during the commit of its row in `table`, and cannot be opened again within 25 s.
+    Returns its output."""
     database = cluster.database("template0")
-    Commands(tmp_path, cluster.url(database)).run("migrate")
-    cluster.sql("""CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); RETURN NULL; END $$;
-                   CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON authors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION delay()""",
-                database=database)
-    (tmp_path / "authors.csv").write_text("name\nAnn\n")
-    (tmp_path / "password").write_text("open sesame\n")
+    Commands(directory, cluster.url(database)).run("migrate")
+    cluster.sql(f"""CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); RETURN NULL; END $$;
+                    CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON {table} DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+                    EXECUTE FUNCTION delay()""", database=database)
+    (directory / "password").write_text("open sesame\n")
     sleeping = f"FROM pg_stat_activity WHERE datname = '{database}' AND wait_event = 'PgSleep'"
     with Relay(f"127.0.0.1:{cluster.port}") as relay:
         url = cluster.tcp_url(database, user="secured").replace(f":{cluster.port}/", f":{relay.port}/")
-        commands = Commands(tmp_path, url, STORE_PASSWORD_FILE=tmp_path / "password")
-        command = commands.start("author", "import", "authors.csv", "--links", "links.csv")
+        command = Commands(directory, url, STORE_PASSWORD_FILE=directory / "password").start(*words)
         wait.until(lambda: cluster.sql(f"SELECT pid {sleeping}"), "the commit to begin")
         # If this machine vanished, PostgreSQL would end the transaction within half a minute and so release the lock of all writers.
         wait.until(lambda: [1 for seconds in cluster.keepalive_seconds() if 0 < seconds <= 10], "the keepalive timer to be set")
@@ -342,5 +341,18 @@ def test_author_import_reports_an_unknown_outcome_and_keeps_the_invitation_links
         cluster.sql(f"SELECT pg_terminate_backend(pid) {sleeping}")
     assert command.returncode == 3, output
     assert "it is unknown whether the change was made" in output and "nothing was changed" not in output
+    return output
+
+
+def test_author_import_reports_an_unknown_outcome_and_keeps_the_invitation_links(cluster, tmp_path):
+    (tmp_path / "authors.csv").write_text("name\nAnn\n")
+    output = output_after_lost_commit(cluster, tmp_path, "authors", "author", "import", "authors.csv", "--links", "links.csv")
     assert "links.csv contains the links, which are valid if the change was made" in output
     assert (tmp_path / "links.csv").read_text().startswith("id,name,login,")
+
+
+def test_demo_reports_an_unknown_outcome_and_keeps_the_key_file(cluster, tmp_path):
+    (tmp_path / "demo.ndjson").write_text(world(25_000))
+    output = output_after_lost_commit(cluster, tmp_path, "api_keys", "demo", "demo.ndjson", "--key-file", "demo.key")
+    assert "demo.key contains the key, which is valid if the change was made" in output
+    assert (tmp_path / "demo.key").read_text().strip() in output
