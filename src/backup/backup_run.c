@@ -64,15 +64,17 @@ static bool is_stopped(const struct making *m)
 
 /* Like in_transaction(), but tries again while another process has locked the database. Otherwise one long
  * transaction would cause a complete backup to be discarded and made again. Returns ERR_TIMEOUT if the
- * database stays locked. */
+ * database stays locked, or ERR_CANCELED if it was still locked when the backup was stopped. */
 static enum err in_transaction_when_unlocked(struct making *m, enum err (*work)(struct making *m))
 {
     enum err err = in_transaction(m, work);
     for (int i = 1; i < LOCKED_TRIES && err == ERR_BUSY && !m->lease_is_taken && !is_stopped(m); i++)
         err = in_transaction(m, work);
-    if (err == ERR_BUSY && !m->lease_is_taken)
-        return error_set(&m->error, ERR_TIMEOUT, "another process has locked the database for too long");
-    return err;
+    if (err != ERR_BUSY || m->lease_is_taken)
+        return err;
+    if (is_stopped(m))
+        return ERR_CANCELED;
+    return error_set(&m->error, ERR_TIMEOUT, "another process has locked the database for too long");
 }
 
 static enum err acquire(struct making *m)
@@ -167,7 +169,7 @@ static enum err publish(struct making *m)
     const enum err err = in_transaction_when_unlocked(m, renew);
     if (err || !found) {
         backup_draft_discard(&m->draft);
-        m->lease_is_lost = err == ERR_CANCELED;
+        m->lease_is_lost = err == ERR_CANCELED && !is_stopped(m);
         return err ? err : error_set(&m->error, ERR_IO, "%s was deleted", m->draft.path);
     }
     m->report->bytes = st.st_size;

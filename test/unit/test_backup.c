@@ -273,6 +273,19 @@ static void locked_database_is_not_reported_as_a_backup_in_progress(void **state
     assert_true(report.done);
 }
 
+/* A failure would be logged with the time of a retry that the stopping server does not make. */
+static void backup_that_is_stopped_while_the_database_is_locked_is_canceled(void **state)
+{
+    struct backup_report report;
+    atomic_bool stop = true;
+    const struct backup_options stopping = {.config = &config, .stop = &stop};
+    (void)state;
+    config.store.busy_timeout_ms = 1;
+    test_begin(&t);
+    assert_int_equal(backup_run(&stopping, &report), ERR_CANCELED);
+    test_commit(&t);
+}
+
 static void stopped_backup_leaves_no_file_and_releases_the_lease(void **state)
 {
     struct backup_report report;
@@ -354,6 +367,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(backup_and_refresh_have_separate_leases, set_up, tear_down),
         cmocka_unit_test_setup_teardown(locked_database_is_not_reported_as_a_backup_in_progress, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(backup_that_is_stopped_while_the_database_is_locked_is_canceled,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(stopped_backup_leaves_no_file_and_releases_the_lease, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(backup_that_is_not_due_is_not_made, set_up, tear_down),
