@@ -9,8 +9,10 @@ enum { OVERDUE_MS = 30 * MINUTE_MS, RUN_OVERDUE_MS = HOUR_MS };
 
 bool refresh_is_overdue(const struct schedule_state *s)
 {
-    const int64_t limit_ms = s->running ? RUN_OVERDUE_MS : OVERDUE_MS;
-    return s->enabled && s->next_at != TIME_NONE && clock_wall_ms() - s->next_at > limit_ms;
+    if (!s->enabled || s->next_at == TIME_NONE)
+        return false;
+    const bool is_in_time = s->running && s->run_started_at - s->next_at <= OVERDUE_MS;
+    return clock_wall_ms() - s->next_at > (is_in_time ? RUN_OVERDUE_MS : OVERDUE_MS);
 }
 
 static void write_time(struct buf *b, const char *name, const char *help, int64_t t_ms)

@@ -108,6 +108,7 @@ static void start(struct schedule *s, enum run_cause cause)
     if (source_list_only(&s->options.sources, SOURCE_SPOOL).sources[0])
         s->spool_changed = false;
     s->state.running = true;
+    s->state.run_started_at = clock_wall_ms();
     const int status = background_job_start(&s->job);
     if (!status)
         return;

@@ -18,8 +18,9 @@ struct schedule;
 
 /* The state of the schedule, for metrics. Read it only on the loop's thread. */
 struct schedule_state {
-    bool enabled; /* a source is configured */
-    bool running; /* a run is in progress in this process */
+    bool enabled;           /* a source is configured */
+    bool running;           /* a run is in progress in this process */
+    int64_t run_started_at; /* start of that run, or of the last one, in ms */
 
     /* Start and end of the last complete run of any process, in ms. TIME_NONE if there is none, or if the
      * database has not been checked yet. */

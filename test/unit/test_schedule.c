@@ -98,6 +98,15 @@ static void file_that_arrives_before_a_retry_of_another_source_is_applied(void *
     assert_int_equal(spool_runs, 2);
 }
 
+static void start_of_a_run_is_recorded(void **state)
+{
+    const int64_t before = clock_wall_ms();
+    (void)state;
+    wait_for_runs(RUN_SUCCEEDED, 1);
+    const int64_t started_at = schedule_state(schedule)->run_started_at;
+    assert_true(started_at >= before && started_at <= clock_wall_ms());
+}
+
 static void run_in_progress_is_overdue_only_after_an_hour(void **state)
 {
     struct schedule_state s = {.enabled = true};
@@ -107,8 +116,10 @@ static void run_in_progress_is_overdue_only_after_an_hour(void **state)
     s.next_at--;
     assert_true(refresh_is_overdue(&s));
     s.running = true;
+    s.run_started_at = s.next_at + 30 * MINUTE_MS;
     assert_false(refresh_is_overdue(&s));
     s.next_at = clock_wall_ms() - HOUR_MS;
+    s.run_started_at = s.next_at;
     assert_false(refresh_is_overdue(&s));
     s.next_at--;
     assert_true(refresh_is_overdue(&s));
@@ -116,12 +127,23 @@ static void run_in_progress_is_overdue_only_after_an_hour(void **state)
     assert_false(refresh_is_overdue(&s));
 }
 
+static void run_that_starts_when_it_is_overdue_stays_overdue(void **state)
+{
+    struct schedule_state s = {.enabled = true, .running = true};
+    (void)state;
+    s.next_at = clock_wall_ms() - 40 * MINUTE_MS;
+    s.run_started_at = s.next_at + 30 * MINUTE_MS + 1;
+    assert_true(refresh_is_overdue(&s));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(file_that_arrives_before_a_retry_of_another_source_is_applied, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(start_of_a_run_is_recorded, set_up, tear_down),
         cmocka_unit_test(run_in_progress_is_overdue_only_after_an_hour),
+        cmocka_unit_test(run_that_starts_when_it_is_overdue_stays_overdue),
     };
     return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
 }
