@@ -22,6 +22,7 @@ class StoreServer(fakepg.FakePostgres):
     def __init__(self):
         self.unnamed = b""
         self.number = 0         # of the writer in the table `barriers`
+        self.cluster = 7000     # the system identifier; None: the role may not read it
         self.answers = {}
         super().__init__()
         self.parse = self.note
@@ -39,6 +40,8 @@ class StoreServer(fakepg.FakePostgres):
         if name == "" and b"current_database" in self.unnamed:
             names = tuple(b"name" for _ in range(3))
             return fakepg.rows((*names, fakepg.bigint(9), b"\1", b"\1", b"\1", fakepg.bigint(170000), b"\1"))
+        if name == "" and b"pg_control_system" in self.unnamed:
+            return fakepg.rows((fakepg.bigint(self.cluster),)) if self.cluster else fakepg.error("42501", "permission denied")
         if name == "" and b"FROM meta" in self.unnamed:
             return fakepg.rows((fakepg.bigint(NEWEST), fakepg.bigint(0), fakepg.bigint(1)))
         if name == "" and b"INSERT INTO barriers" in self.unnamed:
@@ -239,3 +242,32 @@ def test_only_host_is_not_left(server):
         del server.answers["vt_lock"]
         driver.ok("begin", "commit")
         assert server.accepted == 1
+
+
+@pytest.mark.parametrize("cluster", [7000, None])
+def test_host_with_an_older_timeline_is_refused(server, other, cluster):
+    """The old primary commits if its replication is asynchronous."""
+    server.timeline, other.timeline = 2, 1
+    server.cluster = other.cluster = cluster
+    with StoreDriver(url_of(server, other)) as driver:
+        driver.ok("open write 5000")
+        server.answers["vt_lock"] = LOCKED
+        assert driver.run("begin")[0] == "busy"
+        del server.answers["vt_lock"]
+        driver.ok("begin", "author Ann", "commit", "close")
+        assert (server.accepted, other.accepted) == (2, 1) and "AUTHOR_INSERT" in server.executed()
+        server.close()
+        error, text = driver.run("open write 5000")     # also by another connection of the process
+        assert error == "read-only" and "the server is a former primary (its timeline is 1, the newest one is 2)" in text, text
+        other.timeline = 3
+        driver.ok("open write 5000", "begin", "author Ann", "commit")
+
+
+def test_other_cluster_may_have_an_older_timeline(server, other):
+    """pg_upgrade begins with timeline 1 again."""
+    server.timeline, other.timeline, other.cluster = 2, 1, 7001
+    with StoreDriver(url_of(server, other)) as driver:
+        driver.ok("open write 1000")
+        server.close()
+        driver.ok("begin", "author Ann", "commit")
+        assert "AUTHOR_INSERT" in other.executed()

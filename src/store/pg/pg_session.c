@@ -10,6 +10,7 @@
 #include "store/store.h"
 
 #include <netdb.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,6 +233,53 @@ static bool fail_identity(struct pg_session *s, enum pg_failure failure, const c
     return false;
 }
 
+/* A role may lack the right to execute this function, and then the identifier is unknown. */
+#define SQL_CLUSTER "SELECT system_identifier FROM pg_control_system()"
+
+/* The newest timeline on which the sessions of this process have run. Each promotion begins a newer one. A
+ * cluster with another identifier has replaced the known one (pg_upgrade begins with timeline 1 again). */
+static struct {
+    pthread_mutex_t mutex;
+    int64_t cluster; /* 0: unknown */
+    uint32_t timeline;
+} newest = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* Records the timeline of a server, unless a newer one is known. Returns the newest timeline. */
+static uint32_t record_timeline(int64_t cluster, uint32_t timeline)
+{
+    CHECK(pthread_mutex_lock(&newest.mutex) == 0);
+    if (cluster && cluster != newest.cluster) {
+        newest.cluster = cluster;
+        newest.timeline = timeline;
+    } else if (timeline > newest.timeline) {
+        newest.timeline = timeline;
+    }
+    const uint32_t result = newest.timeline;
+    CHECK(pthread_mutex_unlock(&newest.mutex) == 0);
+    return result;
+}
+
+static bool check_timeline(struct pg_session *s, uint32_t timeline)
+{
+    struct pg_params none;
+    int64_t cluster = 0;
+    pg_params_init(&none);
+    pg_session_add(s, "", SQL_CLUSTER, &none);
+    const enum err err = pg_session_run(s, PG_ANSWER_MS);
+    if (!pg_session_is_open(s))
+        return false;
+    if (!err && pg_result_rows(s->result) == 1)
+        cluster = pg_row_i64(&(struct pg_row){.result = s->result}, 0);
+    const uint32_t known = record_timeline(cluster, timeline);
+    if (timeline == known)
+        return true;
+    char reason[100];
+    (void)snprintf(reason, sizeof reason,
+                   "the server is a former primary (its timeline is %u, the newest one is %u)", timeline,
+                   known);
+    return fail_identity(s, PG_FAILED_NOT_PRIMARY, reason);
+}
+
 /* Changes the settings of the backend. Then reads the identity twice, each time in a batch of its own: a
  * pooler in transaction mode may run the second batch on another backend, on which the statement is not
  * prepared. */
@@ -262,7 +310,7 @@ static bool check_identity(struct pg_session *s)
         backend = identity.backend_pid;
     }
     s->backend_pid = backend;
-    return true;
+    return check_timeline(s, identity.incarnation.timeline);
 }
 
 static bool open_address(struct pg_session *s, const char *address)

@@ -9,7 +9,8 @@
  * After a failover, the old primary may still accept connections, if it is not stopped but only cut off from
  * its standbys. It then replies to reads, but no commit ends. So after a late reply, or
  * pg_session_leave_host(), the session connects to the next host of the URL. If that host is a standby, which
- * cannot be used, the session returns to the first one. */
+ * cannot be used, the session returns to the first one. A host is also refused if another session of the
+ * process has run on a newer timeline of the same cluster, because then this host is an old primary. */
 #ifndef VT_STORE_PG_PG_SESSION_H
 #define VT_STORE_PG_PG_SESSION_H
 
@@ -50,9 +51,10 @@ MUST_USE enum err pg_session_init(struct pg_session *s, const char *url, const c
 void pg_session_fini(struct pg_session *s);
 
 /* Connects to one of the hosts, beginning with the most recently used host, or with the next one after a late
- * reply or pg_session_leave_host(). Each host has its own deadline. Checks that the server is the primary and
- * that the connection does not lead through a connection pooler in transaction mode. Returns ERR_READONLY if
- * no host is the primary, otherwise ERR_IO. Sets `failure` and `reason`. Precondition: not connected. */
+ * reply or pg_session_leave_host(). Each host has its own deadline. Checks that the server is the primary,
+ * that its timeline is the newest known one, and that the connection does not lead through a connection
+ * pooler in transaction mode. Returns ERR_READONLY if no host is the primary, otherwise ERR_IO. Sets
+ * `failure` and `reason`. Precondition: not connected. */
 MUST_USE enum err pg_session_open(struct pg_session *s);
 
 /* Returns true if calls may wait only briefly for the server, see store_limit_waits(). */
