@@ -218,8 +218,9 @@ static void run_command(struct store_driver *d, const char *name, const char *ar
 int main(int argc, char **argv)
 {
     static struct store_driver driver;
-    if (argc != 2 && argc != 3)
+    if ((argc != 2 && argc != 3) || !clock_use_test_file())
         return 2;
+    clock_test_connections();
     driver.url = argv[1];
     driver.password_file = argc == 3 ? argv[2] : NULL;
     log_set(LOG_INFO, LOG_TEXT);

@@ -5,6 +5,7 @@ import struct
 import pytest
 
 from lib import fakepg
+from lib.clock import FakeClock
 from lib.pgstore import StoreDriver
 from test_server_upgrade import NEWEST
 
@@ -184,7 +185,7 @@ def silent_write(names):
 @pytest.mark.parametrize("is_new", [False, True])
 def test_writer_leaves_a_host_on_which_the_lock_stays_held(server, other, is_new):
     with StoreDriver(url_of(server, other)) as driver:
-        driver.ok("open write 1000")
+        driver.ok("open write 5000")
         if not is_new:
             driver.ok("begin", "author Ann", "commit")
         server.answers["vt_lock"] = LOCKED
@@ -215,7 +216,7 @@ def test_outcome_of_a_commit_is_read_from_the_new_primary(server, other, number,
 def test_writer_returns_to_the_primary_if_the_other_host_is_a_standby(server, standby):
     """The lock of a long transaction of another process is not a reason to wait twice."""
     with StoreDriver(url_of(server, standby)) as driver:
-        driver.ok("open write 1000")
+        driver.ok("open write 5000")
         server.answers["vt_lock"] = LOCKED
         assert driver.run("begin")[0] == "busy"
         assert (server.accepted, standby.accepted) == (2, 1)
@@ -224,9 +225,31 @@ def test_writer_returns_to_the_primary_if_the_other_host_is_a_standby(server, st
         driver.ok("begin", "author Ann", "commit")
 
 
+def test_writer_that_waits_briefly_for_the_lock_stays_on_its_host(server, other):
+    with StoreDriver(url_of(server, other)) as driver:
+        driver.ok("open write 4999")
+        server.answers["vt_lock"] = LOCKED
+        assert driver.run("begin")[0] == "busy"
+        assert (server.accepted, other.accepted) == (1, 0)
+
+
+def test_busy_lock_moves_a_writer_at_most_once_a_minute(server, standby, tmp_path):
+    """Another process may hold the lock for long on a healthy primary."""
+    clock = FakeClock(tmp_path / "clock", monotonic_ms=1_000_000)
+    with StoreDriver(url_of(server, standby), env={"VIEWTALLY_TEST_CLOCK": clock.path}) as driver:
+        driver.ok("open write 5000")
+        server.answers["vt_lock"] = LOCKED
+        accepted = []
+        for _ in range(4):
+            assert driver.run("begin")[0] == "busy"
+            accepted.append(standby.accepted)
+            clock.advance(30_000)
+        assert accepted == [1, 1, 2, 2]
+
+
 def test_import_keeps_its_connection_while_the_lock_is_held(server, other):
     with StoreDriver(url_of(server, other)) as driver:
-        driver.ok("open write 1000", "share")
+        driver.ok("open write 5000", "share")
         server.answers["vt_lock"] = LOCKED
         assert driver.run("begin")[0] == "busy"
         del server.answers["vt_lock"]
@@ -236,7 +259,7 @@ def test_import_keeps_its_connection_while_the_lock_is_held(server, other):
 
 def test_only_host_is_not_left(server):
     with StoreDriver(server.url) as driver:
-        driver.ok("open write 1000")
+        driver.ok("open write 5000")
         server.answers["vt_lock"] = LOCKED
         assert driver.run("begin")[0] == "busy"
         del server.answers["vt_lock"]

@@ -18,6 +18,7 @@
 enum {
     RESOLVE_MS = 25000, /* how long to try to find the outcome of a commit; a failover takes 20 s */
     RESOLVE_PAUSE_MS = 100,
+    MOVE_PAUSE_MS = 60000, /* a busy lock lets the connection try another host at most once in this time */
 };
 
 /* ---- the statements of the driver itself ---- */
@@ -362,12 +363,17 @@ static enum err send_begin(struct pg_sql *db, void *ctx)
 
 /* Call if the lock was not acquired. The server may be an old primary (pg_session.h), on which a transaction
  * that waits for a standby holds the lock and does not end. Returns true if the session is now connected to
- * another host. Does not close a connection that holds the import lock. */
-static bool move_to_another_host(struct pg_sql *db)
+ * another host. Does not close a connection that holds the import lock. Usually another process holds the
+ * lock of a healthy primary. So the connection stays if it has waited only briefly, or has tried to move in
+ * the last minute. */
+static bool move_to_another_host(struct pg_sql *db, int lock_timeout_ms)
 {
+    const int64_t now = clock_connection_ms();
     const int host = db->session.host;
-    return !db->has_import_lock && pg_session_leave_host(&db->session) && connect_again(db) == OK &&
-           db->session.host != host;
+    if (db->has_import_lock || lock_timeout_ms < PG_ANSWER_MS || now < db->stays_until_ms)
+        return false;
+    db->stays_until_ms = now + MOVE_PAUSE_MS;
+    return pg_session_leave_host(&db->session) && connect_again(db) == OK && db->session.host != host;
 }
 
 static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
@@ -375,7 +381,7 @@ static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
     CHECK(db->transaction == PG_TRANSACTION_NONE);
     struct begin b = {.writes = writes, .lock_timeout_ms = lock_timeout_ms};
     enum err err = run_statement(db, "begin", send_begin, &b);
-    if (err == ERR_BUSY && move_to_another_host(db))
+    if (err == ERR_BUSY && move_to_another_host(db, lock_timeout_ms))
         err = run_statement(db, "begin", send_begin, &b);
     if (err) {
         pg_sql_rollback(db);

@@ -37,6 +37,7 @@ struct pg_sql {
     enum err transaction_error; /* error of a failed transaction */
     struct pg_writer writer;
     int64_t transaction_number; /* number of the last write transaction */
+    int64_t stays_until_ms;     /* before this time, a busy lock does not let the connection leave its host */
     bool was_slow;              /* the last batch was logged as slow */
     int64_t changes;            /* number of rows that the last statement changed */
 
