@@ -220,6 +220,7 @@ def test_barriers_and_other_databases_are_not_reported_as_a_change(cluster, data
             barrier(host)
             assert store.ok("changed") == "0"
     cluster.sql("CREATE TABLE other (id int); INSERT INTO other VALUES (1)", cluster.database())
+    cluster.sql("INSERT INTO barriers VALUES ('writer a-1', 0, now())", database)       # without a transaction
     assert store.ok("changed") == "0"
     store.ok("begin", "author Bob", "commit")
     assert store.ok("changed") == "1"

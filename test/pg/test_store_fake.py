@@ -23,6 +23,8 @@ class StoreServer(fakepg.FakePostgres):
     def __init__(self):
         self.unnamed = b""
         self.number = 0         # of the writer in the table `barriers`
+        self.writes = 0         # number of increments of it
+        self.state = b"1"       # of all writers
         self.cluster = 7000     # the system identifier; None: the role may not read it
         self.answers = {}
         super().__init__()
@@ -45,7 +47,10 @@ class StoreServer(fakepg.FakePostgres):
             return fakepg.rows((fakepg.bigint(self.cluster),)) if self.cluster else fakepg.error("42501", "permission denied")
         if name == "" and b"FROM meta" in self.unnamed:
             return fakepg.rows((fakepg.bigint(NEWEST), fakepg.bigint(0), fakepg.bigint(1)))
+        if name == "" and b"sum(hashtextextended(" in self.unnamed:
+            return fakepg.rows((self.state,))
         if name == "" and b"INSERT INTO barriers" in self.unnamed:
+            self.writes += 1
             return fakepg.rows((fakepg.bigint(self.number), struct.pack("!i", self.backend_pid())))
         if name == "STORE_ID":
             return fakepg.rows((b"0123456789abcdef",))
@@ -294,3 +299,34 @@ def test_other_cluster_may_have_an_older_timeline(server, other):
         server.close()
         driver.ok("begin", "author Ann", "commit")
         assert "AUTHOR_INSERT" in other.executed()
+
+
+@pytest.mark.parametrize("mode, expected", [("write", [1, 1, 2, 2]), ("read", [0, 0, 0, 0])])
+def test_idle_connection_that_may_write_checks_its_host_every_30_seconds(server, tmp_path, mode, expected):
+    clock = FakeClock(tmp_path / "clock", monotonic_ms=1_000_000)
+    with StoreDriver(server.url, env={"VIEWTALLY_TEST_CLOCK": clock.path}) as driver:
+        driver.ok(f"open {mode} 1000", *["begin", "commit"][:2 * (mode == "write")], "changed")
+        writes = []
+        for _ in range(4):
+            assert driver.ok("changed") == "0"
+            writes.append(server.writes)
+            clock.advance(15_000)
+        assert writes == expected
+
+
+def test_idle_connection_leaves_a_host_that_only_replies_to_reads(server, other, tmp_path):
+    def commit(_):
+        if b"INSERT INTO barriers" in server.unnamed:
+            raise fakepg.Skip
+        return b""
+
+    clock = FakeClock(tmp_path / "clock", monotonic_ms=1_000_000)
+    with StoreDriver(url_of(server, other), env={"VIEWTALLY_TEST_CLOCK": clock.path}) as driver:
+        driver.ok("open write 1000", "begin", "commit", "changed")
+        server.commit, other.state = commit, b"2"
+        assert driver.ok("changed") == "0" and server.writes == 1
+        clock.advance(30_000)
+        assert driver.ok("changed") == "0"      # the reply is late
+        driver.until_logged("check of the primary")
+        assert driver.ok("changed") == "1"
+        assert (server.accepted, other.accepted) == (1, 1)

@@ -496,8 +496,10 @@ enum err pg_sql_commit(struct pg_sql *db)
     if (err)
         return fail(db, err, "commit");
     db->transaction = PG_TRANSACTION_NONE;
-    if (pg_result_is_command(db->session.result, "COMMIT"))
+    if (pg_result_is_command(db->session.result, "COMMIT")) {
+        pg_writer_committed(&db->writer);
         return OK;
+    }
     (void)snprintf(db->session.error.text, sizeof db->session.error.text, "the server has rolled back");
     return fail(db, ERR_INTERNAL, "commit");
 }
@@ -510,6 +512,11 @@ bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen)
         return true;
     struct pg_row row = {.result = db->session.result};
     *seen = hash_64(pg_row_bytes(&row, 0), 0) | 1;
+    /* If the proof is late, the next call connects to the next host, and compares its state. */
+    const bool proves = *seen == before && !db->is_read_only;
+    const enum err err = proves ? pg_writer_prove_primary(&db->writer, &db->session) : OK;
+    if (err)
+        (void)fail(db, err, "check of the primary");
     return *seen != before;
 }
 

@@ -73,7 +73,9 @@ MUST_USE enum err pg_sql_read(struct pg_sql *db, const char *name, const char *t
                               int64_t deadline_ms, const struct pg_result **out);
 
 /* Returns true if any process may have committed a write transaction (pg_sql_begin()) since the previous call
- * with the same `*seen`, see store_has_changed(). Barriers do not count. */
+ * with the same `*seen`, see store_has_changed(). Barriers do not count. If nothing has changed and the
+ * connection may write but has not done so for 30 s, proves that the server is the primary
+ * (pg_writer_prove_primary()). */
 bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen);
 
 /* The functions of import_lock.h. The lock belongs to the connection, so it is released if the connection is

@@ -1,6 +1,7 @@
 /* The rows of `barriers` that count write transactions. Each connection that has written has a row of its
- * own, whose number every write transaction of the connection increments. The rows of the links (pg_links.h)
- * are in the same table, and every barrier increments their numbers. */
+ * own, whose number every write transaction of the connection increments. The number is 0 if the connection
+ * has only proved that its server is the primary. The rows of the links (pg_links.h) are in the same table,
+ * and every barrier increments their numbers. */
 #ifndef VT_STORE_PG_PG_WRITERS_H
 #define VT_STORE_PG_PG_WRITERS_H
 
@@ -13,6 +14,8 @@ enum { PG_WRITER_MAX = 48 };
 struct pg_writer {
     char name[PG_WRITER_MAX]; /* key of the row */
     bool has_purged;          /* the rows of `barriers` that are older than a day were deleted */
+    int64_t committed_ms;     /* time of the last commit or attempt to prove that the server is the primary,
+                                 by clock_connection_ms() */
 };
 
 /* Matches the column `process` of the rows of writers: the name is "writer" and a UUID. The pattern contains
@@ -21,13 +24,22 @@ struct pg_writer {
 
 /* Returns a text that changes with every write transaction, and not with a barrier. NULL: no writer. */
 #define PG_WRITERS_STATE                                                                                     \
-    "SELECT sum(hashtextextended(process, n))::text FROM barriers WHERE process LIKE " PG_WRITER_PATTERN
+    "SELECT sum(hashtextextended(process, n))::text FROM barriers WHERE n > 0 AND "                          \
+    "process LIKE " PG_WRITER_PATTERN
 
 /* Sets a unique name. */
 void pg_writer_init(struct pg_writer *w);
 
 /* Appends a statement that adds `step` to the number. Its row consists of the sum and the process id of the
- * backend. */
+ * backend. Precondition: the transaction holds the lock of PG_SQL_LOCK. */
 void pg_writer_add(struct pg_writer *w, struct pg_session *s, int64_t step);
+
+/* Call when a write transaction is committed. */
+void pg_writer_committed(struct pg_writer *w);
+
+/* Proves that the server is the primary by a commit that changes nothing, unless the connection has committed
+ * in the last 30 s. An old primary that is cut off from its standbys replies to reads, but does not end a
+ * commit (pg_session.h). Errors are those of pg_session_run(). */
+MUST_USE enum err pg_writer_prove_primary(struct pg_writer *w, struct pg_session *s);
 
 #endif
