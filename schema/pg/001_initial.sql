@@ -29,7 +29,7 @@ CREATE TABLE store (
 INSERT INTO store (id) VALUES (uuid_send(gen_random_uuid()));
 
 -- The barriers of the links (src/pg/pg_barrier.h), and the number of write transactions of each blocking connection
--- (src/store/pg/pg_sql.h). Rows that were not written for a day are deleted.
+-- (src/store/pg/pg_writers.h). Rows that were not written for a day are deleted.
 CREATE TABLE barriers (
     process text COLLATE "C" PRIMARY KEY,
     n       bigint      NOT NULL,

@@ -9,7 +9,9 @@ static void write_connection(const struct store_server_status *s, struct buf *b)
     metrics_write_gauge(b, "viewtally_store_server_up", "1 if reads are served by the database server.",
                         s->is_up);
     metrics_write_gauge(b, "viewtally_store_server_reads_held",
-                        "Reads that wait for the connection to the database server.", s->held);
+                        "Reads that were not sent yet, because the connection to the database server is "
+                        "not up, or because too many reads are in flight.",
+                        s->held);
     metrics_write_gauge(b, "viewtally_store_server_reads_in_flight",
                         "Reads that wait for a reply of the database server.", s->in_flight);
     metrics_write_counter(b, "viewtally_store_server_round_trips_total",

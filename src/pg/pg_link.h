@@ -9,13 +9,13 @@
  * each with its own deadline. After all of them have failed, the link waits before the next attempt: at first
  * 100 ms, doubled up to 5 s, with jitter (base/backoff.h).
  *
- * Queries. All queries of one loop iteration are sent in one write, just before the loop waits. A batch ends
- * with a synchronization point: the reads share one batch, and each write is a batch of its own. If one read
- * of a batch fails, PostgreSQL skips the rest of the batch; the skipped reads are sent again, each in a batch
- * of its own. While the link is not up, at most held_max queries are held until it is up or until they are
- * older than hold_ms.
- * If a server does not reply in time, the connection is dropped and the query is never canceled: canceling
- * the wait for a standby would make a commit visible that exists on only one machine.
+ * Queries. All queries of one loop iteration are sent in one write, just before the loop waits. But if 128
+ * queries are in flight, the others are held until results arrive. A batch ends with a synchronization point:
+ * the reads share one batch, and each write is a batch of its own. If one read of a batch fails, PostgreSQL
+ * skips the rest of the batch; the skipped reads are sent again, each in a batch of its own. While the link
+ * is not up, at most held_max queries are held until it is up or until they are older than hold_ms. If a
+ * server does not reply in time, the connection is dropped and the query is never canceled: canceling the
+ * wait for a standby would make a commit visible that exists on only one machine.
  *
  * Barrier. The link uses the results of a server only after the server has committed a row of this process
  * (table `barriers`), and for at most 5 s after the latest such commit was sent. With synchronous

@@ -109,7 +109,8 @@ struct store_server_status {
     const char
         *reason;   /* why the connection was lost, or why the last attempts to connect have failed; contains
                       no password; may be "". Valid until the next call of a function of the store */
-    int held;      /* statements that wait for the connection */
+    int held;      /* statements that were not sent yet, because the connection is not up, or because too many
+                      are in flight */
     int in_flight; /* statements that wait for a reply */
     int64_t barrier_age_ms; /* time since the server was last known to be the primary; -1: never */
     uint64_t round_trips;   /* batches of reads that were sent */
