@@ -114,10 +114,17 @@ void spool_dir_close(struct spool_dir *d)
 
 /* --- listing --- */
 
+/* Returns true if a file with this name in done/ was a pending file. The name can be longer than that of a
+ * pending file, because spool_dir_move() may have added a time. */
+static bool is_finished_name(struct str name)
+{
+    return name.len > suffix.len && name.p[0] != '.' &&
+           memcmp(name.p + name.len - suffix.len, suffix.p, suffix.len) == 0;
+}
+
 bool spool_dir_is_candidate(struct str name)
 {
-    return name.len > suffix.len && name.len <= SPOOL_NAME_MAX && name.p[0] != '.' &&
-           memcmp(name.p + name.len - suffix.len, suffix.p, suffix.len) == 0;
+    return name.len <= SPOOL_NAME_MAX && is_finished_name(name);
 }
 
 static bool identify(int at, const char *name, struct file_identity *out, bool *regular)
@@ -405,7 +412,7 @@ void spool_dir_prune_finished(const struct spool_dir *d, int64_t before_ms)
         return;
     }
     while (deleted < SPOOL_FILES_MAX && (entry = readdir(dir)) != NULL) {
-        if (!spool_dir_is_candidate(str_from_cstr(entry->d_name)) ||
+        if (!is_finished_name(str_from_cstr(entry->d_name)) ||
             !was_moved_before(at, entry->d_name, before_ms))
             continue;
         if (unlinkat(at, entry->d_name, 0) == 0)

@@ -77,7 +77,7 @@ MUST_USE enum err spool_dir_move(const struct spool_dir *d, struct str name,
 MUST_USE enum err spool_dir_sync(const struct spool_dir *d, enum spool_place place);
 
 /* Deletes the files in done/ that were moved there before `before_ms`, at most SPOOL_FILES_MAX at once.
- * Ignores files for whose names spool_dir_is_candidate() returns false. Errors are logged. */
+ * Ignores files whose names begin with a dot or do not end in .ndjson. Errors are logged. */
 void spool_dir_prune_finished(const struct spool_dir *d, int64_t before_ms);
 
 /* Finds a file in bad/ by its identity and appends its name to `name`. Returns ERR_NOT_FOUND if bad/ does not

@@ -253,7 +253,7 @@ static void report_is_written_atomically(void **state)
     assert_int_equal(spool_dir_report(&d, STR("a.ndjson"), write_text, NULL), ERR_FULL);
     assert_false(exists("bad/a.ndjson.errors"));
     assert_false(exists("bad/.a.ndjson.errors"));
-    put("bad/.a.ndjson.errors", "what a crash has left, longer than the report");
+    put("bad/.a.ndjson.errors", "left by a crash; longer than the report");
     assert_int_equal(spool_dir_report(&d, STR("a.ndjson"), write_text, one_line), OK);
     assert_content("bad/a.ndjson.errors", "1: bad\n");
     assert_false(exists("bad/.a.ndjson.errors"));
@@ -264,7 +264,7 @@ static void report_is_written_atomically(void **state)
 static void bad_file_gets_a_name_that_has_no_report_yet_and_is_found_by_its_identity(void **state)
 {
     (void)state;
-    put("bad/a.ndjson.errors", "of one that was taken away");
+    put("bad/a.ndjson.errors", "report of a file that was removed");
     put("a.ndjson", "x");
     const struct file_identity id = identity_of("a.ndjson");
     assert_int_equal(spool_dir_find_bad(&d, &id, &out), ERR_NOT_FOUND);
@@ -273,6 +273,28 @@ static void bad_file_gets_a_name_that_has_no_report_yet_and_is_found_by_its_iden
     buf_reset(&out, SIZE_MAX);
     assert_int_equal(spool_dir_find_bad(&d, &id, &out), OK);
     assert_out("a.2026-07-01T00-00-00.000Z.ndjson");
+}
+
+static void pruning_deletes_finished_files_also_with_a_time_in_their_names(void **state)
+{
+    (void)state;
+    char name[SPOOL_NAME_MAX + 1], path[2][SPOOL_NAME_MAX + 64];
+    memset(name, 'n', sizeof name);
+    memcpy(name + SPOOL_NAME_MAX - 7, ".ndjson", 8);
+    for (int i = 0; i < 2; i++) {
+        put(name, i ? "2" : "1");
+        const struct file_identity id = identity_of(name);
+        assert_int_equal(move(name, &id, SPOOL_DONE), OK);
+        (void)snprintf(path[i], sizeof path[i], "done/%.*s", (int)out.len, out.p);
+    }
+    assert_string_not_equal(path[0], path[1]);
+    put("done/.hidden.ndjson", "3");
+    put("done/notes.txt", "4");
+    spool_dir_prune_finished(&d, INT64_MAX);
+    assert_false(exists(path[0]));
+    assert_false(exists(path[1]));
+    assert_true(exists("done/.hidden.ndjson"));
+    assert_true(exists("done/notes.txt"));
 }
 
 static void longest_name_leaves_room_for_all_suffixes(void **state)
@@ -303,6 +325,7 @@ int main(void)
         DIR_TEST(replaced_file_is_not_moved),
         DIR_TEST(report_is_written_atomically),
         DIR_TEST(bad_file_gets_a_name_that_has_no_report_yet_and_is_found_by_its_identity),
+        DIR_TEST(pruning_deletes_finished_files_also_with_a_time_in_their_names),
         DIR_TEST(longest_name_leaves_room_for_all_suffixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
