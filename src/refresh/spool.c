@@ -32,14 +32,17 @@ static enum err apply_file(const struct spool_dir *dir, struct spool_import *s, 
     return s->file.applied_at == TIME_NONE ? spool_import_apply(s) : OK;
 }
 
-/* Returns true if `err` concerns only this file and the run should continue with the next one. Returns false
- * from the fourth unreadable file on, because then the disk is at fault. */
-static bool skip_unreadable_file(struct run *run, enum err err, int *unreadable)
+/* Returns OK if `err` concerns only this file, so that the run continues with the next one. Otherwise returns
+ * the error that ends the run: from the fourth unreadable file on `err`, because then the disk is at fault.
+ * The heartbeat fails if the database is at fault, or if the run is canceled. */
+static enum err skip_unreadable_file(struct run *run, struct str name, enum err err, int *unreadable)
 {
     if (err != ERR_IO || ++*unreadable > UNREADABLE_MAX)
-        return false;
-    log_error("spool: a file cannot be read; the next run tries again");
-    return run_heartbeat(run) == OK;
+        return err;
+    err = run_heartbeat(run);
+    if (!err)
+        log_error("spool: %.*s cannot be read; the next run tries again", (int)name.len, name.p);
+    return err;
 }
 
 static enum err apply_each(struct run *run, const struct spool_dir *dir, const struct spool_list *list,
@@ -60,9 +63,9 @@ static enum err apply_each(struct run *run, const struct spool_dir *dir, const s
         if (!err && s.file.applied_at != TIME_NONE) {
             s.file.name = list->entries[i].name; /* the name in the list outlives the arena */
             err = spool_finish_file(run, dir, &s.file, s.stored_errors, applied);
-        } else if (err && skip_unreadable_file(run, err, &unreadable)) {
+        } else if (err) {
             file_err = err;
-            err = OK;
+            err = skip_unreadable_file(run, list->entries[i].name, err, &unreadable);
         }
         spool_import_fini(&s);
     }

@@ -1,5 +1,5 @@
 /* Tests runs with the source `spool` that begin in a state that only a crash, a stop or a manipulated
- * directory causes. */
+ * directory causes. The linker replaces run_import_file(), so that a test can make a file unreadable. */
 #include "refresh/spool.h"
 #include "refresh/spool_import.h"
 
@@ -21,6 +21,22 @@
 
 static struct refreshing r;
 static struct spool_dir d;
+static atomic_bool stop;
+static const char *unreadable;   /* the name of a file that cannot be read; may be NULL */
+static bool stops_at_unreadable; /* reading that file stops the run */
+
+enum err __real_run_import_file(struct run *run, const struct run_file *file, struct import_summary *summary);
+enum err __wrap_run_import_file(struct run *run, const struct run_file *file, struct import_summary *summary);
+
+enum err __wrap_run_import_file(struct run *run, const struct run_file *file, struct import_summary *summary)
+{
+    if (!unreadable || strcmp(file->path, unreadable) != 0)
+        return __real_run_import_file(run, file, summary);
+    *summary = (struct import_summary){0};
+    if (stops_at_unreadable)
+        atomic_store(&stop, true);
+    return run_fail(run, ERR_IO, "%s cannot be read", file->path);
+}
 
 #define WORLD                                                                                                \
     AUTHOR(A1, NAME("Ann"))                                                                                  \
@@ -41,6 +57,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
+    atomic_store(&stop, false);
+    unreadable = NULL;
+    stops_at_unreadable = false;
     spool_dir_close(&d);
     refreshing_fini(&r);
     return 0;
@@ -130,7 +149,7 @@ static void new_file_with_the_name_of_a_partly_applied_one_is_applied_from_the_s
 {
     (void)state;
     put("f.ndjson", STR("old\n"));
-    insert_record("f.ndjson", false, TEST_DAY + 2 * DAY_MS, "of the old one");
+    insert_record("f.ndjson", false, TEST_DAY + 2 * DAY_MS, "error of the old file");
     replace("f.ndjson", STR(HOURS("1")));
     refreshing_run(&r, &spool_source);
     assert_true(exists("done/f.ndjson") && !exists("bad/f.ndjson.errors"));
@@ -213,19 +232,22 @@ static void report_lists_a_limited_number_of_lines(void **state)
     assert_no_records();
 }
 
-static atomic_bool stop;
-
-static void stopped_run_leaves_the_rest_to_the_next(void **state)
+static void run_stoppable(void)
 {
-    (void)state;
     const struct refresh_options options = {.config = &r.config,
                                             .rules = step_rules_from_config(&r.config),
                                             .sources = {{&spool_source}},
                                             .cause = CAUSE_COMMAND,
                                             .stop = &stop};
+    assert_int_equal(refresh_run(&options, &r.report), OK);
+}
+
+static void stopped_run_leaves_the_rest_to_the_next(void **state)
+{
+    (void)state;
     put("f.ndjson", STR(HOURS("1")));
     atomic_store(&stop, true);
-    assert_int_equal(refresh_run(&options, &r.report), OK);
+    run_stoppable();
     assert_int_equal(r.report.state, RUN_STOPPED);
     assert_true(exists("f.ndjson"));
     assert_int_equal(views(), 0);
@@ -233,6 +255,35 @@ static void stopped_run_leaves_the_rest_to_the_next(void **state)
     refreshing_run(&r, &spool_source);
     assert_true(exists("done/f.ndjson"));
     assert_int_equal(views(), 200);
+}
+
+static void unreadable_file_does_not_prevent_the_next_one(void **state)
+{
+    (void)state;
+    put("1.ndjson", STR(HOURS("1")));
+    put("2.ndjson", STR(HOURS("1")));
+    unreadable = "1.ndjson";
+    run_stoppable();
+    assert_int_equal(r.report.state, RUN_FAILED);
+    assert_true(exists("1.ndjson") && exists("done/2.ndjson"));
+    assert_int_equal(views(), 200);
+    unreadable = NULL;
+    refreshing_run(&r, &spool_source);
+    assert_true(exists("done/1.ndjson"));
+    assert_no_records();
+}
+
+static void run_that_is_stopped_during_an_unreadable_file_has_not_failed(void **state)
+{
+    (void)state;
+    put("1.ndjson", STR(HOURS("1")));
+    put("2.ndjson", STR(HOURS("1")));
+    unreadable = "1.ndjson";
+    stops_at_unreadable = true;
+    run_stoppable();
+    assert_int_equal(r.report.state, RUN_STOPPED);
+    assert_true(exists("1.ndjson") && exists("2.ndjson"));
+    assert_int_equal(views(), 0);
 }
 
 static void run_fails_if_the_spool_cannot_be_opened(void **state)
@@ -301,6 +352,8 @@ int main(void)
         SPOOL_TEST(record_of_an_unfinished_move_requires_a_run_although_the_spool_is_empty),
         SPOOL_TEST(report_lists_a_limited_number_of_lines),
         SPOOL_TEST(stopped_run_leaves_the_rest_to_the_next),
+        SPOOL_TEST(unreadable_file_does_not_prevent_the_next_one),
+        SPOOL_TEST(run_that_is_stopped_during_an_unreadable_file_has_not_failed),
         SPOOL_TEST(run_fails_if_the_spool_cannot_be_opened),
         SPOOL_TEST(run_fails_if_done_is_a_file_and_loses_nothing),
         SPOOL_TEST(run_ends_if_applied_files_cannot_be_moved_and_the_next_run_moves_them),
