@@ -22,9 +22,8 @@ const struct pg_statement pg_barrier_statement = {
     "ON CONFLICT (process) DO UPDATE SET n = barriers.n + 1, at = now() RETURNING pg_backend_pid()",
     false};
 
-const char pg_pooler_reason[] = "a connection pooler in transaction mode is in between; use session mode "
-                                "(pool_mode = session) or connect to "
-                                "PostgreSQL directly";
+const char pg_pooler_reason[] = "the connection goes through a connection pooler in transaction mode; use "
+                                "session mode (pool_mode = session) or connect to PostgreSQL directly";
 
 void pg_barrier_reset(struct pg_barrier *b)
 {
@@ -61,7 +60,7 @@ bool pg_barrier_read_identity(struct pg_barrier *b, const struct pg_result *resu
         return false;
     if (pg_row_bool(&row, 0) && !row.bad) {
         *failure = PG_FAILED_NOT_PRIMARY;
-        *reason = "the server is not the primary (in recovery)";
+        *reason = "the PostgreSQL server is not the primary (in recovery)";
         return false;
     }
     b->incarnation.started_us = pg_row_i64(&row, 1);

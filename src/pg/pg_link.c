@@ -342,8 +342,7 @@ static void tick_opening(struct pg_link *l, int64_t now_ms)
     char reason[400];
     /* The server sends its settings only after the commit, so it is unknown whether there is a standby. */
     (void)snprintf(reason, sizeof reason, "%s: no reply within %d ms%s", l->host_text, limit_ms,
-                   l->is_opened ? " (is the server overloaded, or does its synchronous standby not run?)"
-                                : "");
+                   l->is_opened ? " (is the server overloaded, or is its synchronous standby down?)" : "");
     host_failed(l, PG_FAILED_CONNECTION, reason);
 }
 
@@ -351,9 +350,9 @@ static void become_stale(struct pg_link *l)
 {
     pg_link_enter(l, PG_STALE);
     l->failure = PG_FAILED_CONNECTION;
-    (void)snprintf(l->reason, sizeof l->reason, "%s has not committed for %d ms (%s)", l->host_text,
+    (void)snprintf(l->reason, sizeof l->reason, "%s has not committed a write for %d ms (%s)", l->host_text,
                    PG_STALE_MS,
-                   l->barrier.is_synchronous ? "does the synchronous standby run?"
+                   l->barrier.is_synchronous ? "is the synchronous standby down?"
                                              : "is the server overloaded, or is its disk full?");
     report_failure(l);
 }
@@ -529,7 +528,8 @@ const char *pg_failure_fix(enum pg_failure failure)
     switch (failure) {
     case PG_FAILED_AUTH: return "; check the user, the database and the password file";
     case PG_FAILED_TLS: return "; check sslmode and sslrootcert, and that the certificate names the host";
-    case PG_FAILED_SCHEMA: return "; run `viewtally migrate`, or grant the role its rights";
+    case PG_FAILED_SCHEMA:
+        return "; run `viewtally migrate`, which creates the tables or names the missing GRANT statements";
     case PG_FAILED_NOT_PRIMARY: return "; name all servers of the cluster in the URL";
     case PG_FAILED_CONNECTION:
         return "; check the host and the port in the URL, and that PostgreSQL is running and reachable";

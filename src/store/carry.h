@@ -33,8 +33,9 @@
  *
  * Rows are matched by values that are unique across databases (UUIDs, hashes, client ids), never by row ids.
  * Some rules treat a row that is missing from the replaced database as revoked, for example a disconnected
- * account. These rules apply only if the replaced database could be read completely and descends from the
- * backup: it has the backup's store_id, or lists it among its ancestors. */
+ * account. Only a row whose id the replaced database has already issued counts as missing. These rules apply
+ * only if the replaced database could be read completely and descends from the backup: it has the backup's
+ * store_id, or lists it among its ancestors. */
 #ifndef VT_STORE_CARRY_H
 #define VT_STORE_CARRY_H
 

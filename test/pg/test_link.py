@@ -108,7 +108,7 @@ def test_executed_but_uncommitted_barrier_is_not_acknowledged(server, clock):
         assert driver.status()["held"] == "1"
         clock.advance(5_001)
         driver.until_state("down")
-        assert "no reply within 5000 ms (is the server overloaded, or does its synchronous standby not run?)" in driver.until_logged("unavailable")
+        assert "no reply within 5000 ms (is the server overloaded, or is its synchronous standby down?)" in driver.until_logged("unavailable")
         assert "up" not in driver.states
         server.commit = lambda names: b""
         clock.advance(5_000)
@@ -136,7 +136,7 @@ def test_link_is_stale_without_an_acknowledged_barrier(server, clock):
         driver.until_state("stale")
         driver.send("q 1 echo 1")
         assert driver.status()["held"] == "1" and not driver.replies
-        assert "has not committed for 5000 ms" in driver.until_logged("unavailable")
+        assert "has not committed a write for 5000 ms" in driver.until_logged("unavailable")
         commit()
         driver.until_state("up", times=2)
         assert driver.value(1) == 1
@@ -471,7 +471,7 @@ def test_error_for_an_unknown_host_names_the_host():
 def test_error_for_a_missing_schema_names_the_command(server):
     server.parse = lambda statement: fakepg.error("42P01", 'relation "barriers" does not exist') if b"barriers" in statement else None
     with Driver(server.url) as driver:
-        assert driver.until_logged("unavailable").strip().endswith('relation "barriers" does not exist); run `viewtally migrate`, or grant the role its rights')
+        assert driver.until_logged("unavailable").strip().endswith('relation "barriers" does not exist); run `viewtally migrate`, which creates the tables or names the missing GRANT statements')
         driver.until_failure("schema")
 
 
@@ -479,7 +479,7 @@ def test_error_for_a_missing_schema_names_the_command(server):
 def test_pooler_that_mixes_up_prepared_statements_is_refused(server, state):
     server.answer = lambda name, _: fakepg.error(state, "prepared statement") if name == "vt_barrier" else None
     with Driver(server.url) as driver:
-        assert "connection pooler in transaction mode is in between" in driver.until_logged("unavailable")
+        assert "through a connection pooler in transaction mode" in driver.until_logged("unavailable")
         driver.until_failure("pooler")
 
 
@@ -488,7 +488,7 @@ def test_pooler_in_transaction_mode_is_refused(server):
     pids = iter(range(100, 10_000))
     server.backend_pid = lambda: next(pids)
     with Driver(server.url) as driver:
-        assert "connection pooler in transaction mode is in between; use session mode" in driver.until_logged("unavailable")
+        assert "through a connection pooler in transaction mode; use session mode" in driver.until_logged("unavailable")
         driver.until_failure("pooler")
         assert "up" not in driver.states
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/plural.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,8 @@ void pg_failure_log_add(struct pg_failure_log *log, enum err err, const char *wh
     const enum log_level level = err == ERR_EXISTS ? LOG_DEBUG : err == ERR_BUSY ? LOG_WARN : LOG_ERROR;
     char more[40] = "";
     if (log->unlogged)
-        (void)snprintf(more, sizeof more, "; %d more since", log->unlogged);
+        (void)snprintf(more, sizeof more, "; %d more error%s not logged", log->unlogged,
+                       plural(log->unlogged, "", "s"));
     log_at(level, "store: %s: %s (%s%s)", what, text, *state ? state : "connection", more);
     (void)snprintf(log->state, sizeof log->state, "%s", state);
     log->logged_at_ms = now;

@@ -76,7 +76,7 @@ static enum err set_foreign(const struct pg_schema *is, struct error *error)
 static enum err set_no_privileges(const struct pg_schema *is, const char *missing, struct error *error)
 {
     return error_set(error, ERR_READONLY,
-                     "database %s: the role %s %s. As their owner, run: "
+                     "database %s: the role %s %s. As the owner of the schema and the tables, run: "
                      "GRANT USAGE ON SCHEMA %s TO %s; "
                      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %s TO %s; "
                      "GRANT USAGE ON ALL SEQUENCES IN SCHEMA %s TO %s",

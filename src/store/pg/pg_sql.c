@@ -392,8 +392,8 @@ static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
 }
 
 /* Reads the row of pg_writer_add(). If another backend than the one that opened the connection has run the
- * transaction, a connection pooler in transaction mode is in between. It would lose the settings and the
- * import lock of the connection, and let other clients inherit them. */
+ * transaction, the connection goes through a connection pooler in transaction mode. It would lose the
+ * settings and the import lock of the connection, and let other clients inherit them. */
 static enum err read_begun(struct pg_sql *db)
 {
     struct pg_row row = {.result = db->session.result};

@@ -105,8 +105,8 @@ static enum err apply(struct pg_session *s, const struct pg_migration *m, struct
     enum err err = run_sql(s, block.p, MIGRATION_MS, &why);
     buf_fini(&block);
     if (err)
-        return error_set(error, err, "migration %d %s failed, and nothing was changed: %s", m->version,
-                         m->name, why.text);
+        return error_set(error, err, "migration %d %s failed (nothing was changed): %s", m->version, m->name,
+                         why.text);
     return set_version(s, m->version, error);
 }
 

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "store/slow_query.h"
 #include "store/sqlite/sqlite_queries.h"
 
@@ -108,7 +109,8 @@ static void log_failure(struct db *db, int code, const char *what, const char *w
                            : (code & 0xff) == SQLITE_BUSY      ? LOG_WARN
                                                                : LOG_ERROR;
     if (db->unlogged)
-        log_at(level, "store: %s: %s (%d; %lld more since)", what, words, code, (long long)db->unlogged);
+        log_at(level, "store: %s: %s (%d; %lld more error%s not logged)", what, words, code,
+               (long long)db->unlogged, plural(db->unlogged, "", "s"));
     else
         log_at(level, "store: %s: %s (%d)", what, words, code);
     db->logged_code = code;

@@ -51,11 +51,10 @@ static enum err diagnose_missing(const char *path, struct error *error)
             path, before, path);
     /* A relative path depends on the current directory, so show it. */
     bool is_relative = path[0] != '/' && getcwd(here, sizeof here);
-    return error_set(
-        error, ERR_NOT_FOUND,
-        "the database %s%s%s does not exist: check the path and that its volume is mounted; only "
-        "for a new service, `viewtally migrate` creates it",
-        is_relative ? here : "", is_relative ? "/" : "", path);
+    return error_set(error, ERR_NOT_FOUND,
+                     "the database %s%s%s does not exist: check the path and that its volume is mounted; "
+                     "for a new service, create it with `viewtally migrate`",
+                     is_relative ? here : "", is_relative ? "/" : "", path);
 }
 
 enum err diagnose_path(const char *path, struct error *error)
@@ -117,8 +116,8 @@ enum err diagnose_failure(enum err err, const char *path, struct error *error)
 enum err diagnose_empty(const char *path, struct error *error)
 {
     return error_set(error, ERR_VERSION,
-                     "the database %s is empty: restore a backup with `viewtally restore`; only for a new "
-                     "service, `viewtally migrate` creates it",
+                     "the database %s is empty: restore a backup with `viewtally restore`, or, for a new "
+                     "service, create the tables with `viewtally migrate`",
                      path);
 }
 
