@@ -101,7 +101,7 @@ static const char *check_milestones(const struct exported_state *state, struct v
         if (m.reached_at > video->updated_at)
             return "a milestone was reached after views_updated_at";
         if (i && m.reached_at < video->milestones[i - 1].reached_at)
-            return "a milestone was reached before a lower one";
+            return "a milestone was reached earlier than a lower milestone";
         if (!corrected && m.value > video->views)
             return "a milestone is above the views";
         video->milestones[video->milestone_count++] = m;

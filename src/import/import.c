@@ -56,7 +56,7 @@ enum err import_fail(struct import *im, enum err err, const char *fmt, ...)
 
 enum err import_fail_temp(struct import *im, enum err err)
 {
-    return import_fail(im, err, "cannot write temporary files in %s, the directory of [store] path: %s",
+    return import_fail(im, err, "cannot use temporary files in %s, the directory of [store] path: %s",
                        im->options->temp_dir, err_name(err));
 }
 

@@ -108,7 +108,7 @@ static bool take_posts(struct object_parser *p, struct video_record *video)
     for (size_t i = 0; i < video->post_list.count; i++) {
         for (size_t k = 0; k < i; k++)
             if (posts[k].platform.platform == posts[i].platform.platform)
-                return object_parser_reject(p, "posts[%zu].platform repeats that of an earlier post", i);
+                return object_parser_reject(p, "posts[%zu].platform is the same as in an earlier post", i);
         video->posts[video->post_count++] = posts[i];
     }
     return true;

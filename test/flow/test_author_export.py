@@ -307,7 +307,7 @@ BAD = [
     ("a milestone is not one of 1000, 10000", nested("state", 0, "milestones", 0, views=0)),
     ("the milestones do not ascend", nested("state", 0, "milestones", 1, views=1000)),
     ("a milestone was reached after views_updated_at", nested("state", 0, "milestones", 1, reached_at="2026-07-09T00:00:00Z")),
-    ("a milestone was reached before a lower one", nested("state", 0, "milestones", 1, reached_at="2026-07-01T00:00:00Z")),
+    ("a milestone was reached earlier than a lower milestone", nested("state", 0, "milestones", 1, reached_at="2026-07-01T00:00:00Z")),
     ("went_viral_at and views_when_viral must both be null or both be given", change("state", views_when_viral=None)),
     ("views_when_viral is above the views", change("state", views_when_viral=10 ** 6)),
     ("views_when_viral is below the threshold", change("state", views_when_viral=10)),
@@ -394,7 +394,7 @@ def test_damaged_files_are_rejected(source, target):
 
 def test_import_into_a_database_that_has_the_author_changes_nothing(source):
     text = export(source)
-    assert "-:1: the database has this author, and an export can only be imported where the author is missing" in reported(source, text)
+    assert "-:1: the database already has this author: import the export into another database" in reported(source, text)
     assert export(source) == text
 
 

@@ -96,7 +96,7 @@ BAD = [
     (with_post(post_id=""), "posts[0].post_id is empty"), (with_post(post_id="x" * 256), "posts[0].post_id is longer than 255 bytes"),
     (with_post(posted_at=...), "posts[0].posted_at is missing"), (with_post(posted_at="now"), f"posts[0].posted_at {TIME}"),
     (with_post(url="javascript:alert(1)"), f"posts[0].url {URL}"), (with_post(post_id="youtube-a"), "posts[0].post_id belongs to another video"),
-    (new_video(posts=[post("new", POSTED), post("other", POSTED)]), "posts[1].platform repeats that of an earlier post"),
+    (new_video(posts=[post("new", POSTED), post("other", POSTED)]), "posts[1].platform is the same as in an earlier post"),
     (new_video(posts=[post("new", POSTED, "tiktok"), post("b", POSTED)]), "posts[1].post_id belongs to another video"),
     # unknown fields
     (author("New", plan=True), 'plan is not a field of an author (did you mean plan_active?)'),

@@ -246,7 +246,7 @@ def test_rotation_fails_while_another_process_seals_with_the_old_key(cluster, co
 def test_error_names_the_directory_for_temporary_files(commands, tmp_path):
     commands.env["VIEWTALLY_STORE_PATH"] = str(tmp_path / "none" / "x.db")
     text = commands.run("import", "-", stdin=world(1), status=3)
-    assert f"cannot write temporary files in {tmp_path}/none, the directory of [store] path" in text
+    assert f"cannot use temporary files in {tmp_path}/none, the directory of [store] path" in text
 
 
 def test_serve_on_an_empty_database_reports_nothing_but_the_missing_schema(tmp_path, url):

@@ -205,7 +205,7 @@ static void parses_videos_with_posts(void **state)
     rejects(VIDEO ",\"posts\":[{\"platform\":\"vimeo\"}]}",
             "posts[0].platform is not one of: tiktok instagram youtube facebook pinterest");
     rejects(VIDEO ",\"posts\":[{\"platform\":\"youtube\"},{\"platform\":\"youtube\"}]}",
-            "posts[1].platform repeats that of an earlier post");
+            "posts[1].platform is the same as in an earlier post");
     rejects(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"platform\":\"tiktok\"}]}",
             "posts[0].platform is given twice");
     rejects(VIDEO ",\"posts\":[{\"platform\":\"youtube\",\"post_id\":\"\"}]}", "posts[0].post_id is empty");
@@ -222,7 +222,7 @@ static void parses_videos_with_posts(void **state)
         ",\"posts\":[{\"platform\":\"youtube\"},{\"platform\":\"tiktok\"},{\"platform\":\"facebook\"},{"
         "\"platform\":"
         "\"instagram\"},{\"platform\":\"pinterest\"},{\"platform\":\"tiktok\"},{\"platform\":\"tiktok\"}]}",
-        "posts[5].platform repeats that of an earlier post");
+        "posts[5].platform is the same as in an earlier post");
     static const char *const bad_urls[] = {
         "ftp://x/",         "https://",  "//x", "javascript:alert(1)", "https://a b", "https://a\\n",
         "https://a\\u007f", "HTTPS://x", ""};
