@@ -298,10 +298,9 @@ static const struct cli_action actions[] = {
          "A reading with `\"baseline\":true` sets the views that a video had before viewtally first read it. "
          "These views are not counted as a gain and cause no events. A line changes only the fields that it "
          "contains and deletes nothing. Importing a file again changes nothing: its lines are counted as "
-         "unchanged. A reading that is older than the post's last one is counted as older. A bad line is "
-         "reported as FILE:LINE: reason, and the other lines are applied. You need not stop the server. To "
-         "complete an "
-         "interrupted import, run it again.\n\n"
+         "unchanged. A reading that is older than the newest reading of the post is counted as older. A bad "
+         "line is reported as FILE:LINE: reason, and the other lines are applied. You need not stop the "
+         "server. To complete an interrupted import, run it again.\n\n"
          "A file of `viewtally author export` can only be imported if the database lacks the author. It is "
          "imported completely or, if one of its lines is bad, not at all.",
      .partial = "a line or a reading was rejected",

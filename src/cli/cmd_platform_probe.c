@@ -271,9 +271,9 @@ static const char *change_of_account(const struct outcome *o)
     case OUTCOME_OTHER_FORM:
         return o->with_account       ? "the call is repeated together with the account"
                : o->combined         ? "the call is repeated with one kind of metrics"
-               : o->dropped.len      ? "the metric is left out for a day"
-               : o->these_posts_only ? "these posts are read with the next form of the request"
-                                     : "the next form of the request is used for a day";
+               : o->dropped.len      ? "for the next 24 hours, the metric is not requested"
+               : o->these_posts_only ? "these posts are read with the next request form"
+                                     : "for the next 24 hours, the next request form is used instead";
     case OUTCOME_SPLIT: return "the call is split in two";
     case OUTCOME_MALFORMED: return "nothing; the response is not as documented";
     case OUTCOME_BAD_REQUEST:

@@ -230,7 +230,8 @@ static void handle_bad_request(struct outcome_handler *h, struct api_call *call,
     if (!proven)
         return;
     *accounts = 0;
-    log_error("platforms: %s: this request form is not used again in this run", t->desc->name);
+    log_error("platforms: %s: request form %d is not used again in this run", t->desc->name,
+              call->request.tier);
     if (call->request.tier + 1 < t->desc->tiers)
         throttle_raise_tier(t, call->request.tier + 1, false);
     else

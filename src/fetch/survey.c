@@ -77,10 +77,10 @@ static int64_t decide_intervals(const struct throttle *t, struct platform_walk *
         return calls;
     walk->by_age = true;
     walk->passes = 2;
-    log_warn("platforms: %s: %s for %" PRId64 " post%s: posts older than a day are read every 6 hours, and "
+    log_warn("platforms: %s: %s (%" PRId64 " post%s): posts older than a day are read every 6 hours, and "
              "posts older than a week once a day",
              t->desc->name,
-             t->backlog ? "the last run ended before it had read all posts" : "quota or rate limit too low",
+             t->backlog ? "the previous run could not read all posts" : "the quota or rate limit is too low",
              all, plural(all, "", "s"));
     return all ? calls * posts_by_age(posts) / all + 1 : calls;
 }
