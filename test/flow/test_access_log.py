@@ -308,7 +308,7 @@ def test_api_connections_do_not_use_up_the_descriptors_of_the_admin_listener(mak
     try:
         for _ in range(300):
             connections.append(connect(instance.address))
-        wait.until(lambda: scrape(instance).get("viewtally_http_listeners_paused") == 1, "the server to be full")
+        wait.until(lambda: scrape(instance).get("viewtally_http_listeners_paused") == 1, "the listener to be paused at its maximum of connections")
         metrics = scrape(instance)
         assert metrics.get("viewtally_http_connections") == 192 and metrics.get("process_max_fds") == 256
         assert instance.admin().get("/readyz").body == b"ready\n"

@@ -59,7 +59,7 @@ def wait_for_adoption(viewtally, jobs):
     """
     if viewtally.is_on_server:
         jobs = completed_writes(viewtally) + 1
-    wait.until(lambda: completed_writes(viewtally) > jobs, "the server to adopt the observation")
+    wait.until(lambda: completed_writes(viewtally) > jobs, "the server to use the observed time")
 
 
 def advance_59_minutes(viewtally):

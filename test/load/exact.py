@@ -61,7 +61,7 @@ def obey(servers, key, until):
             complaints.append("admitted a second before Retry-After")
         pause(max(0, told + 0.05 - (time.monotonic() - at)))
         if clients[1].get("/account").status != 200:
-            complaints.append("refused after Retry-After")
+            complaints.append("rejected although Retry-After had passed")
         rounds += 1
     return complaints, rounds
 

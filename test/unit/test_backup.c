@@ -126,7 +126,8 @@ static void assert_kept(const struct retention *rule, const int *minutes, const 
     retention_select(rule, times, count, keep);
     for (size_t i = 0; i < count; i++)
         if (keep[i] != (expected[i] == 'k'))
-            fail_msg("backup %zu: kept %d", i, keep[i]);
+            fail_msg("backup %zu must %s, but is %s", i, keep[i] ? "be deleted" : "be kept",
+                     keep[i] ? "kept" : "deleted");
 }
 
 static void newest_backup_of_each_period_is_kept(void **state)
@@ -195,7 +196,7 @@ static void commits_during_a_copy_do_not_restart_it_and_are_not_copied(void **st
     (void)snprintf(copy.path, sizeof copy.path, "%s/copy.db", directory);
     assert_int_equal(close(open(copy.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
     if (store_back_up(t.path, copy.path, &progress, &error))
-        fail_msg("%s after %d steps", error.text, d.steps);
+        fail_msg("the copy failed after %d steps: %s", d.steps, error.text);
     assert_true(d.steps > 1);
     copy.r = temp_db_open(&copy, STORE_READ);
     assert_int_equal(store_list_authors(copy.r, on_author, &authors), OK);

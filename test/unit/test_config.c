@@ -268,12 +268,13 @@ static void environment_variables_are_checked_like_the_file(void **state)
 static void messages_contain_no_secret(void **state)
 {
     (void)state;
-    expect_lines(
-        "[redis]\nurl = redis://u:hunter2@h:x\n", NULL,
-        "@:2: [redis] url must have a port from 1 to 65535; it is \"~h:x\" and a part that is hidden");
+    expect_lines("[redis]\nurl = redis://u:hunter2@h:x\n", NULL,
+                 "@:2: [redis] url must have a port from 1 to 65535; it is \"~h:x\" and a hidden part, which "
+                 "may contain a password");
     expect_lines(
         "[redis]\nurl = redis://u:hunter2\n", NULL,
-        "@:2: [redis] url must have a port from 1 to 65535; it is \"redis:\" and a part that is hidden");
+        "@:2: [redis] url must have a port from 1 to 65535; it is \"redis:\" and a hidden part, which may "
+        "contain a password");
     expect_lines("[refresh]\nping_url = hunter2\n", NULL,
                  "@:2: [refresh] ping_url must be a URL such as https://hc-ping.com/UUID, without user name, "
                  "password or fragment");

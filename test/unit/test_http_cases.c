@@ -213,7 +213,7 @@ int main(void)
     int n = scandir(DIRECTORY, &entries, is_case, alphasort);
     if (n <= 0 || n > CASES_MAX) {
         (void)fprintf(stderr, "%s: %s; run it from the top of the tree\n", DIRECTORY,
-                      n < 0 ? "cannot be read" : "no or too many cases");
+                      n < 0 ? "cannot be read" : "has no cases or too many");
         return 1;
     }
     for (int i = 0; i < n; i++)

@@ -248,7 +248,8 @@ static void form_fields_need_at_most_three_times_the_memory_of_the_form(void **s
         arena_reset(&arena);
         assert_true(fields_read_form(&f, &arena, names, buf_str(&form)));
         if (arena_bytes(&arena) > 3 * form.len)
-            fail_msg("%s: %zu bytes take %zu", texts[i], form.len, arena_bytes(&arena));
+            fail_msg("%s: a form of %zu bytes needs %zu bytes of memory", texts[i], form.len,
+                     arena_bytes(&arena));
         buf_fini(&form);
     }
 }

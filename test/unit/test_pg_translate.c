@@ -68,7 +68,7 @@ static void sql_that_cannot_be_translated_is_rejected(void **state)
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (translate(forms[i]))
-            fail_msg("%s became %s", forms[i], text);
+            fail_msg("%s was translated to %s", forms[i], text);
 }
 
 static void translation_that_does_not_fit_into_the_buffer_is_rejected(void **state)

@@ -66,7 +66,7 @@ static void check_complete(const struct error_row *rows, const struct expected *
             known |= strcmp(rows[n].code, list[i].code) == 0 &&
                      (!rows[n].status || rows[n].status == list[i].status);
         if (!known)
-            fail_msg("no test of %s", rows[n].code);
+            fail_msg("the table of this test lacks the error %s", rows[n].code);
     }
     assert_true(n <= count);
 }

@@ -209,8 +209,8 @@ static void cut_power(void)
     (void)unlink(shm);
     int64_t views = whole_views(db);
     if (views != disk.acknowledged && views != disk.acknowledged + 1)
-        fail_msg("cut %d: %lld views where %lld were acknowledged", disk.cuts, (long long)views,
-                 (long long)disk.acknowledged);
+        fail_msg("power cut %d: %lld views, but the last commit that returned had %lld", disk.cuts,
+                 (long long)views, (long long)disk.acknowledged);
     disk.cutting = false;
     disk.cuts++;
 }

@@ -31,7 +31,7 @@ int http_peer_port(const char *name)
     for (int i = 0; i < peers.count; i++)
         if (strcmp(peers.all[i].name, name) == 0)
             return peers.all[i].port;
-    fail_msg("no such peer: %s", name);
+    fail_msg("http_peers.py has no server named %s", name);
     return 0;
 }
 
