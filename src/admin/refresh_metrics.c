@@ -27,9 +27,11 @@ static void write_runs(const struct schedule_state *s, struct buf *b)
                         s->enabled);
     metrics_write_gauge(b, "viewtally_refresh_running", "1 while a run is in progress in this process.",
                         s->running);
-    write_time(b, "viewtally_refresh_last_success_timestamp_seconds",
-               "Unix time at which the newest complete run of any process finished; 0 if there was none.",
-               s->last_finished_at);
+    write_time(
+        b, "viewtally_refresh_last_success_timestamp_seconds",
+        "Unix time at which the newest complete run (succeeded or partial, not only of the spool) of any "
+        "process finished; 0 if there was none.",
+        s->last_finished_at);
     write_time(b, "viewtally_refresh_next_timestamp_seconds",
                "Unix time at which the next run is due; 0 if unknown.", s->next_at);
     metrics_write_family(b, "viewtally_refresh_last_duration_seconds", METRICS_GAUGE,

@@ -36,9 +36,10 @@ static void write_rows(const struct store_server_load *l, struct buf *b)
                         "Old row versions that a vacuum has not yet removed, as estimated by the database "
                         "server.",
                         l->dead_rows);
-    metrics_write_family(b, updates, METRICS_COUNTER,
-                         "Updates of rows of viewtally by all processes, by whether they changed no index "
-                         "(hot=\"true\").");
+    metrics_write_family(
+        b, updates, METRICS_COUNTER,
+        "Updates of rows in the tables of viewtally by all processes; hot=\"true\": updates that changed "
+        "no index.");
     metrics_write_value(b, updates, METRICS_LABELS({"hot", STR("true")}), l->hot_updates);
     metrics_write_value(b, updates, METRICS_LABELS({"hot", STR("false")}), l->updates - l->hot_updates);
 }

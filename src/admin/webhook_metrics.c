@@ -18,9 +18,11 @@ static void write_endpoints(const struct webhook_counts *counts, struct buf *b)
         metrics_write_value(
             b, name, METRICS_LABELS({"state", str_from_cstr(webhook_state_name((enum webhook_state)state))}),
             counts->by_state[state]);
-    metrics_write_gauge(b, "viewtally_webhook_endpoints_failing",
-                        "Active webhook endpoints whose last attempt failed and that wait for another one.",
-                        counts->failing);
+    metrics_write_gauge(
+        b, "viewtally_webhook_endpoints_failing",
+        "Active webhook endpoints whose most recent attempt failed and that wait for the next "
+        "attempt.",
+        counts->failing);
 }
 
 void webhook_metrics_write(const struct webhook_service *service, const struct webhook_counts *endpoints,

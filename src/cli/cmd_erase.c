@@ -119,8 +119,9 @@ enum cli_exit author_erase(struct cli *cli, const struct cli_arguments *argument
     if (!err && !dry_run) {
         note_copies(&cli->config);
         if (e.was_erased && *cli->config.redis.url)
-            cli_note("if Redis was unavailable then, the poll positions of the author's keys stay in Redis "
-                     "until they expire (at most 90 days)");
+            cli_note(
+                "if Redis was unavailable when the author was erased, the poll positions of the author's "
+                "keys stay in Redis until they expire (at most 90 days)");
         if (!delete_traces(&cli->config, e.keys.items, e.keys.count))
             code = cli_fail(CLI_PART, "Redis is unavailable, so the poll positions of the author's keys "
                                       "stay in Redis until they expire (at most 90 days)");

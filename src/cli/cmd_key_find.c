@@ -279,8 +279,10 @@ static enum cli_exit revoke_leaked(struct cli *cli, struct leak *l)
     if (cli_print(&l->report))
         return CLI_COULD_NOT;
     if (l->keys == LEAKED_MAX)
-        return cli_fail(CLI_PART, "only the first %d keys were read: run the command with the rest",
-                        LEAKED_MAX);
+        return cli_fail(
+            CLI_PART,
+            "only the first %d keys were processed: run the command again with the rest of the text",
+            LEAKED_MAX);
     if (l->unknown)
         return cli_fail(CLI_PART, "%d key%s not in this database", l->unknown,
                         plural(l->unknown, " is", "s are"));

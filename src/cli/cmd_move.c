@@ -84,9 +84,10 @@ static void warn_if_used(const struct store_options *from)
     if (from->url || access(from->path, F_OK) != 0)
         return;
     if (database_lock_acquire_exclusive(&l, from->path, &error) == ERR_BUSY)
-        cli_note("another process, probably a server, uses %s: stop it before the move ends, because what it "
-                 "writes after that is not in the copy",
-                 from->path);
+        cli_note(
+            "another process, probably a server, uses %s: stop this process before the move ends, because "
+            "the copy does not contain what it writes afterwards",
+            from->path);
     database_lock_release(&l);
 }
 

@@ -20,7 +20,7 @@ enum err cli_check_creatable(const struct cli *cli, struct error *error)
     if (is_named || (origin->line && *path == '/') || access(path, F_OK) == 0)
         return OK;
     return error_set(error, ERR_INVALID,
-                     "%s: set [store] path to %s of the database (or VIEWTALLY_STORE_PATH), or name a "
+                     "%s: set [store] path (or VIEWTALLY_STORE_PATH) to %s of the database, or name a "
                      "configuration file with --config; nothing was created",
                      cli->config_path ? cli->config_path : "no configuration file",
                      origin->line ? "the absolute path" : "the path");

@@ -79,7 +79,7 @@ static void append_value(struct buf *why, const struct config_key *key, struct s
     json_str(&quoted, str_make(shown.p, is_cut ? SHOWN_MAX : shown.len));
     buf_printf(why, "; it is %.*s", (int)quoted.len, room);
     if (shown.len < value.len)
-        buf_append(why, STR(" and a part that is hidden"));
+        buf_append(why, STR(" and a hidden part, which may contain a password"));
     else if (is_cut)
         buf_append(why, STR("…"));
 }

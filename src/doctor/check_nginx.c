@@ -162,7 +162,8 @@ static bool check_trusted(struct doctor *d, struct str address)
         return false;
     doctor_error(
         d, is_unix ? "add unix to [server] trusted_proxies" : "add 127.0.0.1 to [server] trusted_proxies",
-        "nginx on this machine is not in trusted_proxies, so all clients share its address");
+        "the address of nginx on this machine is not in [server] trusted_proxies, so all clients share this "
+        "address");
     return true;
 }
 

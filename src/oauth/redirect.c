@@ -195,7 +195,8 @@ const char *redirect_check(struct str uri)
     if (has_dot_segment(uri))
         return "has . or .. as a segment of its path";
     if (has_response_parameter(uri))
-        return "has code, state, iss or error in its query, which the response adds";
+        return "has a parameter in its query that the response adds (code, state, iss, error, "
+               "error_description or error_uri)";
     return NULL;
 }
 

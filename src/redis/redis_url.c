@@ -108,7 +108,7 @@ static const char *parse_unix(struct redis_options *o, struct str rest)
     if (!query.p)
         return NULL;
     if (!str_starts_with(query, STR("database=")))
-        return "must have only ?database=N after the path of the Unix socket";
+        return "may have only ?database=N after the path of the Unix socket";
     return parse_database(o, str_make(query.p + 9, query.len - 9));
 }
 

@@ -127,10 +127,11 @@ enum err key_file_read(const char *path, struct key_list *out, struct stat *is, 
     /* O_NONBLOCK: opening a named pipe must not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
-        return error_set(error, ERR_NOT_FOUND,
-                         "the key file %s does not exist (viewtally secrets init creates one, but it cannot "
-                         "decrypt tokens that were sealed with another key)",
-                         path);
+        return error_set(
+            error, ERR_NOT_FOUND,
+            "the key file %s does not exist (`viewtally secrets init` creates one, but a new key "
+            "cannot decrypt tokens that were sealed with another key)",
+            path);
     if (fd < 0)
         return error_set(error, ERR_IO, "cannot open the key file %s: %s", path, strerror(errno));
     enum err err = check_file(fd, path, is, error);

@@ -240,8 +240,10 @@ enum err webhook_secrets_inspect(struct store *s, struct seal_keys *keys, bool a
     if (!err)
         return OK;
     if (!*path)
-        return error_set(error, err,
-                         "the database contains secrets of webhooks, but [secrets] key_file is not set");
+        return error_set(
+            error, err,
+            "the database contains secrets of webhooks, but [secrets] key_file is not set: set it to "
+            "the key file that sealed them, or restore that file from its own backup");
     if (i.missing)
         return error_set(error, err,
                          "secrets of webhooks are sealed with key %08x, which is not in the key file %s",
