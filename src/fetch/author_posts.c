@@ -81,7 +81,7 @@ static void store_reading(const struct pending_post *post)
     const struct author_posts *group = post->group;
     struct reading reading = {.video_row = post->video_row,
                               .platform = group->window->platform,
-                              .not_of_views = post->counts[COUNT_VIEWS] == COUNT_NONE};
+                              .lacks_views = post->counts[COUNT_VIEWS] == COUNT_NONE};
     memcpy(reading.counts, post->counts, sizeof reading.counts);
     result_set_add(group->window->results, group->results, post->video_posted_at, &reading);
 }

@@ -20,7 +20,7 @@ enum { ARENA_BLOCK = 64 * 1024, SLOTS_LEAST = 64, FUTURE_MS = 60 * SECOND_MS };
 /* The readings of one post in this step, merged. */
 struct merged_readings {
     bool is_read, baseline;        /* is_read: there is a reading; baseline: there is a baseline reading */
-    bool of_views;                 /* there is a reading that measured views */
+    bool has_views;                /* there is a reading that measured views */
     int64_t readings;              /* number of readings of the post in this step */
     int64_t baseline_views, views; /* highest baseline and highest ordinary reading; COUNT_NONE: none */
     int64_t counts[COUNT_KINDS];   /* highest value of each other count, by enum count_kind */
@@ -31,8 +31,8 @@ struct touched_video {
     struct video video;
     struct merged_readings posts[PLATFORM_COUNT]; /* parallel to video.posts */
     /* goes_viral: in this step; viral_event: the event of going viral must still be written. */
-    bool changed, of_views, first_reading, goes_viral, viral_event;
-    int64_t t; /* time of the video's newest reading, which may be later than the step */
+    bool changed, has_views, first_reading, goes_viral, viral_event;
+    int64_t newest_reading_at; /* time of the video's newest reading, which may be later than the step */
     /* The views before the step, and the views that the baseline and the other readings add. */
     int64_t before, baseline_gain, gain;
 };
@@ -152,7 +152,7 @@ static void merge_reading(struct merged_readings *m, const struct reading *r)
     m->is_read = true;
     m->readings++;
     m->baseline = m->baseline || r->baseline;
-    m->of_views = m->of_views || !r->not_of_views;
+    m->has_views = m->has_views || !r->lacks_views;
     raise(r->baseline ? &m->baseline_views : &m->views, r->counts[COUNT_VIEWS]);
     for (int k = COUNT_LIKES; k < COUNT_KINDS; k++)
         raise(&m->counts[k], r->counts[k]);
@@ -213,8 +213,8 @@ static bool apply_views(struct touched_video *v, struct post *post, struct merge
 static bool apply_post(const struct step *s, struct touched_video *v, struct post *post,
                        struct merged_readings *m)
 {
-    bool changed = m->of_views && s->observed_at != post->updated_at;
-    if (m->of_views)
+    bool changed = m->has_views && s->observed_at != post->updated_at;
+    if (m->has_views)
         post->updated_at = s->observed_at;
     if (apply_views(v, post, m))
         changed = true;
@@ -237,15 +237,15 @@ static void apply_video(const struct step *s, struct touched_video *v, struct st
             result->unchanged += v->posts[i].readings;
         } else if (v->posts[i].is_read) {
             v->changed = true;
-            v->of_views = v->of_views || v->posts[i].of_views;
+            v->has_views = v->has_views || v->posts[i].has_views;
             video->baseline_pending = video->baseline_pending || v->posts[i].baseline;
         }
-    v->t = video->updated_at;
-    if (!v->of_views)
+    v->newest_reading_at = video->updated_at;
+    if (!v->has_views)
         return;
     v->first_reading = video->updated_at == TIME_NONE;
-    v->t = s->observed_at > video->updated_at ? s->observed_at : video->updated_at;
-    video->updated_at = v->t;
+    v->newest_reading_at = s->observed_at > video->updated_at ? s->observed_at : video->updated_at;
+    video->updated_at = v->newest_reading_at;
     if (video->first_reading_at == TIME_NONE || s->observed_at < video->first_reading_at)
         video->first_reading_at = s->observed_at;
     video->baseline += v->baseline_gain;
@@ -298,9 +298,9 @@ static enum err read_comparables(struct step *s, int64_t t)
 static enum err decide_viral(struct step *s, struct touched_video *v)
 {
     struct video *video = &v->video;
-    if (video->went_viral_at != TIME_NONE || !v->of_views)
+    if (video->went_viral_at != TIME_NONE || !v->has_views)
         return OK;
-    enum err err = read_comparables(s, v->t);
+    enum err err = read_comparables(s, v->newest_reading_at);
     if (err)
         return err;
     struct viral_comparison viral = comparables_compare(&s->base, &s->rules, video->row);
@@ -308,7 +308,7 @@ static enum err decide_viral(struct step *s, struct touched_video *v)
         v->goes_viral = true;
         v->viral_event = !(video->baseline_pending && video->baseline >= viral.threshold);
         video->viral = viral;
-        video->went_viral_at = v->t - v->t % HOUR_MS;
+        video->went_viral_at = v->newest_reading_at - v->newest_reading_at % HOUR_MS;
         video->views_when_viral = video->views;
     } else if (viral.threshold > video->views) {
         video->viral = viral;
@@ -319,9 +319,9 @@ static enum err decide_viral(struct step *s, struct touched_video *v)
 static enum err write_event(struct step *s, const struct touched_video *v, struct event *event,
                             int64_t *written)
 {
-    if (v->t < s->rules.history_start_ms)
+    if (v->newest_reading_at < s->rules.history_start_ms)
         return OK;
-    event->occurred_at = v->t;
+    event->occurred_at = v->newest_reading_at;
     event->author_row = v->video.author_row;
     event->video_row = v->video.row;
     ++*written;
@@ -360,7 +360,7 @@ static enum err reach_milestones(struct step *s, struct touched_video *v, struct
         return ERR_CORRUPT;
     result->milestones += (int64_t)n;
     for (size_t i = 0; i < n && !err; i++) {
-        video->milestones[video->milestone_count++] = (struct milestone){values[i], v->t};
+        video->milestones[video->milestone_count++] = (struct milestone){values[i], v->newest_reading_at};
         if (values[i] <= v->before + v->baseline_gain)
             continue; /* only the baseline reached it, so there is no event */
         if (v->viral_event && video->viral.threshold < values[i])
@@ -400,7 +400,7 @@ static void add_platform_gain(struct step *s, int32_t day, enum platform platfor
 static void add_platform_gains(struct step *s, const struct touched_video *v)
 {
     for (size_t i = 0; i < v->video.post_count; i++) {
-        add_platform_gain(s, date_of(v->t), v->video.posts[i].platform, v->posts[i].gain);
+        add_platform_gain(s, date_of(v->newest_reading_at), v->video.posts[i].platform, v->posts[i].gain);
         add_platform_gain(s, DAY_BASELINE, v->video.posts[i].platform, v->posts[i].baseline_gain);
     }
 }
@@ -419,7 +419,8 @@ static enum err write_video(struct step *s, struct touched_video *v, struct step
 {
     enum err err = reach_milestones(s, v, result);
     if (!err)
-        err = store_save_gain(s->store, &s->arena, &v->video, v->goes_viral, date_of(v->t), v->gain);
+        err = store_save_gain(s->store, &s->arena, &v->video, v->goes_viral, date_of(v->newest_reading_at),
+                              v->gain);
     add_platform_gains(s, v);
     result->videos_changed++;
     result->gained += v->gain;
@@ -434,8 +435,8 @@ static int64_t latest_t(const struct step *s)
 {
     int64_t t = TIME_NONE;
     for (size_t i = 0; i < s->videos.count; i++)
-        if (s->videos.items[i]->t > t)
-            t = s->videos.items[i]->t;
+        if (s->videos.items[i]->newest_reading_at > t)
+            t = s->videos.items[i]->newest_reading_at;
     return t;
 }
 

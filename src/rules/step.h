@@ -20,9 +20,9 @@
 struct reading {
     int64_t video_row;
     enum platform platform;
-    bool baseline;     /* the views belong to the baseline of the video */
-    bool not_of_views; /* the views were not measured, so the reading updates only the other counts, and
-                          neither times nor the viral state */
+    bool baseline;    /* the views belong to the baseline of the video */
+    bool lacks_views; /* the views were not measured, so the reading updates only the other counts, and
+                         neither times nor the viral state */
     int64_t counts[COUNT_KINDS]; /* COUNT_NONE: unknown */
 };
 

@@ -64,7 +64,7 @@ static void reading_of_other_counts_than_views_changes_no_reading_time(void **st
     struct author a = make_author(1);
     struct video v = make_video(&a, 1, TEST_DAY);
     struct reading likes = views_of(&v, COUNT_NONE);
-    likes.not_of_views = true;
+    likes.lacks_views = true;
     likes.counts[COUNT_LIKES] = 5;
     apply_one(TEST_DAY + H, likes);
     struct video now = load(&v);
