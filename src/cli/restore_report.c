@@ -239,7 +239,7 @@ static enum cli_exit append_revocations_json(struct buf *b, const struct store_o
     JSON_KEY(b, "carried_over");
     json_open(b, '{');
     for (int i = 0; i < CARRY_KINDS; i++) {
-        json_key(b, str_from_cstr(carry_kind_key((enum carry_kind)i)));
+        json_key(b, str_from_cstr(carry_kind_member((enum carry_kind)i)));
         json_i64(b, carried->counts[i]);
     }
     json_close(b, '}');

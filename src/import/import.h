@@ -53,11 +53,11 @@ struct import_options {
     bool accepts_exports; /* the files may contain exports (author_export.h), which are rejected otherwise */
     bool allows_erased;   /* an export may contain an author that was erased */
     bool new_event_ids;   /* the events of exports get new ids */
-    bool accepts_older;   /* a reading that is older than the post's last one is counted as rejected, but not
-                             reported */
-    size_t sort_bytes;    /* memory for sorting, in bytes; 0 for the default */
-    int64_t now_ms;       /* present time (wall clock); TIME_NONE to read the clock */
-    struct actor by;      /* the actor for the audit log */
+    bool accepts_older; /* a reading that is older than the newest reading of the post is counted as rejected,
+                           but not reported */
+    size_t sort_bytes;  /* memory for sorting, in bytes; 0 for the default */
+    int64_t now_ms;     /* present time (wall clock); TIME_NONE to read the clock */
+    struct actor by;    /* the actor for the audit log */
     const struct import_position
         *after; /* the last step that an earlier import of the files applied; may be NULL */
     const struct transaction_scope

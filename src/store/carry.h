@@ -76,7 +76,7 @@ struct carry_result {
  * Static. */
 const char *carry_kind_name(enum carry_kind kind, int64_t count);
 /* Returns the kind as the name of a JSON member, such as "keys_revoked". Static. */
-const char *carry_kind_key(enum carry_kind kind);
+const char *carry_kind_member(enum carry_kind kind);
 
 /* Reads the database file `path` for carry_apply(). Call outside of a transaction. A defect of that file is
  * not an error: `result` describes it. Rules that treat a missing row as revoked apply only if the file

@@ -18,28 +18,28 @@ enum { FILE_MAX_BYTES = 8 * 1024, ID_DIGITS = 8, KEY_DIGITS = 2 * SEAL_KEY_LEN }
 
 /* ---- reading ---- */
 
-static enum err check_file(int fd, const char *path, struct stat *is, struct error *error)
+static enum err check_file(int fd, const char *path, struct stat *st, struct error *error)
 {
-    if (fstat(fd, is) != 0)
+    if (fstat(fd, st) != 0)
         return error_set(error, ERR_IO, "cannot read the key file %s: %s", path, strerror(errno));
-    if (!S_ISREG(is->st_mode))
+    if (!S_ISREG(st->st_mode))
         return error_set(error, ERR_INVALID, "the key file %s is not a regular file", path);
-    if (is->st_size > FILE_MAX_BYTES)
+    if (st->st_size > FILE_MAX_BYTES)
         return error_set(error, ERR_INVALID, "%s is too large to be a key file", path);
     /* systemd protects the directory of a credential. The file's group permissions may be the mask of an ACL.
      */
     if (key_credential_contains(path))
         return OK;
     /* Root may run commands on the key file of a server that runs as another user. */
-    if (is->st_uid != geteuid() && geteuid() != 0)
+    if (st->st_uid != geteuid() && geteuid() != 0)
         return error_set(error, ERR_INVALID,
                          "the key file %s belongs to user %u, but this process runs as user %u: change the "
                          "owner with chown",
-                         path, (unsigned)is->st_uid, (unsigned)geteuid());
-    if (is->st_mode & (S_IRWXG | S_IRWXO))
+                         path, (unsigned)st->st_uid, (unsigned)geteuid());
+    if (st->st_mode & (S_IRWXG | S_IRWXO))
         return error_set(error, ERR_INVALID,
                          "other users can access the key file %s (mode %03o): run chmod 600 %s", path,
-                         (unsigned)is->st_mode & 0777, path);
+                         (unsigned)st->st_mode & 0777, path);
     return OK;
 }
 
@@ -120,7 +120,7 @@ static enum err read_lines(struct str text, const char *path, struct key_list *o
     return OK;
 }
 
-enum err key_file_read(const char *path, struct key_list *out, struct stat *is, struct error *error)
+enum err key_file_read(const char *path, struct key_list *out, struct stat *st, struct error *error)
 {
     char text[FILE_MAX_BYTES];
     size_t len = 0;
@@ -134,7 +134,7 @@ enum err key_file_read(const char *path, struct key_list *out, struct stat *is, 
             path);
     if (fd < 0)
         return error_set(error, ERR_IO, "cannot open the key file %s: %s", path, strerror(errno));
-    enum err err = check_file(fd, path, is, error);
+    enum err err = check_file(fd, path, st, error);
     if (!err && !read_all(fd, text, &len))
         err = error_set(error, ERR_IO, "cannot read the key file %s: %s", path, strerror(errno));
     (void)close(fd);

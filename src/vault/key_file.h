@@ -18,9 +18,9 @@ struct key_list {
     struct key_entry entries[SEAL_KEYS_MAX];
 };
 
-/* Reads and validates the key file. `*is` receives the file's fstat() result. Returns the errors of
+/* Reads and validates the key file. `*st` receives the file's fstat() result. Returns the errors of
  * seal_keys_open(). The caller wipes `*out`, also after an error. */
-MUST_USE enum err key_file_read(const char *path, struct key_list *out, struct stat *is, struct error *error);
+MUST_USE enum err key_file_read(const char *path, struct key_list *out, struct stat *st, struct error *error);
 
 /* Writes the key file and syncs it to disk. Returns ERR_EXISTS if the file exists and `replace` is false. If
  * the superuser calls it, the file gets the owner of the file `model`, or if `model` does not exist, of its

@@ -10,7 +10,7 @@ enum { PAGE_ROWS = 200 };
 /* The results of the check for one key. */
 struct key_result {
     uint32_t id;
-    bool opens;                       /* the key decrypts at least one row */
+    bool decrypts_a_row;              /* the key decrypts at least one row */
     char account[ACCOUNT_ID_MAX + 1]; /* account of the first row that the key failed to decrypt; "": none */
     int api;
 };
@@ -25,133 +25,135 @@ struct inspection {
     struct key_result at; /* the key and the account for which `err` occurred */
 };
 
-static struct key_result *result_of(struct inspection *l, uint32_t id)
+static struct key_result *result_of(struct inspection *inspection, uint32_t id)
 {
     size_t i = 0;
-    while (i < l->result_count && l->results[i].id != id)
+    while (i < inspection->result_count && inspection->results[i].id != id)
         i++;
-    if (i == l->result_count)
-        l->results[l->result_count++] = (struct key_result){.id = id};
-    return &l->results[i];
+    if (i == inspection->result_count)
+        inspection->results[inspection->result_count++] = (struct key_result){.id = id};
+    return &inspection->results[i];
 }
 
-static enum err fail(struct inspection *l, enum err err, uint32_t id, const struct credential *c)
+static enum err fail(struct inspection *inspection, enum err err, uint32_t id, const struct credential *c)
 {
-    l->at = (struct key_result){.id = id, .api = c->api};
-    (void)snprintf(l->at.account, sizeof l->at.account, "%.*s", (int)c->account_id.len, c->account_id.p);
+    inspection->at = (struct key_result){.id = id, .api = c->api};
+    (void)snprintf(inspection->at.account, sizeof inspection->at.account, "%.*s", (int)c->account_id.len,
+                   c->account_id.p);
     return err;
 }
 
-static enum err open_row(struct inspection *l, const struct credential *c, struct key_result *access,
+static enum err open_row(struct inspection *inspection, const struct credential *c, struct key_result *access,
                          struct key_result *refresh)
 {
     struct tokens t;
-    enum err err = tokens_decrypt(l->keys, c, &t);
+    enum err err = tokens_decrypt(inspection->keys, c, &t);
     tokens_wipe(&t);
     if (!err) {
-        access->opens = refresh->opens = true;
+        access->decrypts_a_row = refresh->decrypts_a_row = true;
         return OK;
     }
-    (void)fail(l, err, access->id, c);
-    if (l->all)
+    (void)fail(inspection, err, access->id, c);
+    if (inspection->all)
         return err;
     /* A single damaged row must not stop the server if the key decrypts another row. So record, for each key,
      * the first account that it failed to decrypt. If the key decrypts no row, the error names this
      * account. */
     for (struct key_result *k = access; k; k = k == refresh ? NULL : refresh)
         if (!*k->account) {
-            memcpy(k->account, l->at.account, sizeof k->account);
+            memcpy(k->account, inspection->at.account, sizeof k->account);
             k->api = c->api;
         }
     return OK;
 }
 
-static enum err inspect_row(struct inspection *l, const struct credential *c)
+static enum err inspect_row(struct inspection *inspection, const struct credential *c)
 {
     const uint32_t access = seal_key_id(c->access_sealed);
     const uint32_t refresh = c->refresh_sealed.p ? seal_key_id(c->refresh_sealed) : access;
     if (!access || !refresh)
-        return l->all ? fail(l, ERR_CORRUPT, access, c) : OK;
-    if (!seal_has_key(l->keys, access) || !seal_has_key(l->keys, refresh))
-        return fail(l, ERR_NOT_FOUND, seal_has_key(l->keys, access) ? refresh : access, c);
-    struct key_result *a = result_of(l, access), *r = result_of(l, refresh);
-    return a->opens && r->opens && !l->all ? OK : open_row(l, c, a, r);
+        return inspection->all ? fail(inspection, ERR_CORRUPT, access, c) : OK;
+    if (!seal_has_key(inspection->keys, access) || !seal_has_key(inspection->keys, refresh))
+        return fail(inspection, ERR_NOT_FOUND, seal_has_key(inspection->keys, access) ? refresh : access, c);
+    struct key_result *a = result_of(inspection, access), *r = result_of(inspection, refresh);
+    return a->decrypts_a_row && r->decrypts_a_row && !inspection->all ? OK : open_row(inspection, c, a, r);
 }
 
 static bool on_row(void *ctx, const struct credential *c)
 {
-    struct inspection *l = ctx;
-    l->rows++;
-    l->last = c->row;
-    l->err = inspect_row(l, c);
-    return !l->err;
+    struct inspection *inspection = ctx;
+    inspection->rows++;
+    inspection->last = c->row;
+    inspection->err = inspect_row(inspection, c);
+    return !inspection->err;
 }
 
-/* Sets l->err if a key decrypts none of the rows that name its id: it is not the key that sealed them. */
-static void find_wrong_key(struct inspection *l)
+/* Sets inspection->err if a key decrypts none of the rows that name its id: it is not the key that sealed
+ * them. */
+static void find_wrong_key(struct inspection *inspection)
 {
-    for (size_t i = 0; i < l->result_count && !l->err; i++)
-        if (!l->results[i].opens && *l->results[i].account) {
-            l->at = l->results[i];
-            l->err = ERR_CORRUPT;
+    for (size_t i = 0; i < inspection->result_count && !inspection->err; i++)
+        if (!inspection->results[i].decrypts_a_row && *inspection->results[i].account) {
+            inspection->at = inspection->results[i];
+            inspection->err = ERR_CORRUPT;
         }
 }
 
-static enum err inspect_all(struct inspection *l, struct store *s)
+static enum err inspect_all(struct inspection *inspection, struct store *s)
 {
     int64_t before = -1;
-    while (l->rows != before && !l->err) {
-        before = l->rows;
-        enum err err = store_list_credentials(s, l->last, PAGE_ROWS, on_row, l);
+    while (inspection->rows != before && !inspection->err) {
+        before = inspection->rows;
+        enum err err = store_list_credentials(s, inspection->last, PAGE_ROWS, on_row, inspection);
         if (err)
             return err;
     }
     return OK;
 }
 
-static void explain(const struct inspection *l, const char *path, struct error *error)
+static void explain(const struct inspection *inspection, const char *path, struct error *error)
 {
-    const char *platform = l->at.api >= 0 && l->at.api < PLATFORM_APIS
-                               ? platform_desc((enum platform_api)l->at.api)->title
+    const char *platform = inspection->at.api >= 0 && inspection->at.api < PLATFORM_APIS
+                               ? platform_desc((enum platform_api)inspection->at.api)->title
                                : "a platform";
     if (!*path)
-        (void)error_set(error, l->err,
+        (void)error_set(error, inspection->err,
                         "the database contains tokens of platform accounts, but [secrets] key_file is not "
                         "set: set it to the key file that "
                         "sealed them, or restore that file from its own backup");
-    else if (l->err == ERR_NOT_FOUND)
+    else if (inspection->err == ERR_NOT_FOUND)
         (void)error_set(
-            error, l->err,
+            error, inspection->err,
             "the tokens of the %s account %s are sealed with key %08x, which is not in the key file %s",
-            platform, l->at.account, l->at.id, path);
+            platform, inspection->at.account, inspection->at.id, path);
     else
         (void)error_set(
-            error, l->err,
+            error, inspection->err,
             "cannot decrypt the tokens of the %s account %s: key %08x in %s is not the key that sealed them, "
             "or the row is damaged",
-            platform, l->at.account, l->at.id, path);
+            platform, inspection->at.account, inspection->at.id, path);
 }
 
 enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
                        struct error *error)
 {
     const char *path = config->secrets.key_file;
-    struct inspection l = {.all = all, .last = 0};
-    enum err err = seal_keys_open(&l.keys, path, error);
+    struct inspection inspection = {.all = all, .last = 0};
+    enum err err = seal_keys_open(&inspection.keys, path, error);
     *rows = 0;
     if (err)
         return err;
-    err = inspect_all(&l, s);
-    find_wrong_key(&l);
+    err = inspect_all(&inspection, s);
+    find_wrong_key(&inspection);
     if (err)
         (void)error_set(error, err, "database error: %s", err_name(err));
-    if (l.err)
-        explain(&l, path, error);
-    *rows = l.rows;
-    if (!err && !l.err)
-        err = webhook_secrets_inspect(s, l.keys, all, path, rows, error);
-    seal_keys_close(l.keys);
-    return err ? err : l.err;
+    if (inspection.err)
+        explain(&inspection, path, error);
+    *rows = inspection.rows;
+    if (!err && !inspection.err)
+        err = webhook_secrets_inspect(s, inspection.keys, all, path, rows, error);
+    seal_keys_close(inspection.keys);
+    return err ? err : inspection.err;
 }
 
 enum err vault_check_key_file(const struct config *config, struct store *s, struct error *error)

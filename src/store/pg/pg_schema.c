@@ -65,23 +65,23 @@ static enum err read_catalog(struct pg_session *session, struct pg_schema *out, 
     return row.bad ? error_set(error, ERR_IO, "PostgreSQL: unexpected reply of the server") : OK;
 }
 
-static enum err set_foreign(const struct pg_schema *is, struct error *error)
+static enum err set_foreign(const struct pg_schema *schema, struct error *error)
 {
     return error_set(error, ERR_CORRUPT,
                      "database %s: schema %s contains tables of another application; use an empty database, "
                      "or an empty schema (options=-csearch_path%%3DNAME in the URL)",
-                     is->database, is->schema);
+                     schema->database, schema->schema);
 }
 
-static enum err set_no_privileges(const struct pg_schema *is, const char *missing, struct error *error)
+static enum err set_no_privileges(const struct pg_schema *schema, const char *missing, struct error *error)
 {
     return error_set(error, ERR_READONLY,
                      "database %s: the role %s %s. As the owner of the schema and the tables, run: "
                      "GRANT USAGE ON SCHEMA %s TO %s; "
                      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %s TO %s; "
                      "GRANT USAGE ON ALL SEQUENCES IN SCHEMA %s TO %s",
-                     is->database, is->role, missing, is->schema, is->role, is->schema, is->role, is->schema,
-                     is->role);
+                     schema->database, schema->role, missing, schema->schema, schema->role, schema->schema,
+                     schema->role, schema->schema, schema->role);
 }
 
 static enum err read_version(struct pg_session *session, struct pg_schema *out, struct error *error)
@@ -125,35 +125,37 @@ enum err pg_schema_read(struct pg_session *session, struct pg_schema *out, struc
     return out->tables ? read_version(session, out, error) : OK;
 }
 
-bool pg_schema_is_too_new(const struct pg_schema *is)
+bool pg_schema_is_too_new(const struct pg_schema *schema)
 {
-    return is->version > pg_migration_count &&
-           (is->compatible_since == 0 || is->compatible_since > pg_migration_count);
+    return schema->version > pg_migration_count &&
+           (schema->compatible_since == 0 || schema->compatible_since > pg_migration_count);
 }
 
-enum err pg_schema_set_newer(const struct pg_schema *is, struct error *error)
+enum err pg_schema_set_newer(const struct pg_schema *schema, struct error *error)
 {
     return error_set(error, ERR_VERSION,
                      "database %s has schema version %lld of a newer release, and this one can use at most "
                      "version %d: install the newer release",
-                     is->database, (long long)is->version, pg_migration_count);
+                     schema->database, (long long)schema->version, pg_migration_count);
 }
 
-enum err pg_schema_check(const struct pg_schema *is, struct error *error)
+enum err pg_schema_check(const struct pg_schema *schema, struct error *error)
 {
-    if (pg_schema_is_too_new(is))
-        return pg_schema_set_newer(is, error);
-    if (is->version == 0)
-        return error_set(error, ERR_VERSION, "database %s is empty: run `viewtally migrate`", is->database);
-    if (is->version < pg_migration_count)
+    if (pg_schema_is_too_new(schema))
+        return pg_schema_set_newer(schema, error);
+    if (schema->version == 0)
+        return error_set(error, ERR_VERSION, "database %s is empty: run `viewtally migrate`",
+                         schema->database);
+    if (schema->version < pg_migration_count)
         return error_set(error, ERR_VERSION,
                          "database %s has schema version %lld and this binary needs %d: run "
                          "`viewtally migrate`",
-                         is->database, (long long)is->version, pg_migration_count);
+                         schema->database, (long long)schema->version, pg_migration_count);
     return OK;
 }
 
-enum err pg_schema_check_writable(const struct pg_schema *is, struct error *error)
+enum err pg_schema_check_writable(const struct pg_schema *schema, struct error *error)
 {
-    return is->may_write ? OK : set_no_privileges(is, "may read the tables, but not change them", error);
+    return schema->may_write ? OK
+                             : set_no_privileges(schema, "may read the tables, but not change them", error);
 }

@@ -28,14 +28,14 @@ struct pg_schema {
 MUST_USE enum err pg_schema_read(struct pg_session *session, struct pg_schema *out, struct error *error);
 
 /* Returns true if the schema is newer than this program's and this program cannot use it. */
-bool pg_schema_is_too_new(const struct pg_schema *is);
+bool pg_schema_is_too_new(const struct pg_schema *schema);
 
 /* Checks that this program can use the database as it is. Returns ERR_VERSION if not. */
-MUST_USE enum err pg_schema_check(const struct pg_schema *is, struct error *error);
+MUST_USE enum err pg_schema_check(const struct pg_schema *schema, struct error *error);
 /* Returns ERR_READONLY if the role may only read; the text of `error` then contains the GRANT statements that
  * the role needs. */
-MUST_USE enum err pg_schema_check_writable(const struct pg_schema *is, struct error *error);
+MUST_USE enum err pg_schema_check_writable(const struct pg_schema *schema, struct error *error);
 /* Sets the error for a schema that is too new, and returns ERR_VERSION. */
-enum err pg_schema_set_newer(const struct pg_schema *is, struct error *error);
+enum err pg_schema_set_newer(const struct pg_schema *schema, struct error *error);
 
 #endif

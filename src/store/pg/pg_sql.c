@@ -23,7 +23,7 @@ enum {
 
 /* ---- the statements of the driver itself ---- */
 
-enum own {
+enum driver_statement {
     READ_ONLY,
     BEGIN_WRITE,
     BEGIN_SNAPSHOT,
@@ -35,10 +35,10 @@ enum own {
     SHARE_IMPORT_LOCK,
     TRY_IMPORT_LOCK,
     RELEASE_LOCKS,
-    OWN
+    DRIVER_STATEMENTS
 };
 
-static const struct pg_statement own[OWN] = {
+static const struct pg_statement driver_statements[DRIVER_STATEMENTS] = {
     [READ_ONLY] = {"vt_read_only",
                    "SELECT set_config('default_transaction_read_only', CASE $1::bigint WHEN 1 THEN 'on' ELSE "
                    "'off' END, false)",
@@ -58,25 +58,27 @@ static const struct pg_statement own[OWN] = {
     [RELEASE_LOCKS] = {"vt_release_locks", "SELECT pg_advisory_unlock_all()", true},
 };
 
-static void add_own(struct pg_sql *db, enum own which, bool prepares, const struct pg_params *params)
+static void add_statement(struct pg_sql *db, enum driver_statement which, bool prepares,
+                          const struct pg_params *params)
 {
-    pg_session_add(&db->session, own[which].name, prepares ? own[which].sql : NULL, params);
+    pg_session_add(&db->session, driver_statements[which].name,
+                   prepares ? driver_statements[which].sql : NULL, params);
 }
 
-static void add_own_i64(struct pg_sql *db, enum own which, bool prepares, int64_t value)
+static void add_statement_i64(struct pg_sql *db, enum driver_statement which, bool prepares, int64_t value)
 {
     struct pg_params params;
     pg_params_init(&params);
     pg_params_add_i64(&params, value);
-    add_own(db, which, prepares, &params);
+    add_statement(db, which, prepares, &params);
     pg_params_fini(&params);
 }
 
-static void add_own_plain(struct pg_sql *db, enum own which)
+static void add_statement_plain(struct pg_sql *db, enum driver_statement which)
 {
     struct pg_params none;
     pg_params_init(&none);
-    add_own(db, which, !*own[which].name, &none);
+    add_statement(db, which, !*driver_statements[which].name, &none);
 }
 
 /* Like pg_session_run(), for a batch that may begin with statements of sql_write_later(). `text` describes
@@ -117,10 +119,10 @@ static enum err connect_again(struct pg_sql *db)
     enum err err = pg_session_open(&db->session);
     if (err)
         return err;
-    add_own_i64(db, READ_ONLY, true, db->is_read_only);
-    for (int i = READ_ONLY + 1; i < OWN; i++)
-        if (*own[i].name)
-            pg_session_prepare(&db->session, own[i].name, own[i].sql);
+    add_statement_i64(db, READ_ONLY, true, db->is_read_only);
+    for (int i = READ_ONLY + 1; i < DRIVER_STATEMENTS; i++)
+        if (*driver_statements[i].name)
+            pg_session_prepare(&db->session, driver_statements[i].name, driver_statements[i].sql);
     err = pg_session_run(&db->session, PG_ANSWER_MS);
     if (err && pg_session_is_open(&db->session)) {
         (void)snprintf(db->session.reason, sizeof db->session.reason, "%s", db->session.error.text);
@@ -339,10 +341,10 @@ enum err pg_sql_read(struct pg_sql *db, const char *name, const char *text, stru
 
 static void add_begin_write(struct pg_sql *db, int lock_timeout_ms, int64_t step)
 {
-    add_own_plain(db, BEGIN_WRITE);
-    add_own_i64(db, LOCK_TIMEOUT, false, lock_timeout_ms);
-    add_own_plain(db, LOCK);
-    add_own_i64(db, LOCK_TIMEOUT, false, 0); /* the timeout is only for LOCK */
+    add_statement_plain(db, BEGIN_WRITE);
+    add_statement_i64(db, LOCK_TIMEOUT, false, lock_timeout_ms);
+    add_statement_plain(db, LOCK);
+    add_statement_i64(db, LOCK_TIMEOUT, false, 0); /* the timeout is only for LOCK */
     pg_writer_add(&db->writer, &db->session, step);
 }
 
@@ -357,8 +359,9 @@ static enum err send_begin(struct pg_sql *db, void *ctx)
     if (b->writes)
         add_begin_write(db, b->lock_timeout_ms, 1);
     else
-        add_own_plain(db, BEGIN_SNAPSHOT);
-    return run_batch(db, own[b->writes ? LOCK : BEGIN_SNAPSHOT].sql, b->lock_timeout_ms + PG_ANSWER_MS);
+        add_statement_plain(db, BEGIN_SNAPSHOT);
+    return run_batch(db, driver_statements[b->writes ? LOCK : BEGIN_SNAPSHOT].sql,
+                     b->lock_timeout_ms + PG_ANSWER_MS);
 }
 
 /* Call if the lock was not acquired. The server may be an old primary (pg_session.h), on which a transaction
@@ -418,11 +421,11 @@ enum err pg_sql_begin_snapshot(struct pg_sql *db)
     return begin(db, false, 0);
 }
 
-static enum err run_own(struct pg_sql *db, enum own which)
+static enum err run_driver_statement(struct pg_sql *db, enum driver_statement which)
 {
     pg_later_append_bulk(&db->later, &db->session);
-    add_own_plain(db, which);
-    return run_batch(db, own[which].sql, PG_STATEMENT_MS);
+    add_statement_plain(db, which);
+    return run_batch(db, driver_statements[which].sql, PG_STATEMENT_MS);
 }
 
 void pg_sql_rollback(struct pg_sql *db)
@@ -433,7 +436,7 @@ void pg_sql_rollback(struct pg_sql *db)
     if (pg_session_is_open(&db->session) && db->later.count)
         (void)run_batch(db, "several writes", PG_STATEMENT_MS);
     /* If ROLLBACK fails, the connection may still be in a transaction, and must not be used again. */
-    if (pg_session_is_open(&db->session) && run_own(db, ROLLBACK))
+    if (pg_session_is_open(&db->session) && run_driver_statement(db, ROLLBACK))
         pg_session_close(&db->session);
     db->transaction = PG_TRANSACTION_NONE;
 }
@@ -448,15 +451,15 @@ static bool find_outcome(struct pg_sql *db, enum err *outcome)
     if (!pg_session_is_open(&db->session) && connect_again(db))
         return false;
     add_begin_write(db, PG_ANSWER_MS, 0);
-    const enum err err = run_batch(db, own[LOCK].sql, 2 * PG_ANSWER_MS);
+    const enum err err = run_batch(db, driver_statements[LOCK].sql, 2 * PG_ANSWER_MS);
     if (err && (err != ERR_BUSY || !pg_session_leave_host(&db->session)))
         pg_sql_rollback(db);
     if (err)
         return false;
     struct pg_row row = {.result = db->session.result};
     *outcome = pg_row_i64(&row, 0) == db->transaction_number ? OK : ERR_IO;
-    add_own_plain(db, COMMIT);
-    return run_batch(db, own[COMMIT].sql, PG_ANSWER_MS) == OK &&
+    add_statement_plain(db, COMMIT);
+    return run_batch(db, driver_statements[COMMIT].sql, PG_ANSWER_MS) == OK &&
            pg_result_is_command(db->session.result, "COMMIT");
 }
 
@@ -486,7 +489,7 @@ enum err pg_sql_commit(struct pg_sql *db)
 {
     if (db->transaction == PG_TRANSACTION_FAILED)
         return db->transaction_error;
-    enum err err = run_own(db, COMMIT);
+    enum err err = run_driver_statement(db, COMMIT);
     if (!pg_session_is_open(&db->session)) {
         (void)fail(db, err, "commit");
         db->transaction = PG_TRANSACTION_NONE;
@@ -508,7 +511,7 @@ bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen)
 {
     const uint64_t before = *seen;
     CHECK(db->transaction == PG_TRANSACTION_NONE);
-    if (ensure_connected(db, "changes") || run_own(db, CHANGES))
+    if (ensure_connected(db, "changes") || run_driver_statement(db, CHANGES))
         return true;
     struct pg_row row = {.result = db->session.result};
     *seen = hash_64(pg_row_bytes(&row, 0), 0) | 1;
@@ -523,19 +526,19 @@ bool pg_sql_has_changed(struct pg_sql *db, uint64_t *seen)
 /* ---- the import lock ---- */
 
 /* Runs a statement of the import lock, inside or outside of a transaction. */
-static enum err run_lock(struct pg_sql *db, enum own which, int64_t deadline_ms)
+static enum err run_lock(struct pg_sql *db, enum driver_statement which, int64_t deadline_ms)
 {
     if (db->transaction == PG_TRANSACTION_FAILED)
         return db->transaction_error;
-    enum err err = ensure_connected(db, own[which].name);
+    enum err err = ensure_connected(db, driver_statements[which].name);
     if (err)
         return err;
     if (which != SHARE_IMPORT_LOCK)
-        add_own_plain(db, RELEASE_LOCKS);
+        add_statement_plain(db, RELEASE_LOCKS);
     if (which != RELEASE_LOCKS)
-        add_own_plain(db, which);
-    err = run_batch(db, own[which].sql, deadline_ms);
-    return err ? fail(db, err, own[which].name) : OK;
+        add_statement_plain(db, which);
+    err = run_batch(db, driver_statements[which].sql, deadline_ms);
+    return err ? fail(db, err, driver_statements[which].name) : OK;
 }
 
 enum err pg_sql_share_import_lock(struct pg_sql *db)

@@ -208,7 +208,7 @@ const char *carry_kind_name(enum carry_kind kind, int64_t count)
     return plural(count, kind_names[kind].one, kind_names[kind].many);
 }
 
-const char *carry_kind_key(enum carry_kind kind)
+const char *carry_kind_member(enum carry_kind kind)
 {
     return kind_names[kind].key;
 }

@@ -126,11 +126,11 @@ enum err diagnose_foreign(const char *path, struct error *error)
     return error_set(error, ERR_CORRUPT, "%s is an SQLite database of another program", path);
 }
 
-enum err diagnose_newer(const char *path, const struct schema_identity *is, struct error *error)
+enum err diagnose_newer(const char *path, const struct schema_identity *identity, struct error *error)
 {
     return error_set(
         error, ERR_VERSION,
         "%s has schema version %lld, newer than version %d of this binary, which cannot use it: "
         "install the newer viewtally again, or restore a backup that was made before the upgrade",
-        path, (long long)is->version, schema_migration_count);
+        path, (long long)identity->version, schema_migration_count);
 }

@@ -22,6 +22,6 @@ enum err diagnose_failure(enum err err, const char *path, struct error *error);
 struct schema_identity;
 enum err diagnose_empty(const char *path, struct error *error);
 enum err diagnose_foreign(const char *path, struct error *error);
-enum err diagnose_newer(const char *path, const struct schema_identity *is, struct error *error);
+enum err diagnose_newer(const char *path, const struct schema_identity *identity, struct error *error);
 
 #endif

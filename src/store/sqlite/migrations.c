@@ -70,23 +70,23 @@ enum err schema_read_identity(struct db *db, struct schema_identity *out)
     return end_transaction(db, read_identity(db, out));
 }
 
-bool schema_is_too_new(const struct schema_identity *is)
+bool schema_is_too_new(const struct schema_identity *identity)
 {
-    return is->version > schema_migration_count &&
-           (is->compatible_since <= 0 || is->compatible_since > schema_migration_count);
+    return identity->version > schema_migration_count &&
+           (identity->compatible_since <= 0 || identity->compatible_since > schema_migration_count);
 }
 
-enum err schema_check(struct db *db, const char *path, bool creates, struct schema_identity *is,
+enum err schema_check(struct db *db, const char *path, bool creates, struct schema_identity *identity,
                       struct error *error)
 {
-    enum err err = schema_read_identity(db, is);
+    enum err err = schema_read_identity(db, identity);
     if (err)
         return diagnose_failure(err, path, error);
-    bool empty = is->application_id == 0 && is->objects == 0 && is->version == 0;
-    if (is->application_id != SCHEMA_APPLICATION_ID && !empty)
+    bool empty = identity->application_id == 0 && identity->objects == 0 && identity->version == 0;
+    if (identity->application_id != SCHEMA_APPLICATION_ID && !empty)
         return diagnose_foreign(path, error);
-    if (schema_is_too_new(is))
-        return diagnose_newer(path, is, error);
+    if (schema_is_too_new(identity))
+        return diagnose_newer(path, identity, error);
     if (empty && !creates)
         return diagnose_empty(path, error);
     return OK;
@@ -211,9 +211,9 @@ static enum err migrate_open(struct db *db, const char *path, bool creates,
                              const struct migration_observer *observer, int *count, bool *fills,
                              struct error *error)
 {
-    struct schema_identity is;
+    struct schema_identity identity;
     db_set_busy_timeout(db, MIGRATE_TIMEOUT_MS);
-    enum err err = schema_check(db, path, creates, &is, error);
+    enum err err = schema_check(db, path, creates, &identity, error);
     if (err)
         return err;
     err = db_is_readonly(db) ? ERR_READONLY : apply_all(db, observer, count);

@@ -42,8 +42,8 @@ MUST_USE enum err schema_read_identity(struct db *db, struct schema_identity *ou
 
 /* Reads the identity and checks that the file is a viewtally database that this binary can use or migrate
  * or, with `creates`, empty. Returns ERR_CORRUPT or ERR_VERSION if not. `path` is for the error. */
-MUST_USE enum err schema_check(struct db *db, const char *path, bool creates, struct schema_identity *is,
-                               struct error *error);
+MUST_USE enum err schema_check(struct db *db, const char *path, bool creates,
+                               struct schema_identity *identity, struct error *error);
 
 /* Called before a migration, every few milliseconds while it runs (`is_committed` false) and after it
  * (`is_committed` true). */
@@ -57,6 +57,6 @@ MUST_USE enum err migrations_apply(const char *path, const struct migration_obse
                                    struct error *error);
 
 /* Returns true if the schema is newer than this binary's and this binary cannot use it. */
-bool schema_is_too_new(const struct schema_identity *is);
+bool schema_is_too_new(const struct schema_identity *identity);
 
 #endif
