@@ -11,7 +11,7 @@ enum {
     LINES_MAX = 2 * 1024 * 1024, /* room for FLUSH_BYTES and one line, which has at most 1 MiB */
 };
 
-struct export_run {
+struct export_writer {
     export_write_fn *write;
     void *ctx;
     struct export_summary *summary;
@@ -21,35 +21,35 @@ struct export_run {
     struct buf last_client_id; /* the app of the previous key */
 };
 
-static enum err flush(struct export_run *run)
+static enum err flush(struct export_writer *w)
 {
-    const struct str lines = buf_str(&run->lines);
-    if (run->lines.failed)
+    const struct str lines = buf_str(&w->lines);
+    if (w->lines.failed)
         return ERR_FULL;
-    enum err err = run->write && lines.len ? run->write(run->ctx, lines) : OK;
-    buf_reset(&run->lines, LINES_MAX);
+    enum err err = w->write && lines.len ? w->write(w->ctx, lines) : OK;
+    buf_reset(&w->lines, LINES_MAX);
     return err;
 }
 
 /* Begins a line of this type. Sets `*start` to the offset of the line in the buffer. */
-static struct buf *begin_line(struct export_run *run, struct str type, size_t *start)
+static struct buf *begin_line(struct export_writer *w, struct str type, size_t *start)
 {
-    struct buf *b = &run->lines;
+    struct buf *b = &w->lines;
     *start = b->len;
     json_open(b, '{');
     JSON_STR(b, "type", type);
     return b;
 }
 
-static enum err end_line(struct export_run *run, size_t start)
+static enum err end_line(struct export_writer *w, size_t start)
 {
-    struct buf *b = &run->lines;
+    struct buf *b = &w->lines;
     buf_append(b, STR("}\n"));
     if (b->failed)
         return ERR_FULL;
-    (void)crypto_hash_sha256_update(&run->hash, (const uint8_t *)b->p + start, b->len - start);
-    run->summary->lines++;
-    return b->len >= FLUSH_BYTES ? flush(run) : OK;
+    (void)crypto_hash_sha256_update(&w->hash, (const uint8_t *)b->p + start, b->len - start);
+    w->summary->lines++;
+    return b->len >= FLUSH_BYTES ? flush(w) : OK;
 }
 
 static void json_hex(struct buf *b, const uint8_t *bytes, size_t count)
@@ -63,10 +63,10 @@ static void json_hex(struct buf *b, const uint8_t *bytes, size_t count)
 
 static enum err write_author(void *ctx, const struct author *author)
 {
-    struct export_run *run = ctx;
+    struct export_writer *w = ctx;
     size_t start;
-    struct buf *b = begin_line(run, STR("author"), &start);
-    run->author_id = author->id;
+    struct buf *b = begin_line(w, STR("author"), &start);
+    w->author_id = author->id;
     JSON_I64(b, "export", EXPORT_VERSION);
     JSON_UUID(b, "id", &author->id);
     JSON_STR(b, "name", author->name);
@@ -74,34 +74,34 @@ static enum err write_author(void *ctx, const struct author *author)
     JSON_TIME(b, "created_at", author->created_at);
     JSON_TIME_OR_NULL(b, "views_refreshed_at", author->views_refreshed_at != TIME_NONE,
                       author->views_refreshed_at);
-    return end_line(run, start);
+    return end_line(w, start);
 }
 
 /* Writes the app of a key, unless it is also the app of the previous key. The keys of an app need not be
  * adjacent, so an app can have several equal lines; importing a line again changes nothing. */
-static enum err write_app(struct export_run *run, const struct archived_app *app)
+static enum err write_app(struct export_writer *w, const struct archived_app *app)
 {
     size_t start;
-    if (run->last_client_id.len && str_eq(buf_str(&run->last_client_id), app->client_id))
+    if (w->last_client_id.len && str_eq(buf_str(&w->last_client_id), app->client_id))
         return OK;
-    buf_reset(&run->last_client_id, LINES_MAX);
-    buf_append(&run->last_client_id, app->client_id);
-    struct buf *b = begin_line(run, STR("app"), &start);
+    buf_reset(&w->last_client_id, LINES_MAX);
+    buf_append(&w->last_client_id, app->client_id);
+    struct buf *b = begin_line(w, STR("app"), &start);
     JSON_STR(b, "client_id", app->client_id);
     JSON_STR(b, "name", app->name);
     JSON_STR(b, "home_url", app->home_url);
-    return end_line(run, start);
+    return end_line(w, start);
 }
 
 static enum err write_key(void *ctx, const struct archived_key *row)
 {
-    struct export_run *run = ctx;
+    struct export_writer *w = ctx;
     const struct api_key *key = &row->key;
     size_t start;
-    enum err err = row->app.client_id.p ? write_app(run, &row->app) : OK;
+    enum err err = row->app.client_id.p ? write_app(w, &row->app) : OK;
     if (err)
         return err;
-    struct buf *b = begin_line(run, STR("key"), &start);
+    struct buf *b = begin_line(w, STR("key"), &start);
     JSON_UUID(b, "id", &key->id);
     JSON_STR(b, "name", key->name);
     JSON_KEY(b, "hash");
@@ -111,22 +111,22 @@ static enum err write_key(void *ctx, const struct archived_key *row)
     JSON_TIME(b, "created_at", key->created_at);
     JSON_TIME_OR_NULL(b, "last_used_at", key->last_used_at != TIME_NONE, key->last_used_at);
     JSON_TIME_OR_NULL(b, "revoked_at", key->revoked_at != TIME_NONE, key->revoked_at);
-    run->summary->keys++;
-    return end_line(run, start);
+    w->summary->keys++;
+    return end_line(w, start);
 }
 
 static enum err write_book(void *ctx, const struct book *book)
 {
-    struct export_run *run = ctx;
+    struct export_writer *w = ctx;
     size_t start;
-    struct buf *b = begin_line(run, STR("book"), &start);
+    struct buf *b = begin_line(w, STR("book"), &start);
     JSON_UUID(b, "id", &book->id);
-    JSON_UUID(b, "author_id", &run->author_id);
+    JSON_UUID(b, "author_id", &w->author_id);
     JSON_STR(b, "title", book->title);
     JSON_STR(b, "subtitle", book->subtitle);
     JSON_TIME(b, "created_at", book->created_at);
-    run->summary->books++;
-    return end_line(run, start);
+    w->summary->books++;
+    return end_line(w, start);
 }
 
 static void append_posts(struct buf *b, const struct video *video)
@@ -145,13 +145,13 @@ static void append_posts(struct buf *b, const struct video *video)
     json_close(b, ']');
 }
 
-static enum err write_video_line(struct export_run *run, const struct archived_video *row)
+static enum err write_video_line(struct export_writer *w, const struct archived_video *row)
 {
     const struct video *video = row->video;
     size_t start;
-    struct buf *b = begin_line(run, STR("video"), &start);
+    struct buf *b = begin_line(w, STR("video"), &start);
     JSON_UUID(b, "id", &video->id);
-    JSON_UUID(b, "author_id", &run->author_id);
+    JSON_UUID(b, "author_id", &w->author_id);
     if (row->book_id)
         JSON_UUID(b, "book_id", row->book_id);
     else
@@ -159,7 +159,7 @@ static enum err write_video_line(struct export_run *run, const struct archived_v
     JSON_STR(b, "title", video->title);
     JSON_STR(b, "thumbnail_url", video->thumbnail_url);
     append_posts(b, video);
-    return end_line(run, start);
+    return end_line(w, start);
 }
 
 /* ---- the state of a video ---- */
@@ -233,11 +233,11 @@ bool export_is_corrected(const struct video *video)
            (video->milestone_count && video->milestones[video->milestone_count - 1].value > video->views);
 }
 
-static enum err write_state(struct export_run *run, const struct archived_video *row)
+static enum err write_state(struct export_writer *w, const struct archived_video *row)
 {
     const struct video *video = row->video;
     size_t start;
-    struct buf *b = begin_line(run, STR("state"), &start);
+    struct buf *b = begin_line(w, STR("state"), &start);
     JSON_UUID(b, "video_id", &video->id);
     JSON_I64(b, "baseline", video->baseline);
     JSON_TIME_OR_NULL(b, "first_reading_at", video->first_reading_at != TIME_NONE, video->first_reading_at);
@@ -250,41 +250,41 @@ static enum err write_state(struct export_run *run, const struct archived_video 
     append_post_states(b, row);
     append_milestones(b, video);
     append_days(b, row);
-    return end_line(run, start);
+    return end_line(w, start);
 }
 
 static enum err write_video(void *ctx, const struct archived_video *row)
 {
-    struct export_run *run = ctx;
-    enum err err = write_video_line(run, row);
-    run->summary->videos++;
-    return err ? err : write_state(run, row);
+    struct export_writer *w = ctx;
+    enum err err = write_video_line(w, row);
+    w->summary->videos++;
+    return err ? err : write_state(w, row);
 }
 
 /* ---- gains and events ---- */
 
 static enum err write_gain(void *ctx, const struct author_day *gain)
 {
-    struct export_run *run = ctx;
+    struct export_writer *w = ctx;
     size_t start;
     if (!gain->gained) /* a correction has reduced the gain to 0 */
         return OK;
-    struct buf *b = begin_line(run, STR("gains"), &start);
+    struct buf *b = begin_line(w, STR("gains"), &start);
     if (gain->day == DAY_BASELINE)
         JSON_NULL(b, "date");
     else
         JSON_DATE(b, "date", gain->day);
     JSON_STR(b, "platform", platform_name(gain->platform));
     JSON_I64(b, "views", gain->gained);
-    return end_line(run, start);
+    return end_line(w, start);
 }
 
 static enum err write_event(void *ctx, const struct event *event, const struct uuid *video_id)
 {
-    struct export_run *run = ctx;
+    struct export_writer *w = ctx;
     const bool is_viral = event->type == EVENT_WENT_VIRAL;
     size_t start;
-    struct buf *b = begin_line(run, STR("event"), &start);
+    struct buf *b = begin_line(w, STR("event"), &start);
     JSON_KEY(b, "id");
     json_comma(b);
     buf_printf(b, "\"evt_%lld\"", (long long)event->id);
@@ -298,42 +298,42 @@ static enum err write_event(void *ctx, const struct event *event, const struct u
     } else {
         JSON_I64(b, "milestone", event->value);
     }
-    run->summary->events++;
-    return end_line(run, start);
+    w->summary->events++;
+    return end_line(w, start);
 }
 
-static enum err write_end(struct export_run *run)
+static enum err write_end(struct export_writer *w)
 {
-    struct buf *b = &run->lines;
-    (void)crypto_hash_sha256_final(&run->hash, run->summary->digest);
+    struct buf *b = &w->lines;
+    (void)crypto_hash_sha256_final(&w->hash, w->summary->digest);
     json_open(b, '{');
     JSON_STR(b, "type", STR("end"));
-    JSON_I64(b, "lines", run->summary->lines);
+    JSON_I64(b, "lines", w->summary->lines);
     JSON_KEY(b, "sha256");
-    json_hex(b, run->summary->digest, sizeof run->summary->digest);
+    json_hex(b, w->summary->digest, sizeof w->summary->digest);
     buf_append(b, STR("}\n"));
-    return flush(run);
+    return flush(w);
 }
 
 enum err export_author(struct store *store, const struct uuid *author_id, export_write_fn *write, void *ctx,
                        struct export_summary *summary)
 {
-    struct export_run run = {.write = write, .ctx = ctx, .summary = summary};
+    struct export_writer w = {.write = write, .ctx = ctx, .summary = summary};
     const struct archive_reader reader = {.on_author = write_author,
                                           .on_key = write_key,
                                           .on_book = write_book,
                                           .on_video = write_video,
                                           .on_gain = write_gain,
                                           .on_event = write_event,
-                                          .ctx = &run};
+                                          .ctx = &w};
     *summary = (struct export_summary){0};
-    buf_init(&run.lines, LINES_MAX);
-    buf_init(&run.last_client_id, LINES_MAX);
-    (void)crypto_hash_sha256_init(&run.hash);
+    buf_init(&w.lines, LINES_MAX);
+    buf_init(&w.last_client_id, LINES_MAX);
+    (void)crypto_hash_sha256_init(&w.hash);
     enum err err = store_read_archive(store, author_id, &reader);
     if (!err)
-        err = write_end(&run);
-    buf_fini(&run.lines);
-    buf_fini(&run.last_client_id);
+        err = write_end(&w);
+    buf_fini(&w.lines);
+    buf_fini(&w.last_client_id);
     return err;
 }

@@ -66,8 +66,8 @@ static enum err finalize_each(struct store *store, const struct step_rules *rule
     return OK;
 }
 
-enum err finalizing_run_batch(struct store *store, const struct step_rules *rules, size_t limit,
-                              struct finalizing_result *result, bool *more)
+enum err finalizing_apply_batch(struct store *store, const struct step_rules *rules, size_t limit,
+                                struct finalizing_result *result, bool *more)
 {
     struct pending_video pending[FINALIZING_BATCH_MAX];
     size_t count = 0;
@@ -92,7 +92,7 @@ struct finalizing_batch {
 static enum err finalize_batch(struct store *store, void *ctx)
 {
     struct finalizing_batch *b = ctx;
-    return finalizing_run_batch(store, b->rules, FINALIZING_BATCH_MAX, b->result, &b->more);
+    return finalizing_apply_batch(store, b->rules, FINALIZING_BATCH_MAX, b->result, &b->more);
 }
 
 static enum err complete(struct store *store, const struct step_rules *rules,

@@ -15,8 +15,8 @@ enum { FINALIZING_BATCH_MAX = 500 };
 /* Finalizes at most `limit` videos. Call in a write transaction. Adds the numbers of finalized videos, and of
  * videos that became viral, to `*result`. Sets `*more` to true if videos may be left. The result does not
  * depend on the order of videos or the size of transactions. */
-MUST_USE enum err finalizing_run_batch(struct store *store, const struct step_rules *rules, size_t limit,
-                                       struct finalizing_result *result, bool *more);
+MUST_USE enum err finalizing_apply_batch(struct store *store, const struct step_rules *rules, size_t limit,
+                                         struct finalizing_result *result, bool *more);
 
 /* Finalizes all videos left over by a killed import, in its own transactions. Does nothing if an import is
  * running, because that import finalizes them. */

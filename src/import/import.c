@@ -397,7 +397,7 @@ static enum err finalize_videos(struct import *im)
         err = import_batch_begin(im);
         if (err)
             return err;
-        err = finalizing_run_batch(im->store, &im->options->rules, FINALIZING_BATCH_MAX, &done, &more);
+        err = finalizing_apply_batch(im->store, &im->options->rules, FINALIZING_BATCH_MAX, &done, &more);
         if (err)
             err = import_fail_store(im, err);
         err = import_batch_end(im, err);

@@ -36,29 +36,29 @@ struct post_cache {
 
 struct post_cache *post_cache_new(struct store *store)
 {
-    struct post_cache *f = xcalloc(1, sizeof *f);
-    f->store = store;
-    f->sets = xcalloc(SETS, sizeof f->sets[0]);
-    f->owners = xcalloc(store_get_read_batch(store), sizeof f->owners[0]);
-    arena_init(&f->arena, ARENA_BLOCK);
-    return f;
+    struct post_cache *cache = xcalloc(1, sizeof *cache);
+    cache->store = store;
+    cache->sets = xcalloc(SETS, sizeof cache->sets[0]);
+    cache->owners = xcalloc(store_get_read_batch(store), sizeof cache->owners[0]);
+    arena_init(&cache->arena, ARENA_BLOCK);
+    return cache;
 }
 
-void post_cache_free(struct post_cache *f)
+void post_cache_free(struct post_cache *cache)
 {
-    if (!f)
+    if (!cache)
         return;
-    arena_fini(&f->arena);
-    VEC_FREE(&f->missing);
-    VEC_FREE(&f->missing_at);
-    free(f->owners);
-    free(f->sets);
-    free(f);
+    arena_fini(&cache->arena);
+    VEC_FREE(&cache->missing);
+    VEC_FREE(&cache->missing_at);
+    free(cache->owners);
+    free(cache->sets);
+    free(cache);
 }
 
-static struct post_cache_entry *set_of(struct post_cache *f, const struct post_key *key)
+static struct post_cache_entry *set_of(struct post_cache *cache, const struct post_key *key)
 {
-    return f->sets[hash_64(key->post_id, key->platform) % SETS];
+    return cache->sets[hash_64(key->post_id, key->platform) % SETS];
 }
 
 static const struct post_cache_entry *find_entry(const struct post_cache_entry set[WAYS],
@@ -72,25 +72,25 @@ static const struct post_cache_entry *find_entry(const struct post_cache_entry s
     return NULL;
 }
 
-static enum err find_author(struct post_cache *f, int64_t row, struct uuid *out)
+static enum err find_author(struct post_cache *cache, int64_t row, struct uuid *out)
 {
     struct author author;
     const size_t slot = (size_t)row % AUTHORS;
-    if (f->authors[slot].row != row) {
-        arena_reset(&f->arena);
-        enum err err = store_get_author(f->store, &f->arena, row, &author);
+    if (cache->authors[slot].row != row) {
+        arena_reset(&cache->arena);
+        enum err err = store_get_author(cache->store, &cache->arena, row, &author);
         if (err)
             return err == ERR_NOT_FOUND ? ERR_CORRUPT : err;
-        f->authors[slot].row = row;
-        f->authors[slot].id = author.id;
+        cache->authors[slot].row = row;
+        cache->authors[slot].id = author.id;
     }
-    *out = f->authors[slot].id;
+    *out = cache->authors[slot].id;
     return OK;
 }
 
-static void store_entry(struct post_cache *f, const struct post_key *key, const struct cached_post *post)
+static void store_entry(struct post_cache *cache, const struct post_key *key, const struct cached_post *post)
 {
-    struct post_cache_entry *set = set_of(f, key), *e = &set[f->replaced++ % WAYS];
+    struct post_cache_entry *set = set_of(cache, key), *e = &set[cache->replaced++ % WAYS];
     for (int i = 0; i < WAYS; i++)
         if (!set[i].len)
             e = &set[i];
@@ -103,35 +103,35 @@ static void store_entry(struct post_cache *f, const struct post_key *key, const 
 }
 
 /* Looks up the missing posts. */
-static enum err look_up(struct post_cache *f, struct cached_post *out)
+static enum err look_up(struct post_cache *cache, struct cached_post *out)
 {
-    enum err err = store_find_posts(f->store, f->missing.items, f->missing.count, f->owners);
-    for (size_t i = 0; i < f->missing.count && !err; i++) {
-        const struct post_owner *owner = &f->owners[i];
-        struct cached_post *post = &out[f->missing_at.items[i]];
+    enum err err = store_find_posts(cache->store, cache->missing.items, cache->missing.count, cache->owners);
+    for (size_t i = 0; i < cache->missing.count && !err; i++) {
+        const struct post_owner *owner = &cache->owners[i];
+        struct cached_post *post = &out[cache->missing_at.items[i]];
         post->video_row = owner->video_row;
         if (!owner->video_row)
             continue;
-        err = find_author(f, owner->author_row, &post->author);
+        err = find_author(cache, owner->author_row, &post->author);
         if (!err)
-            store_entry(f, &f->missing.items[i], post);
+            store_entry(cache, &cache->missing.items[i], post);
     }
     return err;
 }
 
-enum err post_cache_find(struct post_cache *f, const struct post_key *keys, size_t count,
+enum err post_cache_find(struct post_cache *cache, const struct post_key *keys, size_t count,
                          struct cached_post *out)
 {
-    CHECK(count <= store_get_read_batch(f->store));
-    f->missing.count = f->missing_at.count = 0;
+    CHECK(count <= store_get_read_batch(cache->store));
+    cache->missing.count = cache->missing_at.count = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct post_cache_entry *e = find_entry(set_of(f, &keys[i]), &keys[i]);
+        const struct post_cache_entry *e = find_entry(set_of(cache, &keys[i]), &keys[i]);
         if (e) {
             out[i] = e->post;
         } else {
-            *VEC_ADD(&f->missing) = keys[i];
-            *VEC_ADD(&f->missing_at) = i;
+            *VEC_ADD(&cache->missing) = keys[i];
+            *VEC_ADD(&cache->missing_at) = i;
         }
     }
-    return f->missing.count ? look_up(f, out) : OK;
+    return cache->missing.count ? look_up(cache, out) : OK;
 }

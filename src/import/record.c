@@ -102,7 +102,7 @@ bool record_is_blank(struct str line)
 
 /* Copies the posts from the parsed list to the array of the record. The array cannot overflow, because each
  * platform occurs at most once. */
-static bool take_posts(struct object_parser *p, struct video_record *video)
+static bool copy_posts(struct object_parser *p, struct video_record *video)
 {
     const struct post_record *posts = video->post_list.items;
     for (size_t i = 0; i < video->post_list.count; i++) {
@@ -141,7 +141,7 @@ static bool parse_line(struct object_parser *p, struct str line, struct record *
     yyjson_val *root = object_parser_read(p, line);
     return root && parse_kind(p, root, &out->kind) &&
            object_parser_parse(p, root, &kinds[out->kind], &out->author) &&
-           (out->kind != RECORD_VIDEO || take_posts(p, &out->video));
+           (out->kind != RECORD_VIDEO || copy_posts(p, &out->video));
 }
 
 bool record_parse(struct record_parser *p, struct str line, struct record *out, struct str *why)

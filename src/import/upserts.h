@@ -28,15 +28,15 @@ struct upserts {
     } comparisons[COMPARISONS_CACHED]; /* comparisons for new videos, cached for one transaction */
 };
 
-void upserts_init(struct upserts *e, struct store *store, const struct step_rules *rules, int64_t now_ms,
+void upserts_init(struct upserts *u, struct store *store, const struct step_rules *rules, int64_t now_ms,
                   const struct actor *by);
-void upserts_fini(struct upserts *e);
+void upserts_fini(struct upserts *u);
 
 /* Clears the cached data. Call at the start of each transaction. */
-void upserts_begin(struct upserts *e);
+void upserts_begin(struct upserts *u);
 
 /* Applies one author, book or video in the open transaction. If the line is rejected, returns OK and sets
  * `*reason`, which is valid until the next call. Otherwise reason->p is NULL. */
-MUST_USE enum err upserts_apply(struct upserts *e, const struct record *record, struct str *reason);
+MUST_USE enum err upserts_apply(struct upserts *u, const struct record *record, struct str *reason);
 
 #endif

@@ -149,7 +149,7 @@ static enum err finalize_all(struct run *run)
         err = run_begin(run);
         if (err)
             return err;
-        err = finalizing_run_batch(run_store(run), run_rules(run), FINALIZING_BATCH_MAX, &result, &more);
+        err = finalizing_apply_batch(run_store(run), run_rules(run), FINALIZING_BATCH_MAX, &result, &more);
         if (err) {
             run_rollback(run);
             return run_fail_database(run, err);

@@ -104,7 +104,7 @@ class Model:
         parsed, refusals = parse_lines(lines)
         refusals += self.upsert(parsed, now)
         refusals += self.apply_readings(parsed, now)
-        steps.finalizing_run_batch(self)
+        steps.finalize_import(self)
         return sorted(refusals)
 
     def upsert(self, parsed, now):

@@ -128,7 +128,7 @@ def decide(model, author, change):
                 events.append((comparison.threshold, 1, {"type": "video.went_viral", "views": video.views,
                                                          "threshold": comparison.threshold, "author_median_views": comparison.median}))
         else:
-            keep_if_above(video, comparison)
+            store_comparison_if_above_views(video, comparison)
     for _, _, event in sorted(events, key=lambda entry: entry[:2]):
         if t >= model.rules.history_start:
             author.events.append({**event, "occurred_at": t, "video": video})
@@ -141,13 +141,13 @@ def go_viral(video, comparison, t):
     video.views_when_viral = video.views
 
 
-def keep_if_above(video, comparison):
+def store_comparison_if_above_views(video, comparison):
     """Invariant: a video that is not viral has fewer views than its threshold."""
     if comparison.threshold > video.views:
         video.comparison = comparison
 
 
-def finalizing_run_batch(model):
+def finalize_import(model):
     """Finalizes after an import: a baseline at or above the threshold makes a video viral without an event.
 
     A video whose views were partly gained also becomes viral if all its views have reached both the current and the
@@ -163,4 +163,4 @@ def finalizing_run_batch(model):
             if video.baseline >= comparison.threshold or video.views >= max(comparison.threshold, video.comparison.threshold):
                 go_viral(video, comparison, video.views_updated_at)
             else:
-                keep_if_above(video, comparison)
+                store_comparison_if_above_views(video, comparison)

@@ -11,7 +11,7 @@ import uuid
 
 from model import Model, iso, ms
 from model.state import Rules, parse_lines
-from model.steps import finalizing_run_batch, viral_comparison
+from model.steps import finalize_import, viral_comparison
 from model.values import DAY, FUTURE, HOUR, LIFE, MAX_COUNT, MILESTONES, PLATFORMS
 
 HISTORY_START = ms("2026-06-15T00:00:00Z")
@@ -95,7 +95,7 @@ class AuthorWriter:
             self.model.apply_readings(parse_lines(step)[0], now)
             lines += step
         lines += self.bad_lines(now, read_before)
-        finalizing_run_batch(self.model)
+        finalize_import(self.model)
         self.last_now = now
         self.sent = [line for line in lines if is_reading(line)]
         return lines

@@ -182,7 +182,7 @@ void finalize_all(void)
     struct finalizing_result finalized = {0};
     while (more) {
         test_begin(&db);
-        assert_int_equal(finalizing_run_batch(db.w, &default_rules, 3, &finalized, &more), OK);
+        assert_int_equal(finalizing_apply_batch(db.w, &default_rules, 3, &finalized, &more), OK);
         test_commit(&db);
     }
 }
