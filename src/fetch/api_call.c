@@ -216,7 +216,8 @@ static enum next finish_with(struct call_result *result, struct call_result valu
     return NEXT_MORE;
 }
 
-static enum next open_and_send(struct api_call *call, const struct credential *c, struct call_result *result)
+static enum next decrypt_and_send(struct api_call *call, const struct credential *c,
+                                  struct call_result *result)
 {
     const enum err err = tokens_decrypt(call->calls->keys, c, &call->tokens);
     if (err) {
@@ -253,7 +254,7 @@ static enum next load_and_send(struct api_call *call, struct call_result *result
     call->token_is_valid = c.access_expires_at == TIME_NONE || c.access_expires_at > now;
     if (!call->refresh_tried && token_refresh_is_due(account->api->throttle->desc, &c, now, false))
         return refresh_token(call, result);
-    return open_and_send(call, &c, result);
+    return decrypt_and_send(call, &c, result);
 }
 
 static enum next delay_call(struct api_call *call, const struct token_refresh_result *refresh,

@@ -53,7 +53,7 @@ struct engine {
     struct pending_writes writes;
 };
 
-static void stop(struct engine *e, enum err err)
+static void stop_on_error(struct engine *e, enum err err)
 {
     if (!err)
         return;
@@ -68,7 +68,7 @@ static void handle_result(struct engine *e, struct api_call *call, struct call_r
 {
     for (;;) {
         if (result->kind == CALL_STORE_FAILED)
-            stop(e, result->err);
+            stop_on_error(e, result->err);
         if (outcome_apply(&e->outcomes, call, result) == CALL_FINISH)
             break;
         if (api_call_refresh_token(call, result) == NEXT_WAIT)
@@ -185,9 +185,9 @@ static bool is_done(const struct engine *e)
 static void fill_windows(struct engine *e)
 {
     for (int p = 0; p < PLATFORM_COUNT && !e->stopping; p++)
-        stop(e, platform_walk_fill(&e->walks[p], &e->plan));
+        stop_on_error(e, platform_walk_fill(&e->walks[p], &e->plan));
     if (!e->stopping)
-        stop(e, token_upkeep_continue(&e->upkeep));
+        stop_on_error(e, token_upkeep_continue(&e->upkeep));
 }
 
 static enum err flush(struct engine *e)
@@ -211,7 +211,7 @@ static void write_results(struct engine *e)
     enum err err = now - e->applied_at >= APPLY_MS ? apply_results(e, false) : OK;
     if (!err && (e->results.unflushed >= FLUSH_READINGS || now - e->flushed_at >= FLUSH_MS))
         err = flush(e);
-    stop(e, err);
+    stop_on_error(e, err);
 }
 
 /* Stops the run at its deadline and renews the lease. Called by pump() and not only by the timer: each
@@ -224,7 +224,7 @@ static void check_deadline_and_lease(struct engine *e)
     if (now - e->heartbeat_at < TICK_MS)
         return;
     e->heartbeat_at = now;
-    stop(e, run_heartbeat(e->run));
+    stop_on_error(e, run_heartbeat(e->run));
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -439,7 +439,7 @@ static enum err run_loop(struct engine *e)
     record_backlog(e);
     api_calls_cancel(&e->calls);
     close_loop(e);
-    stop(e, e->upkeep.err);
+    stop_on_error(e, e->upkeep.err);
     abandon_rest(e);
     return OK;
 }

@@ -30,7 +30,7 @@ static struct throttle *throttle_of(const struct api_call *call)
     return call->account->api->throttle;
 }
 
-static struct call_batch *take_batch(struct api_call *call)
+static struct call_batch *detach_batch(struct api_call *call)
 {
     struct call_batch *batch = call->batch;
     call->batch = NULL;
@@ -39,7 +39,7 @@ static struct call_batch *take_batch(struct api_call *call)
 
 static void abandon_batch(struct api_call *call)
 {
-    call_batch_abandon(take_batch(call));
+    call_batch_abandon(detach_batch(call));
 }
 
 static void record_failure(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
@@ -74,7 +74,7 @@ static void retry_later(struct outcome_handler *h, struct api_call *call, const 
     }
     t->pace.retries++;
     run_count(h->run, t->desc->platform, RUN_RETRIES, 1);
-    fetch_account_retry(call->account, take_batch(call), at);
+    fetch_account_retry(call->account, detach_batch(call), at);
 }
 
 /* --- spent quotas --- */
@@ -97,7 +97,7 @@ static void handle_quota(struct outcome_handler *h, struct api_call *call, const
         log_info("platforms: %s: using another request form, with a quota of its own, until midnight in Los "
                  "Angeles",
                  t->desc->name);
-        fetch_account_requeue(call->account, take_batch(call));
+        fetch_account_requeue(call->account, detach_batch(call));
         return;
     }
     throttle_pause(t, wait_ms);
@@ -135,7 +135,7 @@ static bool add_dropped_metric(const struct api_call *call, const struct outcome
 static void retry_in_form(struct api_call *call, int tier)
 {
     struct fetch_account *account = call->account;
-    struct call_batch *batch = take_batch(call);
+    struct call_batch *batch = detach_batch(call);
     const size_t most = (size_t)throttle_ids_per_call(account->api->throttle, batch->kind, tier);
     batch->tier = tier;
     while (batch->count > most) {
@@ -160,7 +160,7 @@ static void change_form_of_account(struct outcome_handler *h, struct api_call *c
         pending_writes_add_account(h->writes, update);
     account->tier = update->tier;
     memcpy(account->dropped_metrics, update->text, sizeof account->dropped_metrics);
-    fetch_account_requeue(account, take_batch(call));
+    fetch_account_requeue(account, detach_batch(call));
 }
 
 static void handle_other_form(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
@@ -170,7 +170,7 @@ static void handle_other_form(struct outcome_handler *h, struct api_call *call, 
     if (o->with_account || o->combined == COMBINED_FAILS) {
         call->batch->with_account = call->batch->with_account || o->with_account;
         call->batch->uncombined = call->batch->uncombined || o->combined == COMBINED_FAILS;
-        fetch_account_retry(call->account, take_batch(call), 0);
+        fetch_account_retry(call->account, detach_batch(call), 0);
         return;
     }
     const bool drops = add_dropped_metric(call, o, update.text);
@@ -194,7 +194,7 @@ static void split_batch(struct outcome_handler *h, struct api_call *call, bool m
 {
     struct call_batch *batch = call->batch;
     if (batch->count > 1) {
-        batch = take_batch(call);
+        batch = detach_batch(call);
         fetch_account_retry(call->account, call_batch_split(batch, batch->count / 2), 0);
         fetch_account_retry(call->account, batch, 0);
         return;
@@ -263,7 +263,7 @@ static enum call_next handle_token_rejected(struct outcome_handler *h, struct ap
         if (!throttle_of(call)->breaker.until)
             return CALL_REFRESH_TOKEN;
         /* The circuit opened while the call was in flight, so no request may follow now. */
-        fetch_account_requeue(call->account, take_batch(call));
+        fetch_account_requeue(call->account, detach_batch(call));
         return CALL_FINISH;
     }
     abandon_batch(call);
@@ -341,7 +341,7 @@ static enum call_next apply_response(struct outcome_handler *h, struct api_call 
         o->kind == OUTCOME_RECONNECT || o->kind == OUTCOME_APP_REJECTED || o->kind == OUTCOME_QUOTA_SPENT;
     if (call->batch->count > 0 || beyond_posts)
         return apply_to_batch(h, call, o);
-    call_batch_free(take_batch(call));
+    call_batch_free(detach_batch(call));
     return CALL_FINISH;
 }
 

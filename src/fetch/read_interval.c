@@ -13,7 +13,7 @@ enum age_class age_class_of(int64_t posted_at, int64_t now)
     const int64_t age = now - posted_at;
     if (age <= DAY_MS)
         return AGE_DAY;
-    return age <= 7 * DAY_MS ? AGE_WEEK : AGE_MONTH;
+    return age <= 7 * DAY_MS ? AGE_WEEK : AGE_OLDER;
 }
 
 int read_interval_hours(enum age_class age)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Age of a post: up to a day, up to a week, or older. */
-enum age_class { AGE_DAY, AGE_WEEK, AGE_MONTH };
+enum age_class { AGE_DAY, AGE_WEEK, AGE_OLDER };
 enum { AGE_CLASSES = 3 };
 
 /* Returns the age class of a post at `now`. */

@@ -18,7 +18,7 @@ struct survey {
 
 static int64_t sum(const int64_t posts[AGE_CLASSES])
 {
-    return posts[AGE_DAY] + posts[AGE_WEEK] + posts[AGE_MONTH];
+    return posts[AGE_DAY] + posts[AGE_WEEK] + posts[AGE_OLDER];
 }
 
 static int64_t calls_for(const struct api_queue *api, int tier, int64_t posts)

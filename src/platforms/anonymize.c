@@ -59,7 +59,7 @@ static struct str known_id(const struct anonymizer *a, struct str id)
 /* Returns another id of the same length: each digit becomes a digit, each letter becomes "A", and other
  * characters stay. The ordinal number of the id (1, 2 …) overwrites the last characters, unless the id is too
  * short. */
-static struct str other_id(struct anonymizer *a, struct str id)
+static struct str generate_id(struct anonymizer *a, struct str id)
 {
     char number[24];
     char *to = arena_alloc(a->arena, id.len + 1);
@@ -85,7 +85,7 @@ struct str anonymize_id(struct anonymizer *a, struct str id)
     }
     if (id.len < SHORT_ID)
         return id; /* too short to identify anybody */
-    struct str to = other_id(a, id);
+    struct str to = generate_id(a, id);
     anonymizer_set_id(a, id, to);
     return to;
 }
@@ -181,7 +181,7 @@ static bool ends_with(struct str s, struct str end)
     return s.len >= end.len && str_eq(str_make(s.p + s.len - end.len, end.len), end);
 }
 
-static bool is_in(struct str s, struct str text)
+static bool contains(struct str text, struct str s)
 {
     for (size_t i = 0; s.len && i + s.len <= text.len; i++)
         if (memcmp(text.p + i, s.p, s.len) == 0)
@@ -242,13 +242,14 @@ static struct str anonymize_value(struct anonymizer *a, struct str key, struct s
     if (holds_message(key) || str_eq(key, STR("id")) || is_digits(s))
         return anonymize_text(a, s);
     /* The path of a Facebook URL shows the kind of the video, so this part of the path stays. */
-    if (str_eq(key, STR("url")) && is_in(STR("/reel/"), s))
+    if (str_eq(key, STR("url")) && contains(s, STR("/reel/")))
         return STR("https://x/reel/x");
-    if (str_eq(key, STR("url")) && is_in(STR("/videos/"), s))
+    if (str_eq(key, STR("url")) && contains(s, STR("/videos/")))
         return STR("https://x/videos/x");
     const bool of_header =
         str_eq(key, STR("name")) && (str_starts_with(s, STR("X-")) || str_starts_with(s, STR("x-")));
-    if (is_name(s) && (holds_names(key) || of_header || (str_eq(key, STR("name")) && is_in(s, a->request))))
+    if (is_name(s) &&
+        (holds_names(key) || of_header || (str_eq(key, STR("name")) && contains(a->request, s))))
         return s;
     return STR("x");
 }

@@ -207,7 +207,7 @@ void graph_set_malformed(struct graph_response *g, const char *code)
 /* Records an error in our request. It becomes the outcome of the call only if no operation was understood. */
 static void record_bad_request(struct graph_response *g, const struct graph_row *row, struct str code)
 {
-    g->bug = outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, code);
+    g->request_error = outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, code);
     if (!row)
         g->unknown_code = code;
 }
@@ -399,7 +399,7 @@ static void read_failed_batch(struct graph_response *g)
     enum graph_kind kind = result_of_body(g, g->root, g->response->status).kind;
     if (kind == GRAPH_OK)
         graph_set_malformed(g, "batch-shape");
-    else if (g->outcome.kind == OUTCOME_OK && !g->denied && !g->bug.code.p)
+    else if (g->outcome.kind == OUTCOME_OK && !g->denied && !g->request_error.code.p)
         graph_set_malformed(g, "batch-error");
 }
 
@@ -455,7 +455,7 @@ bool graph_retry_in_other_form(struct graph_response *g, struct str dropped, boo
     o.dropped = dropped;
     o.these_posts_only = these_posts_only;
     if (!dropped.p && g->call->tier + 1 >= tiers) {
-        g->bug = outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, STR("100"));
+        g->request_error = outcome_make(OUTCOME_BAD_REQUEST, SCOPE_CALL, STR("100"));
         return false;
     }
     record(g, o);
@@ -485,8 +485,8 @@ struct outcome graph_response_outcome(struct graph_response *g)
 {
     if (!g->succeeded && (g->denied || g->gone_or_denied))
         record_all_denied(g);
-    if (!g->understood && g->bug.code.p)
-        record(g, g->bug);
+    if (!g->understood && g->request_error.code.p)
+        record(g, g->request_error);
     g->outcome.unknown_code = g->unknown_code;
     set_usage(g, &g->outcome);
     return g->outcome;

@@ -64,12 +64,12 @@ struct graph_response {
     bool refreshes; /* whether this API's tokens can be refreshed */
     bool batch;
     struct yyjson_val *root;
-    struct jsonr_iter parts; /* remaining operations of a batch */
-    struct outcome outcome;  /* the most serious outcome so far */
-    struct outcome bug; /* an unknown error or an error in our request; becomes the outcome if no operation
-                           was understood */
-    struct str unknown_code;                  /* an error code that is not in the table; p == NULL: none */
-    bool understood;                          /* at least one operation had a result that was understood */
+    struct jsonr_iter parts;      /* remaining operations of a batch */
+    struct outcome outcome;       /* the most serious outcome so far */
+    struct outcome request_error; /* an unknown error or an error in our request; becomes the outcome if no
+                                     operation was understood */
+    struct str unknown_code;      /* an error code that is not in the table; p == NULL: none */
+    bool understood;              /* at least one operation had a result that was understood */
     size_t succeeded, denied, gone_or_denied; /* numbers of operations, including the one for the account */
     struct str denied_code;
     struct str last_usage; /* the most recent usage header; operations of a batch usually repeat it */

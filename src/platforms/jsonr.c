@@ -66,7 +66,7 @@ static bool has_name_twice_small(yyjson_val *object)
     return false;
 }
 
-static bool is_sound_object(yyjson_val *object)
+static bool is_valid_object(yyjson_val *object)
 {
     const size_t members = unsafe_yyjson_get_len(object);
     if (members <= 16)
@@ -75,18 +75,18 @@ static bool is_sound_object(yyjson_val *object)
 }
 
 /* Recursion is limited by JSONR_DEPTH_MAX. */
-static bool is_sound(yyjson_val *v, int depth)
+static bool is_valid(yyjson_val *v, int depth)
 {
     if (!yyjson_is_ctn(v))
         return true;
     if (depth == JSONR_DEPTH_MAX)
         return false;
-    if (yyjson_is_obj(v) && !is_sound_object(v))
+    if (yyjson_is_obj(v) && !is_valid_object(v))
         return false;
     struct jsonr_iter it = jsonr_iterate(v);
     yyjson_val *inner;
     while (jsonr_next(&it, NULL, &inner))
-        if (!is_sound(inner, depth + 1))
+        if (!is_valid(inner, depth + 1))
             return false;
     return true;
 }
@@ -100,7 +100,7 @@ struct yyjson_val *jsonr_parse(struct arena *a, struct str body)
     yyjson_doc *doc =
         yyjson_read_opts((char *)(uintptr_t)body.p, body.len, YYJSON_READ_NUMBER_AS_RAW, &in_arena, NULL);
     yyjson_val *root = yyjson_doc_get_root(doc);
-    return root && is_sound(root, 0) ? root : NULL;
+    return root && is_valid(root, 0) ? root : NULL;
 }
 
 /* ---- values ---- */

@@ -196,7 +196,7 @@ struct linked_account {
     struct token_grant grant; /* tokens of the account; for a Facebook page, the page's own token */
     bool is_personal;         /* the account is not a business account, so it has no analytics (Pinterest) */
 };
-enum { LINK_ACCOUNTS_MAX = 100, LINK_STEPS_MAX = 12 };
+enum { LINK_ACCOUNTS_MAX = 100 };
 
 /* Parameters of the platform's consent page. */
 struct platform_authorize {

@@ -53,14 +53,14 @@ const struct error_row *error_row_find(const struct error_row *rows, struct str 
     return NULL;
 }
 
-static bool is_later(int status)
+static bool is_temporary(int status)
 {
     return status == 429 || status >= 500 || status == 408;
 }
 
 struct outcome outcome_unreadable(struct arena *a, const struct http_response *r, int64_t now_ms)
 {
-    struct outcome o = outcome_make(is_later(r->status) ? OUTCOME_RETRY : OUTCOME_MALFORMED, SCOPE_CALL,
+    struct outcome o = outcome_make(is_temporary(r->status) ? OUTCOME_RETRY : OUTCOME_MALFORMED, SCOPE_CALL,
                                     arena_printf(a, "http.%d", r->status));
     o.wait_ms = response_retry_after_ms(r, now_ms);
     if (r->status == 429)
@@ -77,7 +77,7 @@ struct outcome outcome_from_status(struct arena *a, struct str code, const struc
      * "reconnect required". */
     if (r->status == 401)
         o.kind = OUTCOME_TOKEN_REJECTED;
-    else if (r->status >= 400 && r->status != 403 && !is_later(r->status))
+    else if (r->status >= 400 && r->status != 403 && !is_temporary(r->status))
         o.kind = OUTCOME_BAD_REQUEST;
     return o;
 }

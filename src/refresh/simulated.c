@@ -10,14 +10,14 @@
 enum { SEED = 2026 };
 
 /* The readings of one author. */
-struct made_up_step {
+struct simulated_step {
     struct growth_moment moment;
     VEC(struct reading) readings;
 };
 
 static bool count_video(void *ctx, const struct video *video)
 {
-    struct made_up_step *step = ctx;
+    struct simulated_step *step = ctx;
     (void)video;
     step->moment.live++;
     return true;
@@ -25,7 +25,7 @@ static bool count_video(void *ctx, const struct video *video)
 
 static bool add_readings(void *ctx, const struct video *video)
 {
-    struct made_up_step *step = ctx;
+    struct simulated_step *step = ctx;
     int64_t counts[PLATFORM_COUNT][COUNT_KINDS];
     growth_compute(video, &step->moment, counts);
     for (size_t i = 0; i < video->post_count; i++) {
@@ -41,7 +41,7 @@ static bool add_readings(void *ctx, const struct video *video)
     return true;
 }
 
-static enum err simulate_author(struct run *run, struct made_up_step *step, int64_t author_row)
+static enum err simulate_author(struct run *run, struct simulated_step *step, int64_t author_row)
 {
     struct store *store = run_store(run);
     const int64_t now = step->moment.now_ms, from = now - VIDEO_LIFE_DAYS * DAY_MS;
@@ -56,7 +56,7 @@ static enum err simulate_author(struct run *run, struct made_up_step *step, int6
     return run_queue_step(run, now, step->readings.items, step->readings.count);
 }
 
-static enum err simulate_all(struct run *run, struct made_up_step *step)
+static enum err simulate_all(struct run *run, struct simulated_step *step)
 {
     int64_t author_row = 0;
     for (;;) {
@@ -77,9 +77,9 @@ static enum err simulate_all(struct run *run, struct made_up_step *step)
 static enum err run_simulated(struct run *run)
 {
     const int64_t interval_s = run_config(run)->refresh.interval_s;
-    struct made_up_step step = {.moment = {.now_ms = run_observed_at(run),
-                                           .interval_ms = interval_s ? interval_s * SECOND_MS : HOUR_MS,
-                                           .seed = SEED}};
+    struct simulated_step step = {.moment = {.now_ms = run_observed_at(run),
+                                             .interval_ms = interval_s ? interval_s * SECOND_MS : HOUR_MS,
+                                             .seed = SEED}};
     const enum err err = simulate_all(run, &step);
     VEC_FREE(&step.readings);
     return err;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SLOTS = 1 << 16, PATH_LEN = 160, FACTS_MAX = 4000 };
+enum { SLOTS = 1 << 16, PATH_LEN = 160, FACTS_MAX = 4000, LINK_STEPS_MAX = 12 };
 
 /* ---- facts ---- */
 

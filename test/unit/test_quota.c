@@ -141,7 +141,7 @@ static void age_class_boundaries_are_inclusive(void **state)
     assert_int_equal(age_class_of(now - DAY_MS, now), AGE_DAY);
     assert_int_equal(age_class_of(now - DAY_MS - 1, now), AGE_WEEK);
     assert_int_equal(age_class_of(now - 7 * DAY_MS, now), AGE_WEEK);
-    assert_int_equal(age_class_of(now - 7 * DAY_MS - 1, now), AGE_MONTH);
+    assert_int_equal(age_class_of(now - 7 * DAY_MS - 1, now), AGE_OLDER);
 }
 
 /* Simulates two days of hourly runs, and checks how often each post is read and how many posts are read in
@@ -183,10 +183,10 @@ static void new_and_overdue_posts_are_due(void **state)
     const int64_t now = at("2026-07-15T20:00:00Z");
     int due = 0;
     for (uint64_t key = 0; key < 24; key++) {
-        assert_true(read_is_due(AGE_MONTH, key, TIME_NONE, now));
-        assert_true(read_is_due(AGE_MONTH, key, now - 25 * HOUR_MS, now));
+        assert_true(read_is_due(AGE_OLDER, key, TIME_NONE, now));
+        assert_true(read_is_due(AGE_OLDER, key, now - 25 * HOUR_MS, now));
         assert_true(read_is_due(AGE_DAY, key, now - HOUR_MS, now));
-        due += read_is_due(AGE_MONTH, key, now - 23 * HOUR_MS, now);
+        due += read_is_due(AGE_OLDER, key, now - 23 * HOUR_MS, now);
     }
     assert_int_equal(due, 1);
 }
