@@ -261,7 +261,7 @@ def prepare(package, suite):
     return {path.stem: f"/source/{path.relative_to(ROOT)}" for path in directory.iterdir()}
 
 
-def test_suite(suite, package, only):
+def check_debian_release(suite, package, only):
     packages = prepare(package, suite)
     failures = 0
     for each in CHECKS:
@@ -299,7 +299,7 @@ def main():
             if arguments.arm64 and suite == "bookworm":
                 print("== bookworm: make deb DEB_ARCH=arm64", flush=True)
                 run_under_qemu(builder, builder.build("arm64"))
-        failures += test_suite(suite, package, arguments.only)
+        failures += check_debian_release(suite, package, arguments.only)
     print("all passed" if not failures else f"{failures} failed")
     return 1 if failures else 0
 

@@ -102,13 +102,13 @@ def assert_no_window_above(instants):
 def test_random_flood_never_exceeds_the_limit_in_any_window(world):
     seed = random.randrange(2**32)
     print("seed", seed)
-    dice, model, instants = random.Random(seed), Model(), []
+    rng, model, instants = random.Random(seed), Model(), []
     for step in range(60):
-        world.clock.advance(dice.choice([0, 1, 7, 400, 999, 1000, 5000, 20_000, 59_999, 60_000]))
-        now, count = world.clock.monotonic_ms, dice.choice([1, 3, 10, 30, 70])
+        world.clock.advance(rng.choice([0, 1, 7, 400, 999, 1000, 5000, 20_000, 59_999, 60_000]))
+        now, count = world.clock.monotonic_ms, rng.choice([1, 3, 10, 30, 70])
         # If one server gets all requests of a step, it must also count the requests that the other server admitted
         # before.
-        servers = dice.choice([world.servers, world.servers[:1], world.servers[1:]])
+        servers = rng.choice([world.servers, world.servers[:1], world.servers[1:]])
         admitted = world.flood(count, servers)
         assert admitted == model.acquire(now, count), f"seed {seed}, step {step}"
         instants += [now] * admitted

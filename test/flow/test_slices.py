@@ -33,7 +33,7 @@ def at(number, seconds):
     return f"{day(number)}T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.000Z"
 
 
-class Plan:
+class ExpectedStats:
     """The imported data, and the expected /stats computed from it."""
 
     def __init__(self):
@@ -87,7 +87,7 @@ class Plan:
 
 class World:
     def __init__(self, directory):
-        self.plan = Plan()
+        self.plan = ExpectedStats()
         self.instance = Viewtally(directory / "viewtally", {}, FakeClock(directory / "clock", DEFAULT_NOW))
         self.instance.import_lines(self.plan.lines)
         self.keys = {name: self.instance.create_key(lines.uid(name)) for name in ("big", "small", "shelf")}

@@ -32,38 +32,38 @@ def pause(seconds):
 
 def flood(servers, key, until, seed):
     """Sends bursts to both servers; returns (sent, received, status) per request."""
-    dice, seen = random.Random(seed), []
+    rng, requests = random.Random(seed), []
     clients = [server.client(key) for server in servers]
     while time.monotonic() < until:
-        client = dice.choice(clients)
-        for _ in range(dice.randint(1, 30)):
+        client = rng.choice(clients)
+        for _ in range(rng.randint(1, 30)):
             sent = time.monotonic()
-            seen.append((sent, 0, client.get("/account").status))
-            seen[-1] = (sent, time.monotonic(), seen[-1][2])
-        pause(dice.choice([0.05, 0.2, 1, 3]))
-    return seen
+            requests.append((sent, 0, client.get("/account").status))
+            requests[-1] = (sent, time.monotonic(), requests[-1][2])
+        pause(rng.choice([0.05, 0.2, 1, 3]))
+    return requests
 
 
-def obey(servers, key, until):
+def check_retry_after(servers, key, until):
     """Exhausts the limit, then retries a second too early and at the stated time, repeatedly; returns violations."""
-    complaints, rounds = [], 0
+    violations, rounds = [], 0
     clients = [server.client(key) for server in servers]
     while time.monotonic() < until:
         responses = [clients[n % 2].get("/account") for n in range(LIMIT + 5)]
         last = next((a for a in responses if a.status == 429), None)
         if last is None:
-            complaints.append("more than the limit was admitted")
+            violations.append("more than the limit was admitted")
             break
-        told, at = int(last.headers["Retry-After"]), time.monotonic()
+        retry_after, at = int(last.headers["Retry-After"]), time.monotonic()
         # Retry-After is rounded up, so the slot may be freed up to a second earlier than it says.
-        pause(max(0, told - 1.1 - (time.monotonic() - at)))
-        if told > 2 and clients[0].get("/account").status != 429:
-            complaints.append("admitted a second before Retry-After")
-        pause(max(0, told + 0.05 - (time.monotonic() - at)))
+        pause(max(0, retry_after - 1.1 - (time.monotonic() - at)))
+        if retry_after > 2 and clients[0].get("/account").status != 429:
+            violations.append("admitted a second before Retry-After")
+        pause(max(0, retry_after + 0.05 - (time.monotonic() - at)))
         if clients[1].get("/account").status != 200:
-            complaints.append("rejected although Retry-After had passed")
+            violations.append("rejected although Retry-After had passed")
         rounds += 1
-    return complaints, rounds
+    return violations, rounds
 
 
 def fullest_window(admitted):
@@ -92,27 +92,27 @@ def main():
             for server in (first, second):
                 wait.until(lambda s=server: "redis: up" in s.log, "Redis to be up")
             until = time.monotonic() + seconds
-            obeying = pool.submit(obey, (first, second), obeyed, until)
+            obeying = pool.submit(check_retry_after, (first, second), obeyed, until)
             floods = [pool.submit(flood, (first, second), flooded, until, n) for n in range(FLOODERS)]
-            seen = [one for each in floods for one in each.result()]
-            complaints, rounds = obeying.result()
+            requests = [one for each in floods for one in each.result()]
+            violations, rounds = obeying.result()
             away = sum(server.log.count("redis: unavailable") for server in (first, second))
-    admitted = [(sent, received) for sent, received, status in seen if status == 200]
+    admitted = [(sent, received) for sent, received, status in requests if status == 200]
     fullest = fullest_window(admitted)
-    print(f"{len(seen)} requests in {seconds:g} s, {len(admitted)} admitted; the fullest {WINDOW:g} s hold {fullest}; "
-          f"{rounds} rounds obeyed Retry-After; Redis was away {away} times")
+    print(f"{len(requests)} requests in {seconds:g} s, {len(admitted)} admitted; the fullest {WINDOW:g} s hold {fullest}; "
+          f"{rounds} rounds obeyed Retry-After; Redis was unavailable {away} times")
     if away:
         print("inconclusive: a Redis call took longer than 50 ms, so the processes limited on their own for a time; run it again on an idle machine")
         return 2
     if fullest > LIMIT:
-        complaints.append(f"{fullest} admitted within {WINDOW:g} s")
-    if {status for _, _, status in seen} > {200, 429}:
-        complaints.append("a request failed")
+        violations.append(f"{fullest} admitted within {WINDOW:g} s")
+    if {status for _, _, status in requests} > {200, 429}:
+        violations.append("a request failed")
     if len(admitted) < LIMIT * int(seconds // WINDOW):
-        complaints.append("fewer were admitted than fit")
-    for complaint in complaints:
-        print("BROKEN:", complaint)
-    return 1 if complaints else 0
+        violations.append("fewer were admitted than fit")
+    for violation in violations:
+        print("BROKEN:", violation)
+    return 1 if violations else 0
 
 
 if __name__ == "__main__":

@@ -124,11 +124,11 @@ static void stop_writing(void)
     store_close(writing.store);
 }
 
-/* Runs the loop until is_so() returns true. */
-static void wait_until(bool (*is_so)(void))
+/* Runs the loop until condition() returns true. */
+static void wait_until(bool (*condition)(void))
 {
     const uint64_t deadline = uv_hrtime() + (uint64_t)WAIT_MS * 1000000;
-    while (!is_so()) {
+    while (!condition()) {
         assert_true(uv_hrtime() < deadline);
         (void)uv_run(&loop, UV_RUN_ONCE);
     }

@@ -55,7 +55,7 @@ static void listens_on_several_addresses(void **state)
     static const char *const clients[] = {"127.0.0.1", "::1", "unix"};
     for (int i = 0; i < 3; i++) {
         struct peer p;
-        peer_open_at(&p, &rig, i);
+        peer_open_on_listener(&p, &rig, i);
         struct peer_response a = peer_request(&p, GET("/plain"), 1);
         assert_str(a.body, "hello");
         assert_string_equal(rig.app.last_address, clients[i]);
@@ -145,7 +145,7 @@ static void replaces_the_socket_file_of_a_dead_server(void **state)
     leave_socket(path, NULL);
     if (open_at(&rig, listen, 1, &error) != OK)
         fail_msg("%s", error.text);
-    peer_open_at(&p, &rig, 0);
+    peer_open_on_listener(&p, &rig, 0);
     (void)peer_request(&p, GET("/plain"), 1);
     peer_fini(&p);
     rig_fini(&rig);

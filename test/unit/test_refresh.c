@@ -38,7 +38,7 @@ static int set_up(void **state)
     config_init(&config);
     free(config.store.path);
     config.store.path = strdup(t.db.path);
-    the_clock[0] = NOW;
+    test_clock_ms[0] = NOW;
     atomic_store(&stop, false);
     return 0;
 }
@@ -298,7 +298,7 @@ static void last_complete_run_is_never_pruned(void **state)
 static enum err renews_while_another_tries(struct run *run)
 {
     for (int i = 0; i < 20; i++) {
-        the_clock[0] += 9 * SECOND_MS;
+        test_clock_ms[0] += 9 * SECOND_MS;
         assert_int_equal(run_heartbeat(run), OK);
         assert_int_equal(run_as(reads_5000_views, CAUSE_COMMAND, &inner), ERR_BUSY);
         assert_false(inner.ran);
@@ -320,7 +320,7 @@ static void lease_is_renewed_during_the_run(void **state)
 static enum err is_suspended_too_long(struct run *run)
 {
     assert_int_equal(apply_views(run, 1200), OK);
-    the_clock[0] += 31 * SECOND_MS;
+    test_clock_ms[0] += 31 * SECOND_MS;
     assert_int_equal(run_as(reads_5000_views, CAUSE_COMMAND, &inner), OK);
     assert_int_equal(state_of_run(1), RUN_ABANDONED);
     assert_int_equal(apply_views(run, 9999), ERR_CANCELED);
@@ -343,7 +343,7 @@ static void run_that_lost_its_lease_writes_nothing(void **state)
 
 static enum err renews_late(struct run *run)
 {
-    the_clock[0] += 31 * SECOND_MS;
+    test_clock_ms[0] += 31 * SECOND_MS;
     assert_int_equal(apply_views(run, 1200), OK);
     assert_int_equal(run_as(reads_5000_views, CAUSE_COMMAND, &inner), ERR_BUSY); /* the lease was renewed */
     return OK;
@@ -359,12 +359,12 @@ static void expired_lease_can_be_renewed_if_not_taken_over(void **state)
 
 static enum err rolls_back_a_renewal(struct run *run)
 {
-    the_clock[0] += 11 * SECOND_MS;
+    test_clock_ms[0] += 11 * SECOND_MS;
     assert_int_equal(run_begin(run), OK); /* renews the lease */
     run_rollback(run);                    /* undoes the renewal */
-    the_clock[0] += 9 * SECOND_MS;
+    test_clock_ms[0] += 9 * SECOND_MS;
     assert_int_equal(run_heartbeat(run), OK);
-    the_clock[0] += 11 * SECOND_MS; /* 31 s after it was acquired */
+    test_clock_ms[0] += 11 * SECOND_MS; /* 31 s after it was acquired */
     assert_int_equal(run_as(reads_5000_views, CAUSE_COMMAND, &inner), ERR_BUSY);
     return OK;
 }
@@ -379,9 +379,9 @@ static void lease_renewal_that_was_rolled_back_is_repeated(void **state)
 static enum err commits_after_29_seconds(struct run *run)
 {
     assert_int_equal(run_begin(run), OK);
-    the_clock[0] += 29 * SECOND_MS;
+    test_clock_ms[0] += 29 * SECOND_MS;
     assert_int_equal(run_commit(run), OK);
-    the_clock[0] += 29 * SECOND_MS;
+    test_clock_ms[0] += 29 * SECOND_MS;
     assert_int_equal(run_as(reads_5000_views, CAUSE_COMMAND, &inner), ERR_BUSY);
     return OK;
 }
@@ -418,9 +418,9 @@ static void lease_of_killed_run_expires_after_30_seconds(void **state)
     (void)state;
     kill_a_run();
     assert_int_equal(views_now(), 1200);
-    the_clock[0] += LEASE_MS - 1;
+    test_clock_ms[0] += LEASE_MS - 1;
     assert_int_equal(run_as(reads_5000_views, CAUSE_SCHEDULE, &inner), ERR_BUSY);
-    the_clock[0] += 1;
+    test_clock_ms[0] += 1;
     assert_int_equal(run_as(reads_5000_views, CAUSE_SCHEDULE, &report), OK);
     assert_true(report.ran); /* the killed run does not count as the run of its slot */
     assert_int_equal(state_of_run(1), RUN_ABANDONED);
@@ -430,9 +430,9 @@ static void lease_of_killed_run_expires_after_30_seconds(void **state)
 static void lease_whose_expiry_is_years_ahead_is_ignored(void **state)
 {
     (void)state;
-    the_clock[0] = NOW + 3652 * DAY_MS;
+    test_clock_ms[0] = NOW + 3652 * DAY_MS;
     kill_a_run();
-    the_clock[0] = NOW;
+    test_clock_ms[0] = NOW;
     assert_int_equal(run_as(reads_5000_views, CAUSE_SCHEDULE, &report), OK);
     assert_true(report.ran);
     assert_int_equal(state_of_run(1), RUN_ABANDONED);
@@ -440,7 +440,7 @@ static void lease_whose_expiry_is_years_ahead_is_ignored(void **state)
 
 static enum err clock_is_set_back(struct run *run)
 {
-    the_clock[0] -= HOUR_MS;
+    test_clock_ms[0] -= HOUR_MS;
     assert_int_equal(run_heartbeat(run), OK);
     /* A lease that expires in more than 30 s counts as not held, so it must have been renewed. */
     assert_int_equal(run_as(reads_5000_views, CAUSE_COMMAND, &inner), ERR_BUSY);
@@ -463,7 +463,7 @@ static void scheduled_run_starts_once_per_hour(void **state)
     assert_false(report.ran);
     assert_true(lease_is_free());
     assert_int_equal(sql("SELECT count(*) FROM refresh_runs"), 1);
-    the_clock[0] += HOUR_MS;
+    test_clock_ms[0] += HOUR_MS;
     assert_int_equal(run_as(fails_twice, CAUSE_SCHEDULE, &report), OK);
     assert_int_equal(report.state, RUN_FAILED);
     /* Neither a failed run nor a run for the spool counts as the run of its hour. */
@@ -472,7 +472,7 @@ static void scheduled_run_starts_once_per_hour(void **state)
     assert_int_equal(run_as(reads_nothing, CAUSE_SCHEDULE, &report), OK);
     assert_true(report.ran);
     /* A run that a command has started counts. */
-    the_clock[0] += HOUR_MS;
+    test_clock_ms[0] += HOUR_MS;
     run_ok(reads_nothing);
     assert_int_equal(run_as(reads_5000_views, CAUSE_SCHEDULE, &report), OK);
     assert_false(report.ran);

@@ -44,7 +44,7 @@ static int set_up(void **state)
     struct error error;
     (void)state;
     refreshing_init(&r);
-    the_clock[1] = 60 * 60 * 1000;
+    test_clock_ms[1] = 60 * 60 * 1000;
     assert_int_equal(uv_loop_init(&loop), 0);
     const struct store_options options = {.path = r.config.store.path, .mode = STORE_READ, .loop = &loop};
     assert_int_equal(store_open(&reads, &options, &error), OK);
@@ -68,7 +68,7 @@ static int tear_down(void **state)
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_true(closed);
     store_close(reads);
-    the_clock[1] = 0;
+    test_clock_ms[1] = 0;
     assert_int_equal(uv_loop_close(&loop), 0);
     ticket_lock_free(write_lock);
     refreshing_fini(&r);
@@ -93,7 +93,7 @@ static void file_that_arrives_before_a_retry_of_another_source_is_applied(void *
     assert_int_equal(spool_runs, 1);
     schedule_spool_changed(schedule);
     atomic_store(&simulated_fails, false);
-    the_clock[1] += PAUSE_MS;
+    test_clock_ms[1] += PAUSE_MS;
     wait_for_runs(RUN_SUCCEEDED, 2); /* the retry of the simulated source, then the run of the spool */
     assert_int_equal(spool_runs, 2);
 }

@@ -101,7 +101,7 @@ static void interrupted_rotation_can_be_run_again(void **state)
     struct key_rotation_result done;
     (void)state;
     put_accounts(5);
-    for (enum crash_end end = CRASH_KILLED; end != CRASH_ENDED; at++) {
+    for (enum crash_end end = CRASH_REACHED; end != CRASH_ENDED; at++) {
         assert_true(at < 200);
         end = crash_before_change(at, rotate_once, NULL);
         if (end == CRASH_NOT_POSSIBLE)

@@ -65,13 +65,13 @@ static void only_live_posts_get_readings(void **state)
     assert_int_equal(r.report.counts.n[SOURCE_SIMULATED][PLATFORM_TIKTOK][RUN_ACCEPTED], 1);
     assert_int_equal(sql("SELECT count(*) FROM videos WHERE views_updated_at IS NOT NULL"), 1);
     assert_true(sql("SELECT max(views) FROM videos") > 0);
-    the_clock[0] += DAY_MS; /* "f1" and "y3" are published now */
+    test_clock_ms[0] += DAY_MS; /* "f1" and "y3" are published now */
     run();
     assert_int_equal(accepted(), 4);
-    the_clock[0] += 29 * DAY_MS; /* only "y3" is still live */
+    test_clock_ms[0] += 29 * DAY_MS; /* only "y3" is still live */
     run();
     assert_int_equal(accepted(), 1);
-    the_clock[0] += 2 * DAY_MS;
+    test_clock_ms[0] += 2 * DAY_MS;
     run();
     assert_int_equal(accepted(), 0);
 }
@@ -83,7 +83,7 @@ static void second_run_at_the_same_time_adds_nothing(void **state)
     const int64_t views = sql("SELECT max(views) FROM videos");
     run();
     assert_int_equal(accepted(), 0);
-    the_clock[0] -= SECOND_MS / 2; /* a run after the clock was set back adds nothing either */
+    test_clock_ms[0] -= SECOND_MS / 2; /* a run after the clock was set back adds nothing either */
     run();
     assert_int_equal(accepted(), 0);
     assert_int_equal(sql("SELECT max(views) FROM videos"), views);
@@ -95,15 +95,16 @@ static void author_gets_one_step_and_counts_are_reproducible(void **state)
     struct buf first, second;
     buf_init(&first, 1 << 20);
     buf_init(&second, 1 << 20);
-    for (int i = 0; i < 30; i++, the_clock[0] += 20 * SECOND_MS)
+    for (int i = 0; i < 30; i++, test_clock_ms[0] += 20 * SECOND_MS)
         run();
     assert_int_equal(refresh_count(&r.report.counts, RUN_VIDEOS), 1);
-    assert_int_equal(sql("SELECT views_refreshed_at FROM authors ORDER BY id LIMIT 1"), the_clock[0] - 20000);
+    assert_int_equal(sql("SELECT views_refreshed_at FROM authors ORDER BY id LIMIT 1"),
+                     test_clock_ms[0] - 20000);
     assert_true(sql("SELECT count(*) FROM events") > 0); /* after ten minutes */
     dump_database(r.t.db.path, &first);
     (void)tear_down(NULL);
     (void)set_up(NULL);
-    for (int i = 0; i < 30; i++, the_clock[0] += 20 * SECOND_MS)
+    for (int i = 0; i < 30; i++, test_clock_ms[0] += 20 * SECOND_MS)
         run();
     dump_database(r.t.db.path, &second);
     assert_same_dump(&first, &second);

@@ -159,7 +159,7 @@ static void world_init(struct world *w)
     write_bytes(path, buf_str(&file_text));
     (void)snprintf(path, sizeof path, "%s/g.ndjson", w->spool);
     write_bytes(path, STR(READING("youtube", "y1", "2026-07-03T00:00:00Z", VIEWS(20000))));
-    the_clock[0] = IMPORT_NOW;
+    test_clock_ms[0] = IMPORT_NOW;
 }
 
 static void world_fini(struct world *w)
@@ -244,14 +244,14 @@ static bool kill_and_run_again(int at, const struct buf *expected)
     const enum crash_end end = crash_before_change(at, run_spool, &w);
     if (end == CRASH_NOT_POSSIBLE)
         skip();
-    the_clock[0] += LEASE_OVER_MS;
-    if (end == CRASH_KILLED)
+    test_clock_ms[0] += LEASE_OVER_MS;
+    if (end == CRASH_REACHED)
         assert_int_equal(run_spool(&w), 0);
     dump_world(&w, &found);
     assert_same_dump(expected, &found);
     buf_fini(&found);
     world_fini(&w);
-    return end == CRASH_KILLED;
+    return end == CRASH_REACHED;
 }
 
 static void crash_before_each_change_does_not_affect_the_result(void **state)
@@ -281,7 +281,7 @@ static void take_over(void *ctx)
                                             .sources = {{&spool_source}},
                                             .cause = CAUSE_COMMAND};
     char path[128];
-    the_clock[0] += LEASE_OVER_MS;
+    test_clock_ms[0] += LEASE_OVER_MS;
     w->config.store.busy_timeout_ms = 1;
     if (refresh_run(&options, &report) != OK || report.state > RUN_PARTIAL)
         return;
@@ -297,7 +297,7 @@ static bool suspend_and_run_again(int at, const struct buf *expected, int *taken
     char path[128];
     buf_init(&found, 1 << 24);
     world_init(&w);
-    const enum crash_end end = crash_sleep_before_change(at, run_spool, take_over, &w);
+    const enum crash_end end = crash_suspend_before_change(at, run_spool, take_over, &w);
     if (end == CRASH_NOT_POSSIBLE)
         skip();
     if (w.taken_over) {
@@ -306,13 +306,13 @@ static bool suspend_and_run_again(int at, const struct buf *expected, int *taken
             fail_msg("suspended before change %d: the process has moved a file without the lease", at);
         *taken_over += 1;
     }
-    the_clock[0] += LEASE_OVER_MS;
+    test_clock_ms[0] += LEASE_OVER_MS;
     assert_int_equal(run_spool(&w), 0);
     dump_world(&w, &found);
     assert_same_dump(expected, &found);
     buf_fini(&found);
     world_fini(&w);
-    return end == CRASH_KILLED;
+    return end == CRASH_REACHED;
 }
 
 static void process_suspended_before_each_change_does_not_affect_the_result(void **state)

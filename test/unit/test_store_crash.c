@@ -37,7 +37,7 @@ static int set_up(void **state)
     shim_install();
     log_set(LOG_WARN, LOG_TEXT);
     temp_db_init(&t);
-    add_stepped_video(&t);
+    add_video_with_first_step(&t);
     return 0;
 }
 
@@ -111,7 +111,7 @@ static void killed_migration_can_be_repeated(void **state)
 static void step_and_report(int report)
 {
     struct store *s = temp_db_open(&t, STORE_WRITE);
-    for (int64_t views = whole_views(t.path) + 1, last = views + 4; views <= last; views++) {
+    for (int64_t views = views_of_last_step(t.path) + 1, last = views + 4; views <= last; views++) {
         if (write_step(s, views) || write(report, &views, sizeof views) != sizeof views)
             _exit(1);
         if (views % 3 == 0 && store_checkpoint(s, CHECKPOINT_PASSIVE))
@@ -129,14 +129,14 @@ static void commit_that_was_reported_survives_kill_9(void **state)
     t.r = t.w = NULL;
     for (n = 1; n < 1000; n++) {
         int pipe_fds[2];
-        int64_t reported = whole_views(t.path), views;
+        int64_t reported = views_of_last_step(t.path), views;
         assert_int_equal(pipe(pipe_fds), 0);
         bool whole = run_killed(n, step_and_report, pipe_fds[1]);
         close(pipe_fds[1]);
         while (read(pipe_fds[0], &views, sizeof views) == sizeof views)
             reported = views;
         close(pipe_fds[0]);
-        views = whole_views(t.path);
+        views = views_of_last_step(t.path);
         assert_true(views == reported || views == reported + 1);
         if (whole)
             break;
@@ -207,7 +207,7 @@ static void cut_power(void)
     write_torn(&disk.db, db);
     write_torn(&disk.wal, wal);
     (void)unlink(shm);
-    int64_t views = whole_views(db);
+    int64_t views = views_of_last_step(db);
     if (views != disk.acknowledged && views != disk.acknowledged + 1)
         fail_msg("power cut %d: %lld views, but the last commit that returned had %lld", disk.cuts,
                  (long long)views, (long long)disk.acknowledged);

@@ -76,7 +76,7 @@ static void fail_every_write(int code, enum err expected, bool is_permanent)
 {
     struct fault f = {0};
     int64_t views = 1;
-    add_stepped_video(&t);
+    add_video_with_first_step(&t);
     for (int n = 1; n < 100; n++) {
         f = (struct fault){.ops = WRITES, .nth = n, .code = code, .is_permanent = is_permanent};
         shim_hook(on_op, &f);
@@ -88,9 +88,9 @@ static void fail_every_write(int code, enum err expected, bool is_permanent)
         }
         assert_int_equal(err, expected);
         assert_false(sql_in_transaction(t.w->sql));
-        assert_int_equal(whole_views(t.path), views - 1);
+        assert_int_equal(views_of_last_step(t.path), views - 1);
         assert_int_equal(write_step(t.w, views), OK);
-        assert_int_equal(whole_views(t.path), views);
+        assert_int_equal(views_of_last_step(t.path), views);
     }
     assert_false(f.failed);
     assert_true(f.seen > 5); /* the step writes several pages of the log and syncs it */
@@ -162,7 +162,7 @@ static enum err read_all(struct store *s, int *rows)
 static void fail_every_read(int code, enum err expected, bool is_permanent)
 {
     int n;
-    add_stepped_video(&t);
+    add_video_with_first_step(&t);
     for (n = 1; n < 200; n++) {
         struct fault f = {.ops = READS, .nth = n, .code = code, .is_permanent = is_permanent};
         int rows = 0;
@@ -219,7 +219,7 @@ static void repeated_failure_is_logged_once_a_second(void **state)
     (void)state;
     char path[128];
     int rows = 0, saved = dup(STDERR_FILENO);
-    add_stepped_video(&t);
+    add_video_with_first_step(&t);
     (void)snprintf(path, sizeof path, "%s/log", t.dir);
     int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_true(saved >= 0 && fd >= 0);
@@ -247,7 +247,7 @@ static void failed_open_has_an_error_text(void **state)
 {
     (void)state;
     int n;
-    add_stepped_video(&t);
+    add_video_with_first_step(&t);
     for (n = 1; n < 200; n++) {
         struct fault f = {
             .ops = ~(1u << SHIM_SHM_BARRIER | 1u << SHIM_SYNCED), .nth = n, .code = SQLITE_IOERR};
@@ -292,7 +292,7 @@ static void damaged_page_fails_every_read_and_write(void **state)
 {
     (void)state;
     int rows = 0;
-    add_stepped_video(&t);
+    add_video_with_first_step(&t);
     store_close(t.r);
     store_close(t.w); /* checkpoints the log */
     damage_page_of("videos");
@@ -318,7 +318,7 @@ static void damaged_column_fails_reads_and_writes(void **state)
         sqlite3 *db;
         int rows = 0;
         if (i == 0)
-            add_stepped_video(&t);
+            add_video_with_first_step(&t);
         assert_int_equal(sqlite3_open(t.path, &db), SQLITE_OK);
         assert_int_equal(sqlite3_exec(db, damage[i], NULL, NULL, NULL), SQLITE_OK);
         sqlite3_close(db);
@@ -376,7 +376,7 @@ static void commit_rolls_back_if_it_cannot_save_event_ids(void **state)
 {
     (void)state;
     sqlite3 *db = sqlite_db_of(t.w)->handle;
-    add_stepped_video(&t);
+    add_video_with_first_step(&t);
     assert_int_equal(
         sqlite3_exec(db,
                      "CREATE TEMP TRIGGER no BEFORE UPDATE ON main.meta BEGIN SELECT RAISE(ABORT, 'no'); END",
@@ -384,10 +384,10 @@ static void commit_rolls_back_if_it_cannot_save_event_ids(void **state)
         SQLITE_OK);
     assert_int_equal(write_step(t.w, 2), ERR_INVALID);
     assert_false(sql_in_transaction(t.w->sql));
-    assert_int_equal(whole_views(t.path), 1);
+    assert_int_equal(views_of_last_step(t.path), 1);
     assert_int_equal(sqlite3_exec(db, "DROP TRIGGER temp.no", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(write_step(t.w, 2), OK); /* recompiles the statements */
-    assert_int_equal(whole_views(t.path), 2);
+    assert_int_equal(views_of_last_step(t.path), 2);
 }
 
 /* --- a real limit: the file may not grow --- */
@@ -395,7 +395,7 @@ static void commit_rolls_back_if_it_cannot_save_event_ids(void **state)
 static void exceeding_the_file_size_limit_is_reported_as_a_full_disk(void **state)
 {
     (void)state;
-    add_stepped_video(&t);
+    add_video_with_first_step(&t);
     int status;
     pid_t pid = fork();
     if (pid == 0) {
@@ -415,10 +415,10 @@ static void exceeding_the_file_size_limit_is_reported_as_a_full_disk(void **stat
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    int64_t views = whole_views(t.path);
+    int64_t views = views_of_last_step(t.path);
     assert_true(views > 5);
     assert_int_equal(write_step(t.w, views + 1), OK);
-    assert_int_equal(whole_views(t.path), views + 1);
+    assert_int_equal(views_of_last_step(t.path), views + 1);
 }
 
 int main(void)

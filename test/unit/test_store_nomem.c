@@ -68,7 +68,7 @@ static int set_up(void **state)
     (void)state;
     log_set(LOG_ERROR + 1, LOG_TEXT);
     temp_db_init(&t);
-    add_stepped_video(&t);
+    add_video_with_first_step(&t);
     return 0;
 }
 
@@ -139,7 +139,7 @@ static void read_without_memory_fails_and_recovers(void **state)
 static int write_without_memory(bool ever)
 {
     int n;
-    int64_t views = whole_views(t.path);
+    int64_t views = views_of_last_step(t.path);
     for (n = 1; n < 2000; n++) {
         struct store *s = temp_db_open(&t, STORE_WRITE);
         fail_at(n, ever);
@@ -150,7 +150,7 @@ static int write_without_memory(bool ever)
         assert_false(sql_in_transaction(s->sql));
         if (!err)
             views++;
-        assert_int_equal(whole_views(t.path), views);
+        assert_int_equal(views_of_last_step(t.path), views);
         assert_int_equal(write_step(s, ++views), OK);
         store_close(s);
         if (!failed)

@@ -287,7 +287,7 @@ static void crash_leaves_old_or_new_tokens(void **state)
     static const struct reply spent[] = {{TRANSPORT_OK, 400, INVALID_GRANT}};
     int old = 0, marked = 0, fresh = 0, at = 1;
     (void)state;
-    for (enum crash_end end = CRASH_KILLED; end != CRASH_ENDED; at++) {
+    for (enum crash_end end = CRASH_REACHED; end != CRASH_ENDED; at++) {
         assert_true(at < 100);
         int64_t row = rig_put_tiktok();
         struct credential c = rig_get(row);

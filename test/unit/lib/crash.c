@@ -25,7 +25,7 @@ static const long changing[] = {
 
 /* Returns the number of the system call that the child is about to make, or -1 if the child is returning from
  * one. */
-static long call_of(pid_t child)
+static long entered_system_call(pid_t child)
 {
     struct ptrace_syscall_info info;
     if (ptrace(PTRACE_GET_SYSCALL_INFO, child, (void *)sizeof info, &info) < 0 ||
@@ -45,9 +45,9 @@ static bool is_changing(long call)
 /* Returns true if the system call that the child is about to make counts. Of several calls of pwrite(2) in
  * a row, with which SQLite writes the pages of a transaction, only the first one counts. `*before` is the
  * number of the previous call that changes something, or -1; the function updates it. */
-static bool is_instant(pid_t child, long *before)
+static bool counts_as_change(pid_t child, long *before)
 {
-    const long call = call_of(child);
+    const long call = entered_system_call(child);
     if (!is_changing(call))
         return false;
     const bool repeats = call == SYS_pwrite64 && *before == SYS_pwrite64;
@@ -57,7 +57,7 @@ static bool is_instant(pid_t child, long *before)
 
 /* Runs the child up to its `at`-th counted system call. If the child ends before this call, returns false
  * and sets `*status` to its wait status. */
-static bool follow(pid_t child, int at, int *status)
+static bool run_up_to_change(pid_t child, int at, int *status)
 {
     int signal = 0;
     long before = -1;
@@ -68,7 +68,7 @@ static bool follow(pid_t child, int at, int *status)
             return false;
         assert_true(WIFSTOPPED(*status));
         signal = WSTOPSIG(*status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(*status);
-        if (signal == 0 && is_instant(child, &before) && --at == 0)
+        if (signal == 0 && counts_as_change(child, &before) && --at == 0)
             return true;
     }
 }
@@ -102,28 +102,28 @@ enum crash_end crash_before_change(int at, int (*fn)(void *ctx), void *ctx)
     const pid_t child = start(fn, ctx);
     if (!child)
         return CRASH_NOT_POSSIBLE;
-    if (!follow(child, at, &status)) {
+    if (!run_up_to_change(child, at, &status)) {
         assert_int_equal(WEXITSTATUS(status), 0);
         return CRASH_ENDED;
     }
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    return CRASH_KILLED;
+    return CRASH_REACHED;
 }
 
-enum crash_end crash_sleep_before_change(int at, int (*fn)(void *ctx), void (*while_stopped)(void *ctx),
-                                         void *ctx)
+enum crash_end crash_suspend_before_change(int at, int (*fn)(void *ctx), void (*while_stopped)(void *ctx),
+                                           void *ctx)
 {
     int status;
     const pid_t child = start(fn, ctx);
     if (!child)
         return CRASH_NOT_POSSIBLE;
-    if (!follow(child, at, &status))
+    if (!run_up_to_change(child, at, &status))
         return CRASH_ENDED;
     while_stopped(ctx);
     assert_int_equal(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    return CRASH_KILLED;
+    return CRASH_REACHED;
 }

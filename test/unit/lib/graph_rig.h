@@ -1,6 +1,6 @@
 /* A fixture for tests of the connectors of Meta (Facebook and Instagram): calls, requests and responses
- * without a network. In the names of functions, `meta` is the company. Tests write JSON with ' instead of ",
- * which is unambiguous because no sample contains a '. */
+ * without a network. Tests write JSON with ' instead of ", which is unambiguous because no sample contains
+ * a '. */
 #ifndef VT_TEST_GRAPH_RIG_H
 #define VT_TEST_GRAPH_RIG_H
 

@@ -198,14 +198,14 @@ static void connect_peer(struct peer *p, struct rig *rig, const char *name, int 
     assert_int_equal(fcntl(p->fd, F_SETFL, O_NONBLOCK), 0);
 }
 
-void peer_open_at(struct peer *p, struct rig *rig, int listener)
+void peer_open_on_listener(struct peer *p, struct rig *rig, int listener)
 {
     connect_peer(p, rig, listener_at(rig, listener)->name, 0);
 }
 
 void peer_open(struct peer *p, struct rig *rig)
 {
-    peer_open_at(p, rig, 0);
+    peer_open_on_listener(p, rig, 0);
 }
 
 void peer_open_narrow(struct peer *p, struct rig *rig)

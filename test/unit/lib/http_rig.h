@@ -72,7 +72,7 @@ void rig_tick(struct rig *rig);
 
 void peer_open(struct peer *p, struct rig *rig);
 /* Connects to the listener with this index (from 0) in the options of the server. */
-void peer_open_at(struct peer *p, struct rig *rig, int listener);
+void peer_open_on_listener(struct peer *p, struct rig *rig, int listener);
 /* Connects with a small receive buffer, so that the server soon has to wait for the client. */
 void peer_open_narrow(struct peer *p, struct rig *rig);
 void peer_fini(struct peer *p);

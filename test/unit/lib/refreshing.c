@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-int64_t *the_clock;
+int64_t *test_clock_ms;
 
 int refreshing_map_clock(void **state)
 {
@@ -22,8 +22,8 @@ int refreshing_map_clock(void **state)
     char path[] = "/tmp/viewtally-clock-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0 && ftruncate(fd, 16) == 0);
-    the_clock = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_ptr_not_equal(the_clock, MAP_FAILED);
+    test_clock_ms = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(test_clock_ms, MAP_FAILED);
     assert_int_equal(setenv("VIEWTALLY_TEST_CLOCK", path, 1), 0);
     assert_true(clock_use_test_file());
     (void)close(fd);
@@ -42,7 +42,7 @@ void refreshing_init(struct refreshing *r)
     (void)snprintf(r->spool, sizeof r->spool, "%s/spool", r->t.db.dir);
     r->config.store.path = strdup(r->t.db.path);
     r->config.refresh.spool_dir = strdup(r->spool);
-    the_clock[0] = IMPORT_NOW;
+    test_clock_ms[0] = IMPORT_NOW;
 }
 
 void refreshing_fini(struct refreshing *r)

@@ -7,7 +7,7 @@
 #include "lib/importing.h"
 
 /* [0]: wall clock, [1]: monotonic clock, ms. Shared by all tests of the program and their child processes. */
-extern int64_t *the_clock;
+extern int64_t *test_clock_ms;
 
 /* Group setup for cmocka: maps the clock and disables the log. */
 int refreshing_map_clock(void **state);

@@ -45,7 +45,7 @@ enum err write_step(struct store *s, int64_t views)
     return err;
 }
 
-void add_stepped_video(struct temp_db *t)
+void add_video_with_first_step(struct temp_db *t)
 {
     test_begin(t);
     struct author author = add_author(t, 1);
@@ -55,7 +55,7 @@ void add_stepped_video(struct temp_db *t)
     assert_int_equal(write_step(t->w, 1), OK);
 }
 
-int64_t whole_views(const char *path)
+int64_t views_of_last_step(const char *path)
 {
     sqlite3 *db;
     sqlite3_stmt *q;
