@@ -46,7 +46,7 @@ static struct failure_entry decay(const struct failure_limiter *l, struct failur
 }
 
 /* Returns the index of the key's entry in `set`, or -1. */
-static int find_way(const struct failure_entry set[WAYS], uint64_t key)
+static int find_index(const struct failure_entry set[WAYS], uint64_t key)
 {
     for (int i = 0; i < WAYS; i++)
         if (set[i].failures && set[i].key == key)
@@ -59,7 +59,7 @@ static struct failure_entry *find(struct failure_limiter *l, struct str name)
 {
     const uint64_t key = hash_64(name, l->seed);
     struct failure_entry *set = l->entries[key % SETS];
-    const int way = find_way(set, key);
+    const int way = find_index(set, key);
     return way < 0 ? NULL : &set[way];
 }
 
@@ -67,7 +67,7 @@ int64_t failure_limiter_wait_ms(const struct failure_limiter *l, struct str name
 {
     const uint64_t key = hash_64(name, l->seed);
     const struct failure_entry *set = l->entries[key % SETS];
-    const int way = find_way(set, key);
+    const int way = find_index(set, key);
     if (way < 0)
         return 0;
     const struct failure_entry e = decay(l, set[way], now_ms);
@@ -88,7 +88,7 @@ static struct failure_entry *find_or_replace(struct failure_limiter *l, struct s
 {
     const uint64_t key = hash_64(name, l->seed);
     struct failure_entry *set = l->entries[key % SETS], *first = &set[0];
-    const int way = find_way(set, key);
+    const int way = find_index(set, key);
     if (way >= 0)
         return &set[way];
     for (int i = 1; i < WAYS; i++)

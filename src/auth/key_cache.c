@@ -56,7 +56,7 @@ bool key_cache_lookup(const struct key_cache *c, const uint8_t tag[KEY_TAG_LEN],
 }
 
 /* Returns the index of the entry with this tag, or else of the oldest entry of the set. */
-static int find_slot(const struct key_set *set, const uint8_t tag[KEY_TAG_LEN])
+static int find_index(const struct key_set *set, const uint8_t tag[KEY_TAG_LEN])
 {
     int oldest = 0;
     for (int i = 0; i < WAYS; i++) {
@@ -71,7 +71,7 @@ static int find_slot(const struct key_set *set, const uint8_t tag[KEY_TAG_LEN])
 void key_cache_store(struct key_cache *c, const uint8_t tag[KEY_TAG_LEN], const struct known_key *key)
 {
     struct key_set *set = &c->sets[set_index(tag)];
-    const int i = find_slot(set, tag);
+    const int i = find_index(set, tag);
     memcpy(set->tags[i], tag, KEY_TAG_LEN);
     set->stored_at[i] = ++c->clock;
     set->keys[i] = *key;

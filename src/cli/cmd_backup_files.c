@@ -186,7 +186,7 @@ static enum cli_exit delete_file(const char *path, bool dry_run)
 
 /* Deletes a before-file, which is a database that a restore has replaced. Deletes its companion files, such
  * as -wal, first, and the database file last. */
-static enum cli_exit delete_before(const char *path, bool dry_run)
+static enum cli_exit delete_before_file(const char *path, bool dry_run)
 {
     char companion[PATH_MAX];
     for (int i = 0; i < REPLACE_COMPANIONS; i++) {
@@ -218,7 +218,7 @@ static enum cli_exit prune_before_files(struct cli *cli, bool dry_run)
         code = cli_fail(CLI_COULD_NOT, "the directory of %s cannot be read: %s", cli->config.store.path,
                         strerror(errno));
     for (size_t i = 0; i < list.paths.count && code == CLI_DONE; i++)
-        code = delete_before(list.paths.items[i].path, dry_run);
+        code = delete_before_file(list.paths.items[i].path, dry_run);
     if (code == CLI_DONE && !list.paths.count)
         printf("nothing to delete: no database was replaced by a restore\n");
     VEC_FREE(&list.paths);

@@ -44,7 +44,7 @@ static void note_skipped(const struct server_restore *r, const char *check, cons
 
 /* Chooses an unused name in [backup] directory or else in the working directory. Scheduled backups never
  * delete a file of this name. */
-static enum err choose_before(struct server_restore *r, struct error *error)
+static enum err choose_before_file(struct server_restore *r, struct error *error)
 {
     const char *directory = *r->config->backup.directory ? r->config->backup.directory : ".";
     char time[TIME_NAME_LEN + 1], path[FILE_PATH_MAX];
@@ -62,7 +62,7 @@ static enum err copy_present(struct server_restore *r, struct error *error)
 {
     const struct store_options from = store_options_from_config(r->config, STORE_READ);
     struct backup_draft draft;
-    enum err err = choose_before(r, error);
+    enum err err = choose_before_file(r, error);
     if (!err)
         err = backup_draft_make(&draft, &from, r->before, NULL, error);
     if (!err)

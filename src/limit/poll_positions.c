@@ -154,7 +154,7 @@ enum next poll_positions_load(struct poll_positions *p, const struct uuid *key_i
     if (!p->redis || !count)
         return NEXT_MORE;
     for (int i = 0; i < count; i++)
-        args[i] = redis_key_format(&p->keys, &key_ids[i], call->keys[i]);
+        args[i] = redis_key_format(&p->keys, &key_ids[i], call->redis_keys[i]);
     return redis_call(p->redis, SCRIPT_LOAD_POLLS, args, count, count, w, &call->result);
 }
 

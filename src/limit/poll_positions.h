@@ -56,7 +56,7 @@ struct poll_positions_call {
     struct redis_result result;
     int count;
     int64_t integers[POLL_POSITIONS_MAX * POLL_POSITION_FIELDS];
-    char keys[POLL_POSITIONS_MAX][REDIS_KEY_MAX];
+    char redis_keys[POLL_POSITIONS_MAX][REDIS_KEY_MAX];
 };
 
 /* Loads the positions of up to POLL_POSITIONS_MAX keys. Returns NEXT_MORE if Redis is unavailable; otherwise

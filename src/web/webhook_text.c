@@ -84,7 +84,7 @@ void webhook_text_types(struct buf *b, const struct webhook_endpoint *e)
 {
     bool any = false;
     for (int i = 0; i < WEBHOOK_TYPES; i++) {
-        if (!webhook_wants(e, (enum event_type)i))
+        if (!webhook_is_subscribed(e, (enum event_type)i))
             continue;
         HTML(b, "<code>");
         html_text(b, str_from_cstr(webhook_type_texts[i].name));

@@ -43,7 +43,7 @@ static bool is_to_be_sent(const struct delivery *d, const struct event *event)
 {
     if (d->result.kind == DELIVERY_MANUAL)
         return event->id == d->result.event_id;
-    return webhook_wants(&d->endpoint, event->type);
+    return webhook_is_subscribed(&d->endpoint, event->type);
 }
 
 /* Writes the message of the first event that is to be sent. Returns true to continue with the next event. */

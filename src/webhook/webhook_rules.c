@@ -81,7 +81,7 @@ void webhook_apply(struct webhook_endpoint *e, const struct delivery_result *r, 
     }
 }
 
-bool webhook_wants(const struct webhook_endpoint *e, enum event_type type)
+bool webhook_is_subscribed(const struct webhook_endpoint *e, enum event_type type)
 {
     return e->types == 0 || (e->types >> type & 1) != 0;
 }

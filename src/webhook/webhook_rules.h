@@ -52,7 +52,7 @@ void webhook_apply(struct webhook_endpoint *endpoint, const struct delivery_resu
                    uint32_t random);
 
 /* Returns true if the endpoint has subscribed to events of this type. */
-bool webhook_wants(const struct webhook_endpoint *endpoint, enum event_type type);
+bool webhook_is_subscribed(const struct webhook_endpoint *endpoint, enum event_type type);
 
 /* Returns the name of the state: "active", "paused", "failed" or "gone". The text is static. */
 const char *webhook_state_name(enum webhook_state state);
