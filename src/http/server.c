@@ -424,10 +424,10 @@ enum err http_server_open(struct http_server **out, uv_loop_t *loop, const struc
     return OK;
 }
 
-void http_server_print_addresses(const struct http_server *s, const char *what)
+void http_server_print_addresses(const struct http_server *s, const char *label)
 {
     for (const struct listener *l = s->listeners; l; l = l->next)
-        printf("%s %s\n", what, l->name);
+        printf("%s %s\n", label, l->name);
     (void)fflush(stdout);
 }
 

@@ -66,8 +66,8 @@ MUST_USE enum err http_server_open(struct http_server **out, uv_loop_t *loop,
 /* Changes http_options.timing while the server runs. */
 void http_server_set_timing(struct http_server *s, bool timing);
 
-/* Prints a line `WHAT ADDRESS` for each listener on standard output; WHAT is the text `what`. */
-void http_server_print_addresses(const struct http_server *s, const char *what);
+/* Prints a line "LABEL ADDRESS" for each listener on standard output; LABEL is the text `label`. */
+void http_server_print_addresses(const struct http_server *s, const char *label);
 
 /* Stops the server gradually, so that no request fails. At first, the server still accepts connections and
  * keeps idle connections open, but each response contains `Connection: close`. Connections on which the
