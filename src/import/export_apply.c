@@ -123,10 +123,10 @@ static enum err check_missing(struct export_apply *a, const struct uuid *id)
     enum err err = store_find_author(a->options.store, &a->arena, id, &existing);
     if (err != ERR_NOT_FOUND)
         return err ? err
-                   : reject(a,
-                            "the database already has this author: import the export into another database, "
-                            "or delete the author with viewtally author erase and import with "
-                            "--allow-erased");
+                   : reject(
+                         a,
+                         "the database already has this author: import the export into another database, "
+                         "or delete the author with viewtally author erase and import with --allow-erased");
     err = store_find_tombstone(a->options.store, id, &is_erased);
     if (err || !is_erased)
         return err;
