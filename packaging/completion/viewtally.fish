@@ -62,7 +62,7 @@ complete -c viewtally -n '__viewtally_at author' -a import -d 'Sets up many auth
 complete -c viewtally -n '__viewtally_at author' -a export -d 'Writes everything that the API shows of an author to a file, which …'
 complete -c viewtally -n '__viewtally_at author' -a erase -d 'Deletes an author with everything that belongs to the author'
 complete -c viewtally -n '__viewtally_at author' -a list -d 'Lists all authors with the number of their books and videos'
-complete -c viewtally -n '__viewtally_at author' -a show -d 'Shows an author with the sign-in name and the numbers of keys and …'
+complete -c viewtally -n '__viewtally_at author' -a show -d 'Shows an author\'s sign-in name, and how many keys and platform …'
 complete -c viewtally -n '__viewtally_at author' -a rename -d 'Changes an author\'s name'
 complete -c viewtally -n '__viewtally_at author' -a set-plan -d 'Activates or deactivates an author\'s plan'
 complete -c viewtally -n '__viewtally_at author' -a invite -d 'Creates an invitation: prints a link with which the author can set a …'
