@@ -21,22 +21,22 @@ static enum err open_links(struct pg_store *p, const struct store_options *o, st
 
 static enum err open_database(struct pg_store *p, const struct store_options *o, struct error *error)
 {
-    struct pg_schema is;
+    struct pg_schema schema;
     enum err err = pg_sql_open(&p->db, o->url, o->password_file, o->mode == STORE_READ, error);
     if (err)
         return err;
     p->is_open = true;
     p->busy_timeout_ms = o->busy_timeout_ms;
-    err = pg_schema_read(&p->db.session, &is, error);
+    err = pg_schema_read(&p->db.session, &schema, error);
     if (!err)
-        err = pg_schema_check(&is, error);
+        err = pg_schema_check(&schema, error);
     if (!err && o->mode == STORE_WRITE)
-        err = pg_schema_check_writable(&is, error);
+        err = pg_schema_check_writable(&schema, error);
     if (err)
         return err;
     err = store_load(&p->store);
     if (err)
-        return error_set(error, err, "database %s: %s", is.database, err_name(err));
+        return error_set(error, err, "database %s: %s", schema.database, err_name(err));
     return o->loop ? open_links(p, o, error) : OK;
 }
 

@@ -55,24 +55,24 @@ static enum err read_role_settings(struct pg_session *s, struct server_upgrade_r
 
 static enum err plan(struct pg_session *s, struct server_upgrade_result *result, struct error *error)
 {
-    struct pg_schema is;
-    enum err err = pg_schema_read(s, &is, error);
+    struct pg_schema schema;
+    enum err err = pg_schema_read(s, &schema, error);
     if (err)
         return err;
-    if (pg_schema_is_too_new(&is))
-        return pg_schema_set_newer(&is, error);
-    (void)snprintf(result->database, sizeof result->database, "%s", is.database);
-    (void)snprintf(result->role, sizeof result->role, "%s", is.role);
-    result->version = is.version;
+    if (pg_schema_is_too_new(&schema))
+        return pg_schema_set_newer(&schema, error);
+    (void)snprintf(result->database, sizeof result->database, "%s", schema.database);
+    (void)snprintf(result->role, sizeof result->role, "%s", schema.role);
+    result->version = schema.version;
     result->target = pg_migration_count;
-    result->is_newer = is.version > pg_migration_count;
-    result->pending = result->is_newer ? 0 : pg_migration_count - (int)is.version;
-    result->is_volatile = !is.is_synchronous;
-    if (result->pending && !is.may_create)
+    result->is_newer = schema.version > pg_migration_count;
+    result->pending = result->is_newer ? 0 : pg_migration_count - (int)schema.version;
+    result->is_volatile = !schema.is_synchronous;
+    if (result->pending && !schema.may_create)
         return error_set(
             error, ERR_READONLY,
             "database %s: the role %s may not create tables; run GRANT CREATE ON SCHEMA %s TO %s",
-            is.database, is.role, is.schema, is.role);
+            schema.database, schema.role, schema.schema, schema.role);
     return read_role_settings(s, result, error);
 }
 

@@ -51,15 +51,15 @@ static enum err measure_disk(const char *path, struct migration_plan *plan, stru
 static enum err read_schema(struct db *db, const char *path, bool creates, struct migration_plan *plan,
                             struct error *error)
 {
-    struct schema_identity is;
-    enum err err = schema_check(db, path, creates, &is, error);
+    struct schema_identity identity;
+    enum err err = schema_check(db, path, creates, &identity, error);
     if (err)
         return err;
-    plan->version = is.version;
-    if (is.version == 0 || is.version > schema_migration_count)
+    plan->version = identity.version;
+    if (identity.version == 0 || identity.version > schema_migration_count)
         return OK;
     err = days_fill_is_pending(db, &plan->fills_days);
-    if (!err && (plan->fills_days || is.version < schema_migration_count))
+    if (!err && (plan->fills_days || identity.version < schema_migration_count))
         err = db_exec_i64(db, SQL_COUNT_VIDEOS, &plan->videos);
     return err ? diagnose_failure(err, path, error) : OK;
 }

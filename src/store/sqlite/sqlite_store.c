@@ -23,20 +23,20 @@ enum { CHECKPOINT_PAGES = 64000 };
  * that this binary can use. */
 static enum err check_schema(struct db *db, const char *path, struct error *error)
 {
-    struct schema_identity is;
-    enum err err = schema_read_identity(db, &is);
+    struct schema_identity identity;
+    enum err err = schema_read_identity(db, &identity);
     if (err)
         return diagnose_failure(err, path, error);
-    if (is.application_id == 0 && is.objects == 0)
+    if (identity.application_id == 0 && identity.objects == 0)
         return diagnose_empty(path, error);
-    if (is.application_id != SCHEMA_APPLICATION_ID)
+    if (identity.application_id != SCHEMA_APPLICATION_ID)
         return diagnose_foreign(path, error);
-    if (schema_is_too_new(&is))
-        return diagnose_newer(path, &is, error);
-    if (is.version < schema_migration_count)
+    if (schema_is_too_new(&identity))
+        return diagnose_newer(path, &identity, error);
+    if (identity.version < schema_migration_count)
         return error_set(error, ERR_VERSION,
                          "%s has schema version %lld and this binary needs %d: run `viewtally migrate`", path,
-                         (long long)is.version, schema_migration_count);
+                         (long long)identity.version, schema_migration_count);
     return OK;
 }
 
