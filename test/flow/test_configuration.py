@@ -135,7 +135,7 @@ def test_no_command_creates_a_database_if_its_path_is_not_configured(bare, comma
 
 def test_relative_database_path_in_the_system_configuration_creates_no_database(bare):
     bare.system_config.write_text("[store]\npath = viewtally.db\n")
-    assert f"{bare.system_config}: set [store] path to the absolute path" in bare.run("migrate", status=3).stderr
+    assert f"{bare.system_config}: set [store] path (or VIEWTALLY_STORE_PATH) to the absolute path" in bare.run("migrate", status=3).stderr
     assert bare.files() == []
     bare.system_config.write_text(f"[store]\npath = {bare.directory}/named.db\n")
     bare.run("migrate")
