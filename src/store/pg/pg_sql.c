@@ -40,9 +40,7 @@ enum driver_statement {
 
 static const struct pg_statement driver_statements[DRIVER_STATEMENTS] = {
     [READ_ONLY] = {"vt_read_only",
-                   "SELECT set_config('default_transaction_read_only', CASE $1::bigint WHEN 1 THEN 'on' ELSE "
-                   "'off' END, false)",
-                   true},
+                   "SELECT set_config('default_transaction_read_only', ($1::bigint)::text, false)", true},
     [BEGIN_WRITE] = {"vt_begin_write", "BEGIN ISOLATION LEVEL READ COMMITTED", false},
     [BEGIN_SNAPSHOT] = {"vt_begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", true},
     [LOCK_TIMEOUT] = {"vt_lock_timeout", "SELECT set_config('lock_timeout', ($1::bigint)::text, true)", true},
