@@ -433,6 +433,19 @@ static void reports_that_a_database_cannot_be_created(void **state)
 
 /* --- modes --- */
 
+static void failed_open_returns_no_store(void **state)
+{
+    (void)state;
+    struct store *s = NULL;
+    struct error error = {0};
+    migrate();
+    (void)run_sql(t.path, "INSERT INTO meta (key, value) VALUES ('moving', 1)");
+    assert_int_equal(store_open(&s, &(struct store_options){.path = t.path, .mode = STORE_READ}, &error),
+                     ERR_VERSION);
+    assert_non_null(strstr(error.text, "is an incomplete copy"));
+    assert_null(s);
+}
+
 static void read_connection_cannot_write(void **state)
 {
     (void)state;
@@ -510,6 +523,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reports_a_locked_database, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reports_missing_write_permission, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reports_that_a_database_cannot_be_created, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_open_returns_no_store, set_up, tear_down),
         cmocka_unit_test_setup_teardown(read_connection_cannot_write, set_up, tear_down),
         cmocka_unit_test_setup_teardown(second_writer_gets_busy_after_the_busy_timeout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(copy_contains_only_committed_rows, set_up, tear_down),
