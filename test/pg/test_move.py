@@ -63,7 +63,7 @@ def test_path_printed_by_move_is_absolute(filled, tmp_path):
 def test_move_warns_if_a_server_uses_the_source(tmp_path):
     vt = Viewtally(tmp_path / "live")
     vt.ensure_database()
-    warning = f"uses {vt.database}: stop it before the move ends"
+    warning = f"uses {vt.database}: stop this process before the move ends"
     assert warning not in move(vt, vt.database, tmp_path / "first.db").err
     with vt:
         assert warning in move(vt, vt.database, tmp_path / "second.db").err
