@@ -160,7 +160,7 @@ static struct str list_words(struct request *r, const char *const *words)
     return list;
 }
 
-/* Returns the index of the word that equals the value, or -1 if there is none. */
+/* Returns the index of the word that equals the value, or -1 if no word does. */
 static int find_word(struct str value, const char *const *words)
 {
     for (int i = 0; words[i]; i++)

@@ -2,6 +2,7 @@
 #include "backup/backup_name.h"
 
 #include "base/clock.h"
+#include "base/number.h"
 
 #include <stdio.h>
 
@@ -24,8 +25,7 @@ static bool parse_hex(struct str digits, uint32_t *out)
 {
     *out = 0;
     for (size_t i = 0; i < digits.len; i++) {
-        const char c = digits.p[i];
-        const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        const int digit = hex_digit(digits.p[i]);
         if (digit < 0)
             return false;
         *out = *out << 4 | (uint32_t)digit;

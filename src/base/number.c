@@ -17,6 +17,15 @@ size_t i64_format(int64_t v, char out[I64_TEXT_MAX])
     return sizeof text - at;
 }
 
+int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 void hex_format(const uint8_t *bytes, size_t count, char *out)
 {
     static const char digits[] = "0123456789abcdef";

@@ -10,6 +10,9 @@ enum { I64_TEXT_MAX = 20, HEX_64_LEN = 16 };
 /* Writes `v` in decimal and returns the length of the text. */
 size_t i64_format(int64_t v, char out[I64_TEXT_MAX]);
 
+/* Returns the value of a hexadecimal digit in either case, or -1 if the character is no such digit. */
+int hex_digit(char c);
+
 /* Writes lower-case hexadecimal digits, two for each byte. */
 void hex_format(const uint8_t *bytes, size_t count, char *out);
 

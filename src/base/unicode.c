@@ -74,7 +74,7 @@ static bool is_white_space(int32_t c)
 }
 
 /* Returns the position of the first white space at or after `at`, or, if `wanted` is false, of the first
- * other character. Returns text.len if there is none. */
+ * other character. Returns text.len if no such character follows. */
 static size_t find_white_space(struct str text, size_t at, bool wanted)
 {
     while (at < text.len) {

@@ -10,17 +10,6 @@ static bool is_dash_at(size_t i)
     return i == 8 || i == 13 || i == 18 || i == 23;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 bool uuid_parse(struct str s, struct uuid *out)
 {
     struct uuid u = {{0}};
@@ -33,7 +22,7 @@ bool uuid_parse(struct str s, struct uuid *out)
                 return false;
             continue;
         }
-        int v = hex_value(s.p[i]);
+        int v = hex_digit(s.p[i]);
         if (v < 0)
             return false;
         u.b[n / 2] = (uint8_t)(u.b[n / 2] << 4 | v);

@@ -65,7 +65,7 @@ static enum cli_exit check_unused(const struct restore *r)
 /* Returns the path of the database from which revocations are carried over. This is the current database, or
  * the database that an interrupted restore has renamed. If both are missing, it is the newest database that
  * an earlier restore has renamed, which contains at least the revocations until that restore. Returns NULL if
- * there is none. */
+ * no such database exists. */
 static const char *replaced_of(const struct replacement *r)
 {
     return !r->is_missing ? r->path : r->before[0] ? r->before : NULL;

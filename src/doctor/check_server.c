@@ -144,8 +144,8 @@ static void take_first(void *ctx, struct str item)
 }
 
 /* Requests /readyz from the first address of `listen` and reports the result. `unit` is the name of the unit
- * that runs the server, or "" if there is none. If the server does not respond, reports an error if there is
- * a unit, otherwise a warning. */
+ * that runs the server, or "" if no unit does. If the server does not respond, reports an error if a unit
+ * runs it, otherwise a warning. */
 static void report_readiness(struct doctor *d, const char *listen, const char *unit)
 {
     struct first_item address = {""};

@@ -24,7 +24,7 @@ struct nginx_directive {
 struct nginx_directive *nginx_parse(struct arena *a, struct str text, struct str name, struct error *error);
 
 /* Returns the next child of `block` that has this name and comes after the child `after`. If `after` is NULL,
- * returns the first child with this name. Returns NULL if there is none. */
+ * returns the first child with this name. Returns NULL if no such child follows. */
 const struct nginx_directive *nginx_next_child(const struct nginx_directive *block,
                                                const struct nginx_directive *after, const char *name);
 

@@ -28,7 +28,8 @@ MUST_USE enum err platform_walk_fill(struct platform_walk *w, struct author_plan
 bool platform_walk_is_done(const struct platform_walk *w);
 
 /* Returns the position at which the next run must continue: the first author with a post whose result is not
- * known yet or, if there is none, the author loaded last. Precondition: platform_walk_is_done() is false. */
+ * known yet or, if all loaded posts have a result, the author loaded last. Precondition:
+ * platform_walk_is_done() is false. */
 struct walk_position platform_walk_open_position(const struct platform_walk *w);
 
 /* Returns, for each pass, the position that all walks have reached. */

@@ -1,14 +1,7 @@
 /* Splits forms into fields and decodes the fields. */
 #include "http/form.h"
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+#include "base/number.h"
 
 bool form_decode(struct arena *a, struct str in, struct str *out)
 {

@@ -91,7 +91,7 @@ struct parser {
     size_t name_len, protocol_len, version_len;
     char name[NAME_MAX_BYTES];
     char protocol[VERSION_MAX_BYTES], version[VERSION_MAX_BYTES];
-    struct str extra_field; /* empty if there is none */
+    struct str extra_field; /* name of FIELD_EXTRA; empty: no such field is parsed */
     struct buf text;        /* bytes of the request target, followed by the values of all known fields */
     struct value_line lines[HTTP_FIELD_LINES_MAX];
     size_t line_count;

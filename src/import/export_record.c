@@ -199,7 +199,8 @@ bool export_event_id_parse(struct str text, int64_t *out)
     return true;
 }
 
-static int hex_digit(char c)
+/* Unlike hex_digit(), rejects upper case, which exports never contain. */
+static int lower_hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -209,7 +210,7 @@ bool export_hex_parse(struct str text, uint8_t *out, size_t count)
     if (text.len != 2 * count)
         return false;
     for (size_t i = 0; i < count; i++) {
-        const int high = hex_digit(text.p[2 * i]), low = hex_digit(text.p[2 * i + 1]);
+        const int high = lower_hex_digit(text.p[2 * i]), low = lower_hex_digit(text.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         out[i] = (uint8_t)(high << 4 | low);

@@ -59,8 +59,8 @@ static bool is_daily_limit(struct yyjson_val *error)
 }
 
 /* Returns the reason of an error: errors[0].reason if it is specific. If it is general, the first documented
- * reason in details[] takes precedence. If it is absent, returns the first reason in details[] or, if there
- * is none, `status`. */
+ * reason in details[] takes precedence. If it is absent, returns the first reason in details[] or, if
+ * details[] contains no reason, `status`. */
 static struct str error_reason(struct yyjson_val *error)
 {
     struct yyjson_val *v = NULL;

@@ -21,9 +21,9 @@ struct redis_status {
  * first call failed each time, leaves this to redis_status_record_successful_call(). */
 void redis_status_record_up(struct redis_status *s);
 
-/* Call when the connection is lost or a call fails. Logs that Redis is unavailable, unless the log already
- * says so. A rejected AUTH or SELECT is a mistake in the configuration: it is logged as an error even if the
- * log already says that Redis is unavailable for another reason. */
+/* Call when the connection is lost or a call fails. Logs that Redis is unavailable, unless this
+ * has been logged since Redis was last up. A rejected AUTH or SELECT is a mistake in the configuration: it is
+ * logged as an error even if the log already says that Redis is unavailable for another reason. */
 void redis_status_record_loss(struct redis_status *s, enum redis_failure failure, const char *reason);
 
 /* Call when a call that was sent while Redis was up has failed or succeeded. The first success after

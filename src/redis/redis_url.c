@@ -1,5 +1,6 @@
 /* Parses Redis URLs, and builds the options from the configuration. */
 #include "base/check.h"
+#include "base/number.h"
 #include "config/key_rows.h"
 #include "redis/redis.h"
 
@@ -20,15 +21,6 @@ static const char *parse_database(struct redis_options *o, struct str text)
         return "must end in the number of a database, such as /0";
     o->database = (int)n;
     return NULL;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* Decodes %XX in place. Returns false if a percent-encoding is invalid or encodes a NUL. */

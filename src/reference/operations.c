@@ -172,8 +172,7 @@ static void end_table(struct buf *b)
     HTML(b, "</tbody></table></div>\n");
 }
 
-/* Appends the description beside `$ref`. If there is none, appends the description of the target of `$ref`.
- */
+/* Appends the description beside `$ref` or, if it is missing, the description of the target of `$ref`. */
 static void append_description(struct buf *b, const struct openapi *api, yyjson_val *v)
 {
     struct str text = member_text(v, "description");

@@ -22,8 +22,8 @@ struct schedule_state {
     bool running;           /* a run is in progress in this process */
     int64_t run_started_at; /* start of that run, or of the last one, in ms */
 
-    /* Start and end of the last complete run of any process, in ms. TIME_NONE if there is none, or if the
-     * database has not been checked yet. */
+    /* Start and end of the last complete run of any process, in ms. TIME_NONE if no run has been complete, or
+     * if the database has not been checked yet. */
     int64_t last_started_at, last_finished_at;
     /* When the next run is due, in ms. If in the past, the run has been overdue since then. TIME_NONE if not
      * known yet. */

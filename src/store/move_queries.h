@@ -113,7 +113,7 @@
     X(MOVE_PUT_##name, "INSERT INTO " table " (" columns ") VALUES (" MOVE_VALUES_##count ")")
 
 /* Returns the largest row id that must not be assigned again, although its row may have been deleted; 0 if
- * there is none. */
+ * no row id was assigned. */
 #define SQL_MOVE_LAST_ID                                                                                     \
     "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?1), 0), coalesce((SELECT value "     \
     "FROM meta WHERE key = CASE ?1 WHEN 'authors' THEN 'last_erased_author' WHEN 'api_keys' THEN "           \

@@ -28,8 +28,8 @@ struct credential {
     int64_t obtained_at;
     enum credential_state state;
     int64_t version; /* incremented with every new token, so that older tokens never overwrite newer ones */
-    int64_t refresh_sent_at; /* when a token refresh was sent whose response is not stored yet; TIME_NONE:
-                                there is none */
+    int64_t refresh_sent_at; /* when a token refresh was sent whose response is not stored yet; TIME_NONE if
+                                all responses are stored */
     int64_t failures;        /* number of consecutive failed calls */
     struct str last_error;   /* p == NULL: none */
     int64_t last_error_at, last_ok_at; /* TIME_NONE: never */

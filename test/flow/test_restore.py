@@ -266,7 +266,7 @@ def restore_killed_at(instance, step):
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["sound", "damaged"])
 def test_restore_killed_at_any_step_leaves_no_empty_or_mixed_database(viewtally, damaged):
-    """After each kill there is the old database, the new one, or none; if there is none, commands print how to
+    """After each kill, the database is the old one, the new one, or missing. If it is missing, commands print how to
     continue. Then the restore is repeated."""
     crashed_with_log(viewtally)
     if damaged:
