@@ -23,7 +23,7 @@ struct feed {
     bool latest, has_more;
     int64_t after; /* the position in the parameter `after`; only for ascending order */
     int64_t last_id, newest_id;
-    int lag; /* see finish() */
+    int lag; /* number of events that the poll had not read yet; see finish() */
 };
 
 /* ---- parameters ---- */

@@ -20,7 +20,7 @@ struct schedule;
 struct schedule_state {
     bool enabled;           /* a source is configured */
     bool running;           /* a run is in progress in this process */
-    int64_t run_started_at; /* start of that run, or of the last one, in ms */
+    int64_t run_started_at; /* start of this run or, between runs, of the most recent one; in ms */
 
     /* Start and end of the last complete run of any process, in ms. TIME_NONE if no run has been complete, or
      * if the database has not been checked yet. */
