@@ -228,7 +228,7 @@ complete -c viewtally -n '__viewtally_in webhook list' -l author -x -d 'Only the
 complete -c viewtally -n '__viewtally_in webhook list' -l json -d 'Print a JSON array, with all fields'
 complete -c viewtally -n '__viewtally_in webhook resend' -l after -x -d 'Send all events after this one again, in order'
 complete -c viewtally -n '__viewtally_in video remove' -l dry-run -d 'Check the id and print what would be removed, but change nothing'
-complete -c viewtally -n '__viewtally_in book remove' -l keep-videos -d 'Keep the videos of the book, without a book'
+complete -c viewtally -n '__viewtally_in book remove' -l keep-videos -d 'Keep the videos of the book'
 complete -c viewtally -n '__viewtally_in book remove' -l with-videos -d 'Remove the videos of the book, too, as with viewtally video remove'
 complete -c viewtally -n '__viewtally_in book remove' -l dry-run -d 'Check the id and print what would be removed, but change nothing'
 complete -c viewtally -n '__viewtally_in reading correct' -l dry-run -d 'Print what would change, but change nothing'

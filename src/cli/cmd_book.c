@@ -93,7 +93,7 @@ static enum cli_exit remove_book(struct cli *cli, const struct cli_arguments *ar
 }
 
 static const struct cli_option remove_options[] = {
-    {.name = "keep-videos", .help = "Keep the videos of the book, without a book."},
+    {.name = "keep-videos", .help = "Keep the videos of the book; they then belong to no book."},
     {.name = "with-videos", .help = "Remove the videos of the book, too, as with viewtally video remove."},
     {.name = "dry-run", .help = "Check the id and print what would be removed, but change nothing."},
     {0},

@@ -386,12 +386,12 @@ static const struct config_key keys[] = {
      "Time between two scheduled backups. Hourly ones start at minute 30 of the hour, daily ones at 00:30 "
      "UTC."},
     {"backup", "keep_hourly", CONFIG_INTEGER, RELOADED(backup.keep_hourly), "24", 0, 10000, false, NULL,
-     "Keeps the newest backup of each of this many hours that have one. A backup that no keep_* key keeps is "
-     "deleted; the newest is always kept."},
+     "The number of hours of which the newest backup is kept. Hours without a backup do not count. A backup "
+     "that no keep_* key keeps is deleted; the newest is always kept."},
     {"backup", "keep_daily", CONFIG_INTEGER, RELOADED(backup.keep_daily), "7", 0, 10000, false, NULL,
-     "Keeps the newest backup of each of this many UTC days."},
+     "The number of days (UTC) of which the newest backup is kept."},
     {"backup", "keep_weekly", CONFIG_INTEGER, RELOADED(backup.keep_weekly), "4", 0, 10000, false, NULL,
-     "Keeps the newest backup of each of this many weeks (Monday to Sunday, UTC)."},
+     "The number of weeks (Monday to Sunday, UTC) of which the newest backup is kept."},
     {"backup", "ping_url", CONFIG_TEXT, RELOADED(backup.ping_url), "", TEXT_LIMIT(1000), true, check_ping_url,
      "The URL of a dead man's switch: requested with GET after each successful scheduled backup. Empty: "
      "none."},

@@ -18,9 +18,9 @@ struct comparables {
     int64_t views[COMPARE_LAST_MAX + 1];            /* ascending after comparables_sort() */
 };
 
-/* Reads the comparable videos at the time `t_ms`, and one more, because a video is never compared with
- * itself. The caller may replace the views of `videos` with newer ones. Call comparables_sort() before
- * comparables_compare(). Needs an open transaction. */
+/* Reads the comparable videos at the time `t_ms`: at most compare_last, and one more, because the compared
+ * video may be among them and is then left out. The caller may replace the views of `videos` with newer ones.
+ * Call comparables_sort() before comparables_compare(). Needs an open transaction. */
 MUST_USE enum err comparables_read(struct comparables *base, struct store *store,
                                    const struct step_rules *rules, int64_t author_row, int64_t t_ms);
 

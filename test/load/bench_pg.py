@@ -95,7 +95,7 @@ class Cluster:
         self.sql("CHECKPOINT")
 
     def processes(self):
-        """{process: (serves viewtally, processor seconds)}"""
+        """{process id: (True if the process serves a connection of viewtally, its processor seconds)}"""
         found = {}
         for pid in measure.children(self.server.pid()):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):        # the process has exited

@@ -274,7 +274,7 @@ def test_only_host_is_not_left(server):
 
 @pytest.mark.parametrize("cluster", [7000, None])
 def test_host_with_an_older_timeline_is_refused(server, other, cluster):
-    """The old primary commits if its replication is asynchronous."""
+    """With asynchronous replication, a former primary still accepts commits, so only its older timeline reveals it."""
     server.timeline, other.timeline = 2, 1
     server.cluster = other.cluster = cluster
     with StoreDriver(url_of(server, other)) as driver:

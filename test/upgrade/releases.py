@@ -1,6 +1,6 @@
 """Upgrades with real programs of several releases on one database. `make test-upgrade` runs this.
 
-The program with one more migration stands for the next release, and the current program for the previous one.
+A build with one more migration plays the new release of an upgrade; the current program plays the old one.
 """
 import concurrent.futures
 import pathlib

@@ -22,7 +22,8 @@ struct pg_writer {
  * the hyphen because a link has the name "writer heads" if its host has the name "writer". */
 #define PG_WRITER_PATTERN "'writer %-%'"
 
-/* Returns a text that changes with every write transaction, and not with a barrier. NULL: no writer. */
+/* Selects a text that changes with every write transaction. It does not change with the other rows of the
+ * table, which read connections write to prove that the server is the primary. NULL: no writer. */
 #define PG_WRITERS_STATE                                                                                     \
     "SELECT sum(hashtextextended(process, n))::text FROM barriers WHERE n > 0 AND "                          \
     "process LIKE " PG_WRITER_PATTERN
