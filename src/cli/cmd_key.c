@@ -373,7 +373,7 @@ static const struct cli_option find_options[] = {
 static const struct cli_option revoke_options[] = {
     {.name = "leaked",
      .help = "KEY is not an id, but the leaked key itself or a text that contains it; without KEY, or with "
-             "`-`, standard input is read. All keys in the text are revoked."},
+             "`-`, standard input is read. All keys in the text are revoked, at most 1,000 at a time."},
     {0},
 };
 
@@ -424,8 +424,8 @@ static const struct cli_action actions[] = {
          "With --leaked, revokes a key by its text instead of its id. Pass the text on standard input: a "
          "command line is stored in the shell's history, and other users of the machine can see it while "
          "the command runs. On a terminal the command asks for the key.",
-     .partial = "no key has this id; or with --leaked, a key is not in this database or no complete key was "
-                "given",
+     .partial =
+         "no key has this id; or the text contains no complete key, an unknown key or more than 1,000 keys",
      .examples = "viewtally key revoke 6d1f0b6e-5a0c-4f0e-9c1d-0f6b1a2c3d4e\n"
                  "viewtally key revoke --leaked <leaked-key.txt",
      .run = revoke_command},

@@ -217,6 +217,7 @@ struct leak {
     int64_t now;
     struct actor by;
     int keys, unknown;
+    bool has_more;     /* the text contains more than LEAKED_MAX keys */
     struct buf report; /* printed after the commit */
 };
 
@@ -260,6 +261,7 @@ static enum err revoke_all(struct store *store, struct arena *arena, void *ctx)
         l->unknown += err == ERR_NOT_FOUND;
         err = err == ERR_NOT_FOUND ? OK : err;
     }
+    l->has_more = rest.p && next_key(l->prefix, rest, &text).p;
     return err;
 }
 
@@ -278,15 +280,15 @@ static enum cli_exit revoke_leaked(struct cli *cli, struct leak *l)
     }
     if (cli_print(&l->report))
         return CLI_COULD_NOT;
-    if (l->keys == LEAKED_MAX)
-        return cli_fail(
+    if (l->unknown)
+        (void)cli_fail(CLI_PART, "%d key%s not in this database", l->unknown,
+                       plural(l->unknown, " is", "s are"));
+    if (l->has_more)
+        (void)cli_fail(
             CLI_PART,
             "only the first %d keys were processed: run the command again with the rest of the text",
             LEAKED_MAX);
-    if (l->unknown)
-        return cli_fail(CLI_PART, "%d key%s not in this database", l->unknown,
-                        plural(l->unknown, " is", "s are"));
-    return CLI_DONE;
+    return l->unknown || l->has_more ? CLI_PART : CLI_DONE;
 }
 
 enum cli_exit key_revoke_leaked(struct cli *cli, const struct cli_arguments *arguments)

@@ -305,9 +305,11 @@ static const struct cli_action actions[] = {
          "`serve --create` and `import --create` also do this. All other commands migrate only an existing "
          "database. If it is missing, they fail, because its volume might not be mounted. A database of a "
          "newer version that this version cannot use is rejected and left unchanged.\n\n"
-         "An existing database is first copied to DATABASE.schema-N, where N is its schema version, and "
-         "the copy is verified. Delete the copy when you no longer need it. If the command is interrupted "
-         "or killed, run it again. The server and other commands apply short migrations themselves.",
+         "If migrations are pending, the database file is first copied to DATABASE.schema-N, where N is its "
+         "schema version, and the copy is verified. Delete the copy when you no longer need it. A database "
+         "on "
+         "PostgreSQL is not copied: make a backup first. If the command is interrupted or killed, run it "
+         "again. The server and other commands apply short migrations themselves.",
      .partial = "with --check, migrations are pending",
      .examples = "viewtally migrate --check\nviewtally migrate",
      .run = run},

@@ -204,7 +204,10 @@ enum cli_exit platform_session_print_token_error(const struct platform_session *
                         account, a->desc->title, t->code);
     case TOKEN_ACCOUNT_REMOVED: return cli_fail(CLI_PART, "%s: the account has been removed", account);
     case TOKEN_STORE_FAILED:
-        return cli_fail(CLI_COULD_NOT, "%s: the refreshed tokens could not be stored: %s", account, t->code);
+        return cli_fail(
+            CLI_COULD_NOT,
+            "%s: the tokens could not be refreshed, because the database or the key file failed: %s", account,
+            t->code);
     case TOKEN_RETRY_LATER:
     case TOKEN_REFRESHED: break;
     }

@@ -47,8 +47,8 @@ static void check_space(struct doctor *d)
                      "only %lld MiB are free in %s, less than [store] min_free_bytes", free_bytes >> 20, dir);
     else if (free_bytes < database_bytes)
         doctor_warn(d, "free as much space as the database takes: df -h DIRECTORY",
-                    "only %lld MiB are free in %s; a migration or a restore needs %lld MiB", free_bytes >> 20,
-                    dir, database_bytes >> 20);
+                    "only %lld MiB are free in %s; a migration or a restore needs at least %lld MiB",
+                    free_bytes >> 20, dir, database_bytes >> 20);
     else
         doctor_ok(d, "%lld MiB are free in %s", free_bytes >> 20, dir);
 }

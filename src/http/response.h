@@ -60,9 +60,9 @@ void response_set_constant_body(struct request *r, struct str body);
 /* Returns a strong entity tag: the quoted hash of `text`, in the request's arena. */
 struct str response_make_etag(struct request *r, struct str text);
 
-/* Returns true if If-None-Match contains `etag` or is `*` (RFC 9110, 13.1.2; weak comparison). Only handlers
- * that compute the ETag before the body need this function. In all other cases, the server compares the ETag
- * itself. */
+/* Returns true for a GET or HEAD whose If-None-Match contains `etag` or is `*` (RFC 9110, 13.1.2; weak
+ * comparison). Only handlers that compute the ETag before the body need this function. In all other cases,
+ * the server compares the ETag itself. */
 bool response_is_not_modified(const struct request *r, struct str etag);
 
 #endif

@@ -119,7 +119,10 @@ static enum err finish_bad_file(struct run *run, const struct spool_dir *dir, co
     if (!err)
         err = spool_dir_sync(dir, SPOOL_BAD);
     if (err)
-        (void)fail_move(run, file->name, err);
+        (void)run_fail(
+            run, err,
+            "spool: %.*s was read, but it or the report of its bad lines cannot be moved to bad/: %s",
+            (int)file->name.len, file->name.p, err_name(err));
     else
         log_warn("spool: %.*s: %" PRId64 " line%s could not be applied, see bad/%.*s.errors",
                  (int)file->name.len, file->name.p, errors, plural(errors, "", "s"), (int)target.len,

@@ -74,6 +74,7 @@ static inline uint64_t varint_get_at_most(struct varint_reader *r, uint64_t max)
     if (v <= max)
         return v;
     r->bad = true;
+    r->p = r->end;
     return 0;
 }
 

@@ -15,13 +15,14 @@ void component_video_link(struct request *r, const struct video_ref *v, const st
  * initials of the title. Screen readers ignore the image, because the title follows it. */
 void component_thumbnail(struct request *r, const struct video_ref *v, struct str title);
 
-/* Writes how `views` compare with the author's median: `5.2 times your typical 2,400`. Without a median,
- * writes the threshold instead: `over 10,000 views`. */
+/* Writes how a number of views compares with the author's median: `5.2 times your typical 2,400`. Without a
+ * median, writes the threshold instead: `over 10,000 views`. */
 void component_viral_comparison(struct buf *b, int64_t views, int64_t threshold, int64_t median);
 
 /* Writes how the video's views compared with the author's median when the video went viral. If it has gained
- * more than a tenth of the median since, also writes how its views compare with the median now: `at 49.8K
- * views, 10.5 times your typical 4,742; now 59.7 times your typical`. Precondition: the video is viral. */
+ * more than a tenth of the median since, also writes how its present views compare with the same median:
+ * `at 49.8K views, 10.5 times your typical 4,742; now 59.7 times your typical`. Precondition: the video is
+ * viral. */
 void component_viral_summary(struct buf *b, const struct video *v);
 
 /* Writes the names of the platforms, for example "TikTok, YouTube". */

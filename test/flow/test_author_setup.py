@@ -313,4 +313,8 @@ def test_revoke_leaked_revokes_every_key_that_occurs_in_a_text(installation):
     installation.database.unlink()
     installation.run("migrate")
     assert "1 key is not in this database" in installation.run("key", "revoke", "--leaked", stdin=stranger, status=1).err
+    for count, is_complete in ((1000, True), (1001, False)):
+        err = installation.run("key", "revoke", "--leaked", stdin=f"{stranger}\n" * count, status=1).err
+        assert "1000 keys are not in this database" in err
+        assert ("only the first 1000 keys were processed" in err) is not is_complete
     assert "KEY is missing" in installation.run("key", "revoke", status=2).err

@@ -79,7 +79,7 @@ def test_version_names_build_and_libraries(viewtally):
     assert {line.split()[0] for line in lines[1:]} >= {"libuv", "llhttp", "hiredis", "sqlite"}
 
 
-def test_licenses_prints_the_third_party_notices(viewtally):
+def test_option_licenses_prints_the_third_party_notices(viewtally):
     assert plain(viewtally, "--licenses").out == (ROOT / "THIRD-PARTY-NOTICES").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Waiting for a condition, with a deadline. The only place where a test pauses."""
+"""Waiting for a condition, with a deadline. The tests in Python pause only here."""
 import time
 
 DEFAULT_SECONDS = 60.0      # reached only by a failure, so it costs nothing on a busy machine

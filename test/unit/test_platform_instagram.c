@@ -6,7 +6,7 @@
 
 #define NONE COUNT_NONE
 
-/* [V, 2026-06-18] IG media insights, all five metrics. */
+/* Meta's page "IG Media Insights" of 2026-06-18 [V]: all five metrics. */
 #define INSIGHTS_OF(id)                                                                                      \
     "{'data':[{'name':'views','period':'lifetime','values':[{'value':1342}],'title':'Views','id':'" id       \
     "/insights/views/lifetime'},{'name':'likes','period':'lifetime','values':[{'value':8}],'id':'" id        \

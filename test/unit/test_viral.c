@@ -77,10 +77,11 @@ static void multiplier_is_exact_and_rounds_up(void **state)
     assert_int_equal(viral_comparison_of(views, 5, SKIP_NONE, &r).threshold, 10001);
     r.multiplier_milli = 1000000;
     assert_int_equal(viral_comparison_of(views, 5, SKIP_NONE, &r).threshold, 10001000);
-    /* 0.1 has no exact binary form: 1.1 x 10,000 in floating point is 11,000.000000000002. */
-    const int64_t round[] = {10000, 10000, 10000, 10000, 10000};
+    /* 1.1 has no exact binary form: in floating point, 1.1 x 10,250 is 11,275.000000000002, rounded up
+     * 11,276. */
+    const int64_t tens[] = {10250, 10250, 10250, 10250, 10250};
     r.multiplier_milli = 1100;
-    assert_int_equal(viral_comparison_of(round, 5, SKIP_NONE, &r).threshold, 11000);
+    assert_int_equal(viral_comparison_of(tens, 5, SKIP_NONE, &r).threshold, 11275);
 }
 
 static void threshold_is_capped_at_the_largest_count(void **state)

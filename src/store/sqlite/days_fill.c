@@ -21,7 +21,7 @@ enum {
 
 struct days_slice {
     VEC(struct video) videos; /* videos to fill; only the members that stored_days_of() reads are set */
-    int64_t from, to;         /* row ids; `to` is FILLED_ALL after the last slice */
+    int64_t from, to;         /* row ids above `from`, up to `to`; in the last slice, `to` is FILLED_ALL */
     size_t examined;
 };
 
