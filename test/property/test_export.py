@@ -69,7 +69,7 @@ class Pair:
 
 
 def disturb(instance, rng, writer):
-    """Does what only an operator does: corrects a reading, removes a video or a book, revokes a key."""
+    """Does what only an operator does: corrects a reading, sometimes removes a video, and revokes a key."""
     posts = [post for post in writer.posts() if post.views > 1]
     if posts:
         post = rng.choice(posts)

@@ -81,8 +81,8 @@ def assert_gains_add_up(runs):
 # --- full disk ---
 
 def test_run_on_a_full_disk_fails_and_the_next_completes_it(make_viewtally, make_disk, time, tmp_path):
-    """`viewtally refresh` runs with more and more free space: each failed run applies more and reports the full disk.
-    The file stays in the spool until it is applied completely."""
+    """`viewtally refresh` runs with more and more free space: each failed run reports the full disk and loses nothing that
+    earlier runs applied. The file stays in the spool until it is applied completely."""
     disk = make_disk("16m")
     spooled = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
     spooled.server.configure({"refresh": {"source": "none"}})
