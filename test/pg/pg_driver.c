@@ -142,10 +142,11 @@ static void print_status(const struct driver *d)
 {
     const struct pg_status s = pg_link_get_status(d->link);
     const struct pg_counts c = pg_link_get_counts(d->link);
-    printf("status state=%s held=%d in_flight=%d age=%" PRId64
-           " timeline=%u synchronous=%d batches=%llu resent=%llu losses=%llu failure=%s host=%s reason=%s\n",
+    printf("status state=%s held=%d in_flight=%d age=%" PRId64 " timeline=%u started=%" PRId64
+           " synchronous=%d batches=%llu resent=%llu losses=%llu failure=%s host=%s reason=%s\n",
            pg_link_state_name(s.state), s.held, s.in_flight, s.barrier_age_ms, s.incarnation.timeline,
-           s.is_synchronous, c.batches, c.resent, c.losses, pg_failure_name(s.failure), s.host, s.reason);
+           s.incarnation.started_us, s.is_synchronous, c.batches, c.resent, c.losses,
+           pg_failure_name(s.failure), s.host, s.reason);
     (void)fflush(stdout);
 }
 

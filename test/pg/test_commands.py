@@ -140,7 +140,7 @@ def test_keys_are_created_listed_revoked_and_audited(commands):
     commands.run("key", "revoke", key["id"])
     [listed] = commands.json("key", "list", "--author", author)
     assert listed["revoked_at"]
-    assert "key" in commands.run("audit")
+    assert {"key.created", "key.revoked"} <= {entry["action"] for entry in commands.json("audit")}
 
 
 def test_refresh_is_recorded(commands):
@@ -251,7 +251,7 @@ def test_error_names_the_directory_for_temporary_files(commands, tmp_path):
 
 def test_serve_on_an_empty_database_reports_nothing_but_the_missing_schema(tmp_path, url):
     text = Commands(tmp_path, url).run("serve", status=3)
-    assert "run `viewtally migrate`" in text and "interrupted import" not in text
+    assert "run `viewtally migrate`" in text and text.count("\n") == 1
 
 
 def test_backup_is_a_database_file_that_any_machine_can_serve(commands, tmp_path, url):
@@ -278,7 +278,7 @@ def test_failed_backup_leaves_no_file(tmp_path, url):
     assert not list(tmp_path.iterdir())
 
 
-def test_server_on_postgresql_makes_scheduled_backups(tmp_path, url):
+def test_backup_now_list_and_verify_work_with_postgresql(tmp_path, url):
     (tmp_path / "backups").mkdir()
     commands = Commands(tmp_path, url, BACKUP_DIRECTORY=tmp_path / "backups")
     commands.run("migrate")
@@ -306,7 +306,7 @@ SERVICE_RIGHTS = """CREATE ROLE service LOGIN; GRANT USAGE ON SCHEMA public TO s
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO service; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO service"""
 
 
-def test_role_with_the_documented_rights_can_do_everything_but_migrate(cluster, tmp_path):
+def test_documented_rights_suffice_to_import_create_keys_refresh_and_erase(cluster, tmp_path):
     name = cluster.database("template0")
     service = Commands(tmp_path, cluster.url(name, "service"), REFRESH_SOURCE="simulated")
     Commands(tmp_path, cluster.url(name)).run("migrate")

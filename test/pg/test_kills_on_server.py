@@ -1,5 +1,5 @@
-"""`kill -9` of viewtally, of sessions of PostgreSQL and of PostgreSQL as a whole, at random instants of a refresh: no
-reading is lost and no event is repeated. test/property/test_kills.py does the same with a database file and explains
+"""viewtally is killed, its sessions are terminated, or PostgreSQL crashes, at random instants of a refresh: no reading is
+lost and no event is repeated. test/property/test_kills.py does the same with a database file and explains
 the rest.
 """
 import os

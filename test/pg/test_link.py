@@ -340,6 +340,7 @@ def test_wrong_message_drops_the_link(server, name):
             assert driver.line().startswith("status state=up")
             server.cut_all()
         assert driver.value(2) == 2 and driver.value(1) in (1, 3)
+    assert server.accepted == 2
 
 
 def test_endless_result_drops_the_link(server):

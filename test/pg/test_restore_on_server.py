@@ -201,6 +201,7 @@ def test_old_data_is_kept_if_the_commit_fails(commands, sql):
     text = commands.run("restore", "b.db", status=3)
     kept = re.search(r"It is unknown whether the data was replaced; the old data is in (\S+)\. Run the command again", text)[1]
     assert Commands(commands.directory, "", STORE_PATH=kept).json("author", "list")
+    assert sql("SELECT views FROM videos") == [["99000"]]
     sql("DROP TRIGGER at_commit ON store")
     assert "restored from b.db" in commands.run("restore", "b.db")
 

@@ -47,7 +47,8 @@ def test_migrate_creates_the_schema_once(cluster, empty):
 
 
 def test_version_1_is_upgraded_and_keeps_its_data(cluster, empty):
-    cluster.sql((SCHEMA / "001_initial.sql").read_text() + "INSERT INTO meta (key, value) VALUES ('schema', 1);", empty)
+    cluster.sql((SCHEMA / "001_initial.sql").read_text() + "INSERT INTO meta (key, value) VALUES ('schema', 1);"
+                "INSERT INTO authors (uuid, created_at, name) VALUES (gen_random_uuid(), 1, 'Old');", empty)
     before = cluster.sql("SELECT id FROM store", empty)
     assert refusal(cluster.url(empty), "open write 0")[0] == "newer version"
     with StoreDriver(cluster.url(empty)) as driver:
@@ -57,6 +58,7 @@ def test_version_1_is_upgraded_and_keeps_its_data(cluster, empty):
         driver.ok("open write 1000", "begin", "author Ann", "commit")
     assert cluster.sql("SELECT value FROM meta WHERE key = 'schema'", empty) == [[str(NEWEST)]]
     assert cluster.sql("SELECT id FROM store", empty) == before
+    assert cluster.sql("SELECT name FROM authors ORDER BY id", empty) == [["Old"], ["Ann"]]
 
 
 def test_rows_of_every_table_can_be_updated_while_all_tables_are_published(cluster, empty):

@@ -543,7 +543,7 @@ def test_reused_transaction_id_does_not_prove_a_commit(crashing, writer):
     assert names(writer) == []
 
 
-def test_lost_commit_of_an_import_ends_the_import(crashing, writer, no_standby):
+def test_connection_lost_during_a_commit_ends_the_import(crashing, writer, no_standby):
     writer.ok("share", "begin", "author Ann")
     writer.send("commit")
     wait.until(lambda: is_waiting_for_standby(crashing), "the commit to wait for the standby")

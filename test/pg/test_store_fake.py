@@ -72,7 +72,7 @@ def test_commands_succeed_without_faults(server):
         driver.ok(*COMMANDS)
 
 
-def test_loss_of_the_connection_at_any_message_fails_at_most_one_command():
+def test_loss_of_the_connection_at_any_message_fails_at_most_one_transaction():
     """The store connects again: at most one transaction or one attempt to open fails."""
     failures, messages = [], 0
     while True:
