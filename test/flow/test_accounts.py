@@ -58,7 +58,7 @@ def test_author_accepts_an_invitation_and_creates_and_revokes_a_key(viewtally):
     assert viewtally.log.count("error") == 0
 
 
-def test_root_path_redirects_to_sign_in(viewtally):
+def test_root_redirects_to_sign_in_and_unknown_paths_are_not_found(viewtally):
     viewtally.start()
     browser = Browser(viewtally.client())
     page = browser.get("/", follow=False)

@@ -111,7 +111,7 @@ def attempt(viewtally, login, password):
     return browser.send(browser.get("/sign-in"), "/sign-in", {"login": login, "password": password}, follow=False)
 
 
-def test_wait_after_failed_sign_ins_doubles_per_account_and_network(timed):
+def test_wait_after_failed_sign_ins_to_an_account_doubles(timed):
     for _ in range(5):
         assert attempt(timed, "ann", WRONG).status == 422
     waits = []

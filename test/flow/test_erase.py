@@ -82,7 +82,7 @@ def check_sums(instance, name="sums.db"):
 
 @pytest.fixture
 def world(viewtally):
-    """Ann and Bob, with rows in every table."""
+    """Ann and Bob with a book, three videos and an API key each. Also an app."""
     viewtally.import_lines(lines_of("Ann") + lines_of("Bob"))
     oauth.add_app(viewtally)
     viewtally.anns, viewtally.bobs = (viewtally.create_key(uid(name)) for name in ("Ann", "Bob"))
@@ -91,6 +91,7 @@ def world(viewtally):
 
 @pytest.fixture
 def full_world(world):
+    """Ann and Bob, with rows in every table of ERASED."""
     for name in ("Ann", "Bob"):
         fill(world, name)
     return world

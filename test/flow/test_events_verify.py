@@ -70,7 +70,7 @@ def test_differences_are_reported(world, statement, problem):
     assert [found["problem"] for found in world.run("events", "verify", "--json", status=1).json()["differences"]] == [problem]
 
 
-def test_wrong_usage_prints_nothing_and_exits_with_1_or_2(world):
+def test_unknown_author_exits_with_1_and_wrong_usage_with_2(world):
     assert "no author has this id" in world.run("events", "verify", "--author", str(uuid.uuid4()), status=1).err
     assert "no author has this id or sign-in name" in world.run("events", "verify", "--author", "x", status=1).err
     assert world.run("events", "verify", "FILE", status=2).out == ""

@@ -132,7 +132,7 @@ def test_retry_after_ends_when_the_next_request_is_admitted(world):
     assert world.send_one(1).headers["Retry-After"] == "13"
 
 
-def test_killed_or_new_server_shares_the_current_window(world):
+def test_server_restarted_after_kill_9_shares_the_current_window(world):
     assert world.flood(50) == 50
     world.servers[0].kill()
     world.servers[0].start()

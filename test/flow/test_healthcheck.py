@@ -94,7 +94,7 @@ def test_healthcheck_times_out_after_three_seconds(served):
     (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "replied 404"), (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (2 << 20), "not a valid HTTP response"),
     (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nready\r\n0\r\n\r\n", None), (b"HTTP/1.0 200 OK\r\n\r\nready\n", None),
     (b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n\x1b[2Jevil", None)], ids=map(str, range(8)))
-def test_healthcheck_rejects_responses_that_are_not_complete_http(viewtally, response, error):
+def test_healthcheck_accepts_only_complete_http_responses_with_status_200(viewtally, response, error):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         def serve():
             sock = listener.accept()[0]

@@ -412,6 +412,7 @@ def test_progress_bar_is_shown_on_a_terminal(world):
     done = subprocess.run(["script", "-qec", command, "/dev/null"], cwd=world.instance.directory, env=world.instance.environment(),
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
     assert done.returncode == 0 and b"lines      5000 read" in done.stdout, done
+    assert re.search(rb"\r\x1b\[K[a-z, ]+\[[#-]+\] +\d+ %", done.stdout), done
 
 
 def test_import_leaves_no_file_beside_the_database(world):

@@ -223,7 +223,7 @@ def test_rate_limit_is_checked_before_the_plan(make_viewtally, clock):
     world.client.close()
 
 
-def test_plan_then_parameters_then_resource_are_checked(world):
+def test_plan_is_checked_before_parameters_and_resource(world):
     bad = ("/videos", {"limit": "0"})
     assert world.client.get(*bad).error_code == "invalid_parameter"
     world.instance.run("author", "set-plan", world.author, "inactive")

@@ -232,7 +232,7 @@ def test_upstream_connections_are_reused(server, make_nginx):
 
 
 def test_closed_upstream_connection_is_replaced(server, make_nginx):
-    """After a restart of the server, the next request finds a dead connection and is sent again on a new one."""
+    """As after a restart of the server, the next request finds a dead connection and is sent again on a new one."""
     with Relay(server.address) as relay:
         stack = Stack(server, make_nginx(shipped(relay.address)))
         for _ in range(10):

@@ -85,6 +85,7 @@ def test_rate_limit_works_over_tls(make_viewtally, tmp_path, authority, server_f
         assert "db2:keys=" in redis.call("INFO", "keyspace")
         # Reconnecting uses TLS again.
         redis.stop()
+        world.wait_for("redis: unavailable")
         redis.start()
         world.wait_until_up()
 
@@ -195,6 +196,8 @@ def test_server_reconnects_over_tls_after_redis_was_paused_or_killed(make_viewta
         world.wait_until_up()
         redis.kill()
         world.wait_for("redis: unavailable")
+        redis.start()
+        world.wait_until_up()
 
 
 # --- configuration ---

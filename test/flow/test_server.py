@@ -370,7 +370,7 @@ def test_clients_above_max_connections_replace_idle_ones(owned, clock):
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGPIPE])
-def test_only_sigterm_and_sigint_stop_the_server(owned, number):
+def test_sighup_and_sigpipe_do_not_stop_the_server(owned, number):
     instance = owned().start()
     with instance.client(instance.key) as client:
         for _ in range(3):

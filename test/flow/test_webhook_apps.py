@@ -84,7 +84,7 @@ def test_consent_page_shows_the_webhook_url(world):
     assert endpoints(world) == []
     world.app = add_app(world)
     page, _, _ = consent(world, decision="deny")
-    assert "also sent" not in page.text
+    assert "also notified" not in page.text
     assert "webhook_id" not in connect(world)
 
 
