@@ -253,7 +253,7 @@ static void address_is_checked_again_when_the_name_resolves_differently(void **s
     assert_int_equal(lookups, 4);
 }
 
-static void proxy_named_in_the_environment_is_not_used(void **state)
+static void proxy_named_in_the_environment_is_not_used_for_checked_addresses(void **state)
 {
     (void)state;
     struct address_policy policy;
@@ -275,7 +275,7 @@ int main(void)
         cmocka_unit_test(address_that_is_neither_ipv4_nor_ipv6_is_rejected),
         cmocka_unit_test(private_addresses_are_refused_before_connecting),
         cmocka_unit_test(address_is_checked_again_when_the_name_resolves_differently),
-        cmocka_unit_test(proxy_named_in_the_environment_is_not_used),
+        cmocka_unit_test(proxy_named_in_the_environment_is_not_used_for_checked_addresses),
     };
     return cmocka_run_group_tests(tests, http_peers_start, http_peers_stop);
 }

@@ -52,7 +52,7 @@ static void expect_message(const char *text, const char *const *environment, con
     unload(&a);
 }
 
-static void defaults_match_the_documentation(void **state)
+static void unset_keys_have_their_default_values(void **state)
 {
     struct attempt a;
     (void)state;
@@ -141,7 +141,7 @@ static void errors_name_file_and_line(void **state)
                    ":2: [keys] prefix must be 1 to 32 letters, digits or underscores; it is \"a b\"");
 }
 
-static void unreadable_files_are_rejected(void **state)
+static void missing_file_and_overlong_line_are_rejected(void **state)
 {
     struct attempt a;
     struct buf long_line;
@@ -321,6 +321,12 @@ static void long_values_are_not_truncated(void **state)
     buf_append(&text, STR("[server]\ntrusted_proxies = 10.0.0.0/8"));
     for (int i = 0; i < 50; i++)
         buf_printf(&text, ", 192.168.1.%d", i);
+    buf_append_char(&text, '\0');
+    load(&a, text.p, NULL);
+    assert_int_equal(a.err, OK);
+    assert_string_equal(strrchr(a.config.server.trusted_proxies, ','), ",192.168.1.49");
+    unload(&a);
+    text.len--;
     buf_append(&text, STR("\n[limits]\nheaders = x\n"));
     buf_append_char(&text, '\0');
     load(&a, text.p, NULL);
@@ -497,7 +503,7 @@ static void example_file_matches_the_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_match_the_documentation),
+        cmocka_unit_test(unset_keys_have_their_default_values),
         cmocka_unit_test(file_sets_values),
         cmocka_unit_test(errors_name_file_and_line),
         cmocka_unit_test(all_mistakes_are_reported_at_once),
@@ -508,7 +514,7 @@ int main(void)
         cmocka_unit_test(hostile_files_are_rejected),
         cmocka_unit_test(long_values_are_not_truncated),
         cmocka_unit_test(origin_of_each_value_is_recorded),
-        cmocka_unit_test(unreadable_files_are_rejected),
+        cmocka_unit_test(missing_file_and_overlong_line_are_rejected),
         cmocka_unit_test(environment_overrides_the_file),
         cmocka_unit_test(printed_configuration_can_be_loaded),
         cmocka_unit_test(example_file_matches_the_table),

@@ -115,7 +115,7 @@ static void add_endpoint_and_event(void)
     test_commit(&t);
 }
 
-static void delivers_as_soon_as_the_database_can_be_opened(void **state)
+static void starts_as_soon_as_the_database_can_be_opened(void **state)
 {
     (void)state;
     wait_until(is_failure_logged);
@@ -140,7 +140,7 @@ static void execute(const char *path, const char *sql)
 }
 
 /* store_open() detects an incomplete copy only after it has opened the file. */
-static void delivers_as_soon_as_an_incomplete_copy_is_complete(void **state)
+static void starts_as_soon_as_an_incomplete_copy_is_complete(void **state)
 {
     char path[128];
     int applied;
@@ -168,8 +168,8 @@ static void can_be_stopped_while_the_database_cannot_be_opened(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DISPATCHER_TEST(delivers_as_soon_as_the_database_can_be_opened),
-        DISPATCHER_TEST(delivers_as_soon_as_an_incomplete_copy_is_complete),
+        DISPATCHER_TEST(starts_as_soon_as_the_database_can_be_opened),
+        DISPATCHER_TEST(starts_as_soon_as_an_incomplete_copy_is_complete),
         DISPATCHER_TEST(can_be_stopped_while_the_database_cannot_be_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

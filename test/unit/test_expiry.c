@@ -185,7 +185,7 @@ static void expiry_uses_the_later_of_wall_clock_and_floor(void **state)
 
 /* A process checks an item that another process has issued. The clock of the checking process is behind
  * the clock of the other process. */
-static void skew_between_processes_expires_nothing(void **state)
+static void skew_between_processes_is_tolerated_up_to_its_limit(void **state)
 {
     (void)state;
     const int64_t issued = 1000 * DAY_MS, life = 5 * MINUTE_MS;
@@ -201,7 +201,7 @@ static void skew_between_processes_expires_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(skew_between_processes_expires_nothing),
+        cmocka_unit_test(skew_between_processes_is_tolerated_up_to_its_limit),
         cmocka_unit_test(floor_follows_the_wall_clock),
         cmocka_unit_test(setting_the_clock_back_does_not_lower_the_floor),
         cmocka_unit_test(clock_at_most_an_hour_ahead_moves_the_floor),

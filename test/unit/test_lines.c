@@ -56,7 +56,7 @@ static void reads_simple_lines(void **state)
     close(fd);
 }
 
-static void last_line_needs_no_newline(void **state)
+static void empty_file_and_final_newline_begin_no_line(void **state)
 {
     (void)state;
     int fd = file_of("", 0);
@@ -197,7 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_simple_lines),
-        cmocka_unit_test(last_line_needs_no_newline),
+        cmocka_unit_test(empty_file_and_final_newline_begin_no_line),
         cmocka_unit_test(drops_a_byte_order_mark),
         cmocka_unit_test(accepts_lines_up_to_the_limit),
         cmocka_unit_test(unreadable_file_is_an_error),

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-static void values_follow_the_1_2_5_pattern(void **state)
+static void values_follow_the_1_2_5_pattern_from_one_million_on(void **state)
 {
     (void)state;
     int64_t v[MILESTONES_MAX];
@@ -17,8 +17,8 @@ static void values_follow_the_1_2_5_pattern(void **state)
     for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
         assert_int_equal(v[i], first[i]);
     assert_int_equal(v[MILESTONES_MAX - 1], INT64_C(5000000000000000));
-    for (size_t i = 9; i < MILESTONES_MAX;
-         i++) /* from 1,000,000 on, each value is ten times the third value before it */
+    /* From 10,000,000 on, each value is ten times the third value before it. */
+    for (size_t i = 9; i < MILESTONES_MAX; i++)
         assert_int_equal(v[i], 10 * v[i - 3]);
 }
 
@@ -62,7 +62,7 @@ static void random_steps_reach_every_value_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_follow_the_1_2_5_pattern),
+        cmocka_unit_test(values_follow_the_1_2_5_pattern_from_one_million_on),
         cmocka_unit_test(milestones_of_a_gain_exclude_its_start_and_include_its_end),
         cmocka_unit_test(random_steps_reach_every_value_once),
     };

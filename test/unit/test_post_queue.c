@@ -148,7 +148,9 @@ static void retries_wait_and_precede_new_posts(void **state)
     assert_int_equal(at, 1500);
     assert_null(next_batch(1499));
     assert_true(fetch_account_is_ready(&s.account, 1500, &at));
+    fetch_account_add(&s.account, &s.posts[30]);
     expect_batch(next_batch(1500), 0, 20);
+    expect_batch(next_batch(1500), 30, 1);
 }
 
 static void busy_or_paused_account_is_not_ready(void **state)

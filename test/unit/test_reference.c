@@ -27,7 +27,7 @@ static bool write_commands(FILE *to)
     return cli_write_reference(to, &serve_command);
 }
 
-static void lists_every_command_with_its_options(void **state)
+static void command_reference_contains_options_synopsis_and_exit_statuses(void **state)
 {
     static const char *const expected[] = {
         "\n## viewtally serve\n",           "\n## viewtally import\n",
@@ -45,9 +45,10 @@ static void lists_every_command_with_its_options(void **state)
 static void every_action_is_described(void **state)
 {
     static const struct cli_command *const commands[] = {
-        &cli_app,     &cli_author,  &cli_backup,  &cli_check_config, &cli_demo,
-        &cli_import,  &cli_key,     &cli_migrate, &cli_platform,     &cli_refresh,
-        &cli_restore, &cli_secrets, &cli_status,  &cli_healthcheck,  &serve_command};
+        &cli_app,     &cli_audit,   &cli_author,   &cli_backup,      &cli_book,    &cli_check_config,
+        &cli_demo,    &cli_doctor,  &cli_events,   &cli_healthcheck, &cli_import,  &cli_key,
+        &cli_migrate, &cli_move,    &cli_platform, &cli_reading,     &cli_refresh, &cli_reload,
+        &cli_restore, &cli_secrets, &cli_status,   &cli_video,       &cli_webhook, &serve_command};
     (void)state;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         for (const struct cli_action *a = commands[i]->actions; a->run; a++) {
@@ -135,7 +136,7 @@ static void suggests_the_nearest_word_only_if_it_is_near(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_every_command_with_its_options),
+        cmocka_unit_test(command_reference_contains_options_synopsis_and_exit_statuses),
         cmocka_unit_test(every_action_is_described),
         cmocka_unit_test(every_action_has_examples_that_parse),
         cmocka_unit_test(outdated_example_is_detected),

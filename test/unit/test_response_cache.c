@@ -81,6 +81,7 @@ static void scan_of_new_requests_evicts_nothing(void **state)
     }
     assert_true(hits(c, &hot, NOW, "hot"));
     assert_in_range(response_cache_get_counters(c).stored, 1, REQUESTS / 8);
+    assert_int_equal(response_cache_get_counters(c).evicted, 0);
     response_cache_free(c);
 }
 

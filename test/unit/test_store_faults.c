@@ -190,7 +190,7 @@ static void failed_read_is_an_error_and_the_next_succeeds(void **state)
     fail_every_read(SQLITE_IOERR_READ, ERR_IO, false);
 }
 
-static void unreadable_disk_is_not_retried(void **state)
+static void unreadable_disk_is_not_retried_endlessly(void **state)
 {
     (void)state;
     fail_every_read(SQLITE_IOERR_READ, ERR_IO, true);
@@ -214,7 +214,7 @@ static int count_lines(const char *path)
 }
 
 /* A disk that fails every request must not fill the log. */
-static void repeated_failure_is_logged_once_a_second(void **state)
+static void repeated_failures_are_logged_in_few_lines(void **state)
 {
     (void)state;
     char path[128];
@@ -429,9 +429,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(failed_write_loses_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(disk_that_stays_broken_loses_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed_read_is_an_error_and_the_next_succeeds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unreadable_disk_is_not_retried, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unreadable_disk_is_not_retried_endlessly, set_up, tear_down),
         cmocka_unit_test_setup_teardown(read_that_runs_out_of_memory_is_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(repeated_failure_is_logged_once_a_second, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(repeated_failures_are_logged_in_few_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed_open_has_an_error_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_page_fails_every_read_and_write, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_column_fails_reads_and_writes, set_up, tear_down),

@@ -165,8 +165,8 @@ static void rejects_truncated_and_extended_columns(void **state)
     assert_false(accepted(b.p, b.len, MILESTONES));
 }
 
-/* A column with a flipped byte is rejected, or packs to the same bytes again. */
-static void column_with_a_flipped_byte_is_rejected_or_packs_to_the_same_bytes(void **state)
+/* A column with changed bytes is rejected, or packs to the same bytes again. */
+static void column_with_changed_bytes_is_rejected_or_packs_to_the_same_bytes(void **state)
 {
     (void)state;
     for (int round = 0; round < 20000; round++) {
@@ -268,7 +268,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(packed_posts_unpack_to_the_same_posts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(packed_milestones_unpack_to_the_same_milestones, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rejects_truncated_and_extended_columns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(column_with_a_flipped_byte_is_rejected_or_packs_to_the_same_bytes,
+        cmocka_unit_test_setup_teardown(column_with_changed_bytes_is_rejected_or_packs_to_the_same_bytes,
                                         set_up, tear_down),
         cmocka_unit_test(rejects_malicious_values),
         cmocka_unit_test(varints_of_every_length_are_accepted_only_in_their_shortest_form),

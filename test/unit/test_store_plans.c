@@ -183,7 +183,7 @@ static bool ignore_video(void *ctx, const struct video *video, const struct book
 
 /* If the plan could depend on a bound value, SQLite recompiles the statement at each binding, which costs
  * more than reading the page. */
-static void no_statement_is_recompiled(void **state)
+static void new_values_do_not_recompile_statements_of_pages_and_comparisons(void **state)
 {
     (void)state;
     struct store_read read = temp_db_read(&t);
@@ -209,7 +209,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_statement_scans_or_sorts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_page_reads_one_index_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(saving_a_reading_writes_no_index, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_statement_is_recompiled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(new_values_do_not_recompile_statements_of_pages_and_comparisons,
+                                        set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
