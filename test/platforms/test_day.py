@@ -3,7 +3,7 @@ from day import simulate_day
 from lib.viewtally import sanitized
 
 
-def test_day_of_faults_loses_no_reading(tmp_path):
+def test_day_of_faults_leaves_no_wrong_count_without_a_recorded_reason(tmp_path):
     authors = 10 if sanitized() else 40
     result = simulate_day(tmp_path, authors=authors, videos=5, hours=24, seed=7)
     assert result["posts"] == authors * 25

@@ -129,6 +129,7 @@ def test_all_posts_missing_is_recorded_for_the_account(world, clock, standins):
         world.refresh(status=None)
         assert standins.count("tiktok", "tiktok.query") == 1, "the account must still be read"
     assert world.counts()["tiktok"] == before
+    assert world.credential(name, "tiktok")["last_error"] == "missing all"
     for id in world.ids("tiktok"):
         standins.command("tiktok", "post", id=id, state="public")
     clock.advance(HOUR)

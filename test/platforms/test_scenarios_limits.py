@@ -63,9 +63,9 @@ def test_throttling_by_meta_pauses_app_or_account(world, clock, standins, code, 
     assert all(world.credential(name, "facebook")["state"] == 0 for name in names)
 
 
-def test_wait_time_of_meta_outlives_the_run(world, clock, standins):
-    """Error 80002 with estimated_time_to_regain_access pauses the account, also across runs."""
-    world.configure(platforms={"deadline_s": 12, "retry_percent": 0})
+def test_wait_time_of_meta_that_outlasts_the_run_ends_the_calls_to_the_account(world, clock, standins):
+    """Error 80002 with estimated_time_to_regain_access: the run reads only the other account. The next run calls both again."""
+    world.configure(platforms={"deadline_s": 12, "retry_percent": 100})
     names = world.add(authors=2, platforms=("instagram",))
     account = world.accounts[names[0], "instagram"]
     header = json.dumps({account: [{"type": "instagram", "call_count": 100, "total_cputime": 23, "total_time": 23, "estimated_time_to_regain_access": 30}]})
@@ -73,6 +73,7 @@ def test_wait_time_of_meta_outlives_the_run(world, clock, standins):
     world.refresh(status=None)
     assert world.post("instagram", world.ids("instagram", names[1])[0])["at"] == clock.wall_ms
     assert world.post("instagram", world.ids("instagram", names[0])[0])["at"] is None
+    assert [record["account"] for record in standins.log("instagram")].count(account) == 1
     clock.advance(HOUR)
     world.refresh(status=None)
     world.expect_truth(("instagram",), at=clock.wall_ms)

@@ -48,7 +48,7 @@ def test_malformed_responses_store_nothing(world, clock, standins, platform):
     world.expect_truth((platform,), at=clock.wall_ms)
 
 
-def test_unrequested_ids_and_duplicate_keys_are_ignored(world, clock, standins):
+def test_response_with_unrequested_or_repeated_ids_is_ignored(world, clock, standins):
     disable_retries(world)
     names = world.add(authors=6, platforms=("tiktok",))
     ids = [world.ids("tiktok", name)[0] for name in names]

@@ -35,7 +35,7 @@ def test_each_kind_of_facebook_page_post_uses_its_own_request_form(world, clock,
 
 
 def test_page_posts_are_read_by_media_views(world, clock, standins):
-    """For ids of the form {page}_{post}, the views are post_media_view. If the value is missing, they are zero."""
+    """For ids of the form {page}_{post}, the views are post_media_view. A response without shares counts as 0 shares."""
     [name] = world.add(platforms=("facebook",))
     [id] = world.ids("facebook")
     page_post = f"{world.accounts[name, 'facebook']}_77"

@@ -150,7 +150,7 @@ def test_expired_meta_token_requires_reconnecting(world, clock, standins):
         assert world.post(platform, world.ids(platform, names[1])[0])["at"] == clock.wall_ms
 
 
-def test_instagram_token_is_refreshed_before_its_last_thirty_days(world, clock, standins):
+def test_instagram_token_is_refreshed_in_its_last_thirty_days_even_without_a_live_post(world, clock, standins):
     [name] = world.add(platforms=("instagram",), login="instagram")
     world.refresh()
     assert standins.count("instagram", "instagram.token.*") == 0
