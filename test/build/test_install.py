@@ -79,7 +79,7 @@ def test_debian_scripts_are_valid_shell():
         subprocess.run(["shellcheck", "-S", "warning", "-s", "sh", "-e", "SC1091", "-"], input=text, text=True, check=True)
 
 
-def test_completions_are_valid_shell():
+def test_bash_completion_is_valid_shell():
     subprocess.run(["shellcheck", "-S", "warning", ROOT / "packaging/completion/viewtally.bash"], check=True)
 
 

@@ -169,7 +169,7 @@ def test_newer_indexed_tarball_is_accepted_and_cached(checkout):
     assert checkout.run(MOVING_TARBALL)[0] == 0, "the second run works offline"
 
 
-def test_indexed_tarball_of_another_version_scheme_is_compared_by_its_name(checkout):
+def test_older_indexed_tarball_is_rejected_by_the_version_in_its_name(checkout):
     checkout.apt("echo source >$PART/postgresql-18_16.9.orig.tar.bz2")
     status, output = checkout.run(MOVING_TARBALL)
     assert status == 1 and "older than 17" in output
