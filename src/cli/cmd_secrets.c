@@ -17,7 +17,7 @@ static const char *configured_file(const struct cli *cli)
 }
 
 #define WITHOUT_KEY_FILE                                                                                     \
-    "[secrets] key_file is not set, so no tokens of platform accounts can be stored: create a key with "     \
+    "[secrets] key_file is not set, so no tokens and no webhook secrets can be stored: create a key with "   \
     "viewtally secrets init FILE, and set [secrets] key_file = FILE"
 
 static enum cli_exit init(struct cli *cli, const struct cli_arguments *arguments)
@@ -49,6 +49,28 @@ static enum cli_exit exit_of(enum err err)
     }
 }
 
+/* Prints, for example, "3 accounts and 1 webhook". */
+static void print_rows(const struct sealed_rows *rows)
+{
+    printf("%lld account%s", (long long)rows->accounts, plural(rows->accounts, "", "s"));
+    if (rows->webhooks)
+        printf(" and %lld webhook%s", (long long)rows->webhooks, plural(rows->webhooks, "", "s"));
+}
+
+static enum cli_exit fail_rotation(enum err err, const char *why)
+{
+    if (err == ERR_CORRUPT)
+        return cli_fail(
+            CLI_PART,
+            "%s. The other tokens and secrets can still be decrypted. Remove the account (viewtally "
+            "platform remove) or delete the webhook, then run this command again.",
+            why);
+    return cli_fail(exit_of(err),
+                    "%s. Tokens and secrets that could be decrypted before can still be decrypted. Run this "
+                    "command again.",
+                    why);
+}
+
 static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct error error;
@@ -62,21 +84,19 @@ static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *argumen
     enum err err = key_rotation_run(&cli->config, store, &done, &error);
     store_close(store);
     if (err)
-        return cli_fail(
-            exit_of(err),
-            "%s. Accounts that could be decrypted before can still be decrypted. Run this command again.",
-            error.text);
-    printf("The new key is %08x; %lld account%s resealed, and the old key was removed from the file.\n"
-           "Old backups of the database need a copy of the old key file: keep it as long as you keep these "
-           "backups.\n",
-           done.key_id, (long long)done.resealed, plural(done.resealed, " was", "s were"));
+        return fail_rotation(err, error.text);
+    printf("The new key is %08x; the old key was removed from the file. Resealed: ", done.key_id);
+    print_rows(&done.resealed);
+    printf(
+        ".\nOld backups of the database need a copy of the old key file: keep it as long as you keep these "
+        "backups.\n");
     return CLI_DONE;
 }
 
 struct key_file_report {
     uint32_t ids[SEAL_KEYS_MAX]; /* the first key encrypts; all keys decrypt */
     size_t count;
-    int64_t accounts;
+    struct sealed_rows rows;
 };
 
 static enum cli_exit print_keys(const struct key_file_report *r)
@@ -108,7 +128,8 @@ static enum cli_exit print_json(const struct key_file_report *r)
         json_close(&b, '}');
     }
     json_close(&b, ']');
-    JSON_I64(&b, "accounts", r->accounts);
+    JSON_I64(&b, "accounts", r->rows.accounts);
+    JSON_I64(&b, "webhooks", r->rows.webhooks);
     json_close(&b, '}');
     buf_append_char(&b, '\n');
     return cli_print(&b);
@@ -118,7 +139,7 @@ static enum cli_exit check(struct cli *cli, const struct cli_arguments *argument
 {
     struct error error;
     struct seal_keys *keys;
-    struct key_file_report report = {.accounts = 0};
+    struct key_file_report report = {.count = 0};
     const bool is_json = cli_flag(arguments, "json");
     enum err err = seal_keys_open(&keys, configured_file(cli), &error);
     if (err)
@@ -130,23 +151,23 @@ static enum cli_exit check(struct cli *cli, const struct cli_arguments *argument
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
-    err = vault_inspect(&cli->config, store, true, &report.accounts, &error);
+    err = vault_inspect(&cli->config, store, true, &report.rows, &error);
     store_close(store);
     if (err)
         return cli_fail(exit_of(err), "%s", error.text);
     if (is_json)
         return print_json(&report);
     if (!configured_file(cli)) {
-        printf("No account needs a key. %s.\n", WITHOUT_KEY_FILE);
+        printf("No account and no webhook needs a key. %s.\n", WITHOUT_KEY_FILE);
         return cli_flush();
     }
-    printf("%lld account%s, all can be decrypted\n", (long long)report.accounts,
-           plural(report.accounts, "", "s"));
+    print_rows(&report.rows);
+    printf(", all can be decrypted\n");
     return cli_flush();
 }
 
 static const struct cli_option check_options[] = {
-    {.name = "json", .help = "Print the ids of the keys and the number of accounts as JSON."},
+    {.name = "json", .help = "Print the ids of the keys, and the numbers of accounts and webhooks, as JSON."},
     {0},
 };
 
@@ -162,19 +183,20 @@ static const struct cli_action actions[] = {
      .examples = "viewtally secrets init /etc/viewtally/secrets.key",
      .run = init},
     {.name = "rotate",
-     .summary = "Adds a new key to the file, reseals all accounts and removes the old key.",
+     .summary =
+         "Adds a new key to the file, reseals all tokens and webhook secrets, and removes the old key.",
      .description =
          "You need not stop servers, unless systemd passes the key file to them (LoadCredential=). If the "
-         "command is interrupted, the tokens of all accounts can still be "
+         "command is interrupted, all tokens and secrets can still be "
          "decrypted; run it again.",
-     .partial = "an account cannot be decrypted",
+     .partial = "the tokens of an account or the secret of a webhook cannot be decrypted",
      .examples = "viewtally secrets rotate",
      .run = rotate},
     {.name = "check",
      .options = check_options,
-     .summary = "Checks that the tokens of all accounts can be decrypted.",
-     .description = "Exit status 2: the key file is missing or invalid.",
-     .partial = "an account cannot be decrypted",
+     .summary = "Checks that all tokens of accounts and all secrets of webhooks can be decrypted.",
+     .description = "Exit status 2: the key file is missing or invalid, or lacks a key.",
+     .partial = "the tokens of an account or the secret of a webhook cannot be decrypted",
      .examples = "viewtally secrets check",
      .run = check},
     {0},
@@ -184,8 +206,9 @@ const struct cli_command cli_secrets = {
     .name = "secrets",
     .summary = "create, rotate and check the key that encrypts the platform tokens",
     .description =
-        "The tokens of the authors' platform accounts are stored in the database sealed (encrypted) with a "
-        "key. The key is in the file [secrets] key_file. Without this file the tokens are lost, so back it "
-        "up, but not together with the database: anyone who has both can read the tokens.",
+        "The tokens of the authors' platform accounts and the secrets of webhooks are stored in the database "
+        "sealed (encrypted) with a key. The key is in the file [secrets] key_file. Without this file the "
+        "tokens and secrets are lost, so back it up, but not together with the database: anyone who has both "
+        "can read them.",
     .actions = actions,
 };

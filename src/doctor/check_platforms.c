@@ -36,14 +36,15 @@ static void check_credentials(struct doctor *d)
 static void check_tokens(struct doctor *d)
 {
     struct error error = {0};
-    int64_t rows = 0;
+    struct sealed_rows rows;
     if (vault_inspect(d->config, d->store, d->full, &rows, &error))
         doctor_error(d, "restore the key file that belongs to this database, then viewtally secrets check",
                      "%s", error.text);
-    else if (!rows)
+    else if (!rows.accounts)
         doctor_skip(d, "no tokens are stored");
     else
-        doctor_ok(d, "the tokens of %lld account%s can be opened", (long long)rows, plural(rows, "", "s"));
+        doctor_ok(d, "the tokens of %lld account%s can be opened", (long long)rows.accounts,
+                  plural(rows.accounts, "", "s"));
 }
 
 static void check_accounts(struct doctor *d)

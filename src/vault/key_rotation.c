@@ -110,7 +110,7 @@ static enum err reseal_page(struct rotation *r, bool *more)
     err = store_commit(r->store);
     if (err)
         return database_failed(r, err);
-    r->result->resealed += r->count;
+    r->result->resealed.accounts += r->count;
     *more = r->last_row != before;
     return OK;
 }
@@ -127,7 +127,7 @@ static enum err reseal_all(struct rotation *r)
         if (err)
             return err;
     }
-    return webhook_secrets_reseal(r->store, r->keys, r->current_key, &r->result->resealed, r->error);
+    return webhook_secrets_reseal(r->store, r->keys, r->current_key, &r->result->resealed.webhooks, r->error);
 }
 
 /* ---- the key file ---- */

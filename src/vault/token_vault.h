@@ -18,15 +18,21 @@ enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MA
  * needed. */
 MUST_USE enum err vault_check_key_file(const struct config *config, struct store *s, struct error *error);
 
-/* Like vault_check_key_file(), but decrypts every row if `all` is true. `*rows` receives the number of rows.
- */
-MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
-                                struct error *error);
+/* Numbers of sealed rows. */
+struct sealed_rows {
+    int64_t accounts; /* accounts at platforms */
+    int64_t webhooks; /* webhooks that have a secret: those of authors and of apps */
+};
+
+/* Like vault_check_key_file(), but decrypts every row if `all` is true. `*rows` receives the numbers of
+ * rows. */
+MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all,
+                                struct sealed_rows *rows, struct error *error);
 
 /* The result of a key rotation. */
 struct key_rotation_result {
     uint32_t key_id; /* id of the new key; 0: not created yet */
-    int64_t resealed;
+    struct sealed_rows resealed;
 };
 /* Seals all rows with a new key while servers and runs continue (`viewtally secrets rotate`). Uses many
  * transactions. May be interrupted at any point and run again. */

@@ -134,13 +134,13 @@ static void explain(const struct inspection *inspection, const char *path, struc
             platform, inspection->at.account, inspection->at.id, path);
 }
 
-enum err vault_inspect(const struct config *config, struct store *s, bool all, int64_t *rows,
+enum err vault_inspect(const struct config *config, struct store *s, bool all, struct sealed_rows *rows,
                        struct error *error)
 {
     const char *path = config->secrets.key_file;
     struct inspection inspection = {.all = all, .last = 0};
     enum err err = seal_keys_open(&inspection.keys, path, error);
-    *rows = 0;
+    *rows = (struct sealed_rows){.accounts = 0};
     if (err)
         return err;
     err = inspect_all(&inspection, s);
@@ -149,15 +149,15 @@ enum err vault_inspect(const struct config *config, struct store *s, bool all, i
         (void)error_set(error, err, "database error: %s", err_name(err));
     if (inspection.err)
         explain(&inspection, path, error);
-    *rows = inspection.rows;
+    rows->accounts = inspection.rows;
     if (!err && !inspection.err)
-        err = webhook_secrets_inspect(s, inspection.keys, all, path, rows, error);
+        err = webhook_secrets_inspect(s, inspection.keys, all, path, &rows->webhooks, error);
     seal_keys_close(inspection.keys);
     return err ? err : inspection.err;
 }
 
 enum err vault_check_key_file(const struct config *config, struct store *s, struct error *error)
 {
-    int64_t rows;
+    struct sealed_rows rows;
     return vault_inspect(config, s, false, &rows, error);
 }

@@ -93,7 +93,7 @@ def test_no_key_file_is_needed_if_no_account_is_connected(viewtally):
     for done in (viewtally.run("secrets", "check").out, viewtally.run("secrets", "rotate", status=2).err):
         assert "[secrets] key_file is not set" in done and "viewtally secrets init FILE, and set [secrets] key_file = FILE" in done
     assert "KEY" not in viewtally.run("secrets", "check").out
-    assert viewtally.run("secrets", "check", "--json").json() == {"keys": [], "accounts": 0}
+    assert viewtally.run("secrets", "check", "--json").json() == {"keys": [], "accounts": 0, "webhooks": 0}
     with viewtally:
         assert viewtally.admin().get("/readyz").status == 200
 
@@ -136,16 +136,18 @@ def test_keys_can_be_rotated_while_the_server_runs(viewtally):
     path = secrets.with_keys(viewtally)
     author = viewtally.add_author()
     numbers = [secrets.connect(viewtally, author, account=f"open-{i}") for i in range(3)]
+    viewtally.run("app", "add", "--name", "Planner", "--redirect-uri", "https://planner.example/back",
+                  "--webhook-url", "https://planner.example/hook")
     old, = secrets.key_ids(path)
     old_key_file = path.read_bytes()
     with viewtally:
         done = viewtally.run("secrets", "rotate")
         new, = secrets.key_ids(path)
-        assert new != old and f"new key is {new}" in done.out and f"{len(numbers)} account" in done.out
+        assert new != old and f"new key is {new}" in done.out and f"Resealed: {len(numbers)} accounts and 1 webhook." in done.out
         heading, *lines, last = viewtally.run("secrets", "check").out.splitlines()
         assert heading.split() == ["KEY", "USE"] and [line.split(None, 1) for line in lines] == [[new, "encrypts and decrypts"]]
-        assert last == f"{len(numbers)} accounts, all can be decrypted"
-        assert viewtally.run("secrets", "check", "--json").json() == {"keys": [{"id": new, "encrypts": True}], "accounts": len(numbers)}
+        assert last == f"{len(numbers)} accounts and 1 webhook, all can be decrypted"
+        assert viewtally.run("secrets", "check", "--json").json() == {"keys": [{"id": new, "encrypts": True}], "accounts": len(numbers), "webhooks": 1}
         # The server encrypts with the new key from now on.
         assert viewtally.admin().get("/readyz").status == 200
     secrets.connect(viewtally, author, account="open-later")

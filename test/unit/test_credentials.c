@@ -77,7 +77,7 @@ static void swapped_sealed_tokens_cannot_be_decrypted(void **state)
     assert_int_equal(tokens_load(rig.db.w, rig.keys, a, &k), ERR_CORRUPT);
     /* The check of the keys tolerates one row that cannot be decrypted, but a complete inspection reports
      * it. */
-    int64_t rows;
+    struct sealed_rows rows;
     assert_int_equal(vault_check_key_file(&rig.config, rig.db.w, &rig.error), OK);
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), ERR_CORRUPT);
     assert_non_null(strstr(rig.error.text, "cannot decrypt"));
@@ -97,7 +97,7 @@ static void swapped_sealed_tokens_cannot_be_decrypted(void **state)
 
 static void missing_sealing_key_is_reported(void **state)
 {
-    int64_t rows;
+    struct sealed_rows rows;
     (void)state;
     (void)rig_put_tiktok();
     assert_int_equal(remove(rig.key_path), 0);
@@ -113,7 +113,7 @@ static void missing_sealing_key_is_reported(void **state)
     assert_int_equal(store_delete_credential(rig.db.w, 1, rig.author.row), OK);
     test_commit(&rig.db);
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), OK);
-    assert_int_equal(rows, 0);
+    assert_int_equal(rows.accounts + rows.webhooks, 0);
 }
 
 static void row_id_of_a_removed_account_is_not_reused(void **state)

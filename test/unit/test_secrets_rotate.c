@@ -24,14 +24,14 @@ static void put_accounts(int n)
 static void assert_accounts(int n)
 {
     char access[32], refresh[32];
-    int64_t rows;
+    struct sealed_rows rows;
     for (int i = 0; i < n; i++) {
         (void)snprintf(access, sizeof access, "act.%d", i);
         (void)snprintf(refresh, sizeof refresh, "rft.%d", i);
         rig_assert_tokens(i + 1, access, i % 3 ? refresh : "");
     }
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), OK);
-    assert_int_equal(rows, n);
+    assert_int_equal(rows.accounts, n);
 }
 
 static size_t keys_in_file(void)
@@ -51,7 +51,7 @@ static void reseals_all_accounts_with_the_new_key(void **state)
     (void)state;
     put_accounts(MANY);
     assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, &rig.error), OK);
-    assert_int_equal(done.resealed, MANY);
+    assert_int_equal(done.resealed.accounts, MANY);
     assert_int_equal(keys_in_file(), 1);
     assert_accounts(MANY);
     assert_int_equal(rig_get(7).version, 1); /* unchanged, so that a refresh in flight can store its tokens */
@@ -62,7 +62,7 @@ static void rotation_succeeds_without_accounts(void **state)
     struct key_rotation_result done;
     (void)state;
     assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, &rig.error), OK);
-    assert_int_equal(done.resealed, 0);
+    assert_int_equal(done.resealed.accounts, 0);
     assert_int_equal(keys_in_file(), 1);
 }
 

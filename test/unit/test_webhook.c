@@ -184,12 +184,12 @@ static void key_rotation_reseals_secrets(void **state)
 {
     (void)state;
     struct key_rotation_result done;
-    int64_t rows;
+    struct sealed_rows rows;
     put_endpoints(ENDPOINTS);
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), OK);
-    assert_int_equal(rows, ENDPOINTS);
+    assert_int_equal(rows.webhooks, ENDPOINTS);
     assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, &rig.error), OK);
-    assert_int_equal(done.resealed, ENDPOINTS);
+    assert_int_equal(done.resealed.webhooks, ENDPOINTS);
     assert_endpoints(ENDPOINTS);
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), OK);
 }
@@ -211,7 +211,7 @@ static void secret_cannot_be_decrypted_for_another_endpoint_or_author(void **sta
 static void vault_check_fails_if_the_key_file_lacks_the_key_of_a_secret(void **state)
 {
     (void)state;
-    int64_t rows;
+    struct sealed_rows rows;
     put_endpoints(1);
     assert_int_equal(remove(rig.key_path), 0);
     assert_int_equal(seal_create_key_file(rig.key_path, rig.db.path, &rig.error), OK);
