@@ -87,8 +87,8 @@ complete -c viewtally -n '__viewtally_at platform' -a remove -d 'Removes an acco
 complete -c viewtally -n '__viewtally_at platform' -a status -d 'Shows for each API the number of accounts, the last response, the …'
 complete -c viewtally -n '__viewtally_at platform' -a capabilities -d 'Prints a table of the counts that each API provides'
 complete -c viewtally -n '__viewtally_at secrets' -a init -d 'Creates the key file with a new key'
-complete -c viewtally -n '__viewtally_at secrets' -a rotate -d 'Adds a new key to the file, reseals all accounts and removes the old …'
-complete -c viewtally -n '__viewtally_at secrets' -a check -d 'Checks that the tokens of all accounts can be decrypted'
+complete -c viewtally -n '__viewtally_at secrets' -a rotate -d 'Adds a new key to the file, reseals all tokens and webhook secrets, …'
+complete -c viewtally -n '__viewtally_at secrets' -a check -d 'Checks that all tokens of accounts and all secrets of webhooks can be …'
 complete -c viewtally -n '__viewtally_at backup' -a now -d 'Makes a scheduled backup now'
 complete -c viewtally -n '__viewtally_at backup' -a list -d 'Lists the scheduled backups, oldest first'
 complete -c viewtally -n '__viewtally_at backup' -a verify -d 'Checks every page of backups'
@@ -201,7 +201,7 @@ complete -c viewtally -n '__viewtally_in platform probe' -l record -r -F -d 'Wri
 complete -c viewtally -n '__viewtally_in platform status' -l json -d 'Print JSON'
 complete -c viewtally -n '__viewtally_in platform capabilities' -l json -d 'Print JSON'
 complete -c viewtally -n '__viewtally_in secrets init' -F
-complete -c viewtally -n '__viewtally_in secrets check' -l json -d 'Print the ids of the keys and the number of accounts as JSON'
+complete -c viewtally -n '__viewtally_in secrets check' -l json -d 'Print the ids of the keys, and the numbers of accounts and webhooks, …'
 complete -c viewtally -n '__viewtally_in backup list' -l json -d 'Print JSON'
 complete -c viewtally -n '__viewtally_in backup verify' -F
 complete -c viewtally -n '__viewtally_in backup prune' -l dry-run -d 'Print what would be deleted, and delete nothing'

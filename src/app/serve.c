@@ -75,8 +75,9 @@ static const struct cli_action actions[] = {
      .description =
          "Serves the API on [server] listen. Prints a line `listening on ADDRESS` to standard output for "
          "each listener when it accepts connections, and logs to standard error. Applies short "
-         "migrations to the database first. If they would take more than ten seconds, it exits, and you must "
-         "run `viewtally migrate` first. Other commands may run at the same time.\n\n"
+         "migrations to a database file first. If they would take more than ten seconds, or if a PostgreSQL "
+         "database needs migrations, it exits, and you must run `viewtally migrate` first. Other commands "
+         "may run at the same time.\n\n"
          "SIGTERM or SIGINT: completes the requests in flight within [server] drain_ms and exits; a second "
          "signal exits at once. SIGHUP: reopens [log] access and reloads the keys that config.example.ini "
          "marks.",

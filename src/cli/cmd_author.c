@@ -386,8 +386,9 @@ static const struct cli_action actions[] = {
      .description =
          "AUTHOR is an id or a sign-in name. Deletes the author's books, videos, counts, statistics, "
          "events, keys, connected apps, platform accounts, webhooks, sign-in name, sessions and audit log "
-         "in one transaction, overwrites them in the database file, and deletes what Redis stores about "
-         "the keys. Requests with the keys are rejected as invalid_api_key. While a refresh or an import "
+         "in one transaction and overwrites them in the database file (in PostgreSQL, a later vacuum removes "
+         "them). Then deletes what Redis stores about the keys. Requests with the keys are rejected as "
+         "invalid_api_key. While a refresh or an import "
          "is running, the command fails and changes nothing. The deletion cannot be undone; --dry-run "
          "prints what would be deleted.\n\n"
          "A tombstone remains, which is a hash of the author's id. Because of the tombstone, a restore of "

@@ -200,7 +200,8 @@ static const struct cli_action actions[] = {
      .operands_max = 1,
      .options = demo_options,
      .description =
-         "Creates the database if it does not exist and imports FILE (see viewtally import --help). Then "
+         "Creates the database file if it does not exist (for PostgreSQL, run viewtally migrate first) and "
+         "imports FILE (see viewtally import --help). Then "
          "creates an API key for the author with the most videos and prints the key, curl commands to copy, "
          "and a link to the author's pages. Use a separate database: a database that already has "
          "authors is rejected and left unchanged.",

@@ -194,7 +194,7 @@ static enum cli_exit find(struct cli *cli, struct key_search *s, struct str text
     const enum cli_exit code = err ? CLI_COULD_NOT : table_print(&s->table);
     if (code || count)
         return code;
-    return cli_fail(CLI_PART, s->key.p ? "this database has never contained this key"
+    return cli_fail(CLI_PART, s->key.p ? "this database does not contain this key"
                                        : "no key ends with these characters");
 }
 

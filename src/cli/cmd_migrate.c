@@ -291,8 +291,10 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 
 static const struct cli_option migrate_options[] = {
     {.name = "check",
-     .help = "Change nothing. Print the pending migrations, how long they take and how much disk space they "
-             "need. Exit status 0: none is pending; 1: some are pending; 3: they cannot be applied."},
+     .help =
+         "Change nothing. Print the pending migrations, how long they take and how much disk space they "
+         "need; for PostgreSQL, only their number. Exit status 0: none is pending; 1: some are pending, or "
+         "the database does not exist; 3: they cannot be applied."},
     {.name = "no-backup", .help = "Make no backup. Use this only if you have just made one."},
     {.name = "json", .help = "Print the result as JSON."},
     {0},
@@ -301,16 +303,17 @@ static const struct cli_option migrate_options[] = {
 static const struct cli_action actions[] = {
     {.options = migrate_options,
      .description =
-         "Creates the database if it does not exist and applies all migrations that it lacks. `demo`, "
-         "`serve --create` and `import --create` also do this. All other commands migrate only an existing "
-         "database. If it is missing, they fail, because its volume might not be mounted. A database of a "
-         "newer version that this version cannot use is rejected and left unchanged.\n\n"
-         "If migrations are pending, the database file is first copied to DATABASE.schema-N, where N is its "
-         "schema version, and the copy is verified. Delete the copy when you no longer need it. A database "
-         "on "
-         "PostgreSQL is not copied: make a backup first. If the command is interrupted or killed, run it "
-         "again. The server and other commands apply short migrations themselves.",
-     .partial = "with --check, migrations are pending",
+         "Creates the database (in PostgreSQL, its tables) if it does not exist and applies all "
+         "migrations that it lacks. With a database file, `demo`, `serve --create` and `import --create` "
+         "also create it; other commands, except `restore` and `move`, fail if it is missing, because its "
+         "volume might not be mounted. A database of a newer version that this version cannot use is "
+         "rejected and left unchanged.\n\n"
+         "If migrations are pending, the database file is first copied to DATABASE.schema-N, where N is "
+         "its schema version, and the copy is verified. Delete the copy when you no longer need it. The "
+         "server and other commands apply short migrations of a database file themselves. A PostgreSQL "
+         "database is migrated only by this command, which does not copy it: make a backup first. If the "
+         "command is interrupted or killed, run it again.",
+     .partial = "with --check, migrations are pending, or the database does not exist",
      .examples = "viewtally migrate --check\nviewtally migrate",
      .run = run},
     {0},

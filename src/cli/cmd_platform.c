@@ -313,7 +313,8 @@ static const struct cli_action actions[] = {
      .description =
          "Reads one of the author's posts if there is one. Expired tokens are refreshed first. Exit "
          "status 2: the operator must act. Exit status 3: the result is unknown; try again later.",
-     .partial = "the author must act, for example reconnect the account",
+     .partial = "the author must act, for example reconnect the account; or the platform does not find the "
+                "post",
      .examples = "viewtally platform test 7",
      .run = platform_test},
     {.name = "probe",

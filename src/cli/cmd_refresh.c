@@ -192,9 +192,10 @@ static const struct cli_action actions[] = {
     {.options = refresh_options,
      .description = "Reads the sources of [refresh] source once, applies the readings and prints a summary. "
                     "You need not stop the server. The first Ctrl-C stops the run after its open "
-                    "transaction. Exit status 3: another process was still refreshing when the waiting "
-                    "time had passed.",
-     .partial = "readings or lines were rejected, or the run was stopped",
+                    "transaction. Exit status 3: the refresh failed, or another process was still refreshing "
+                    "when the waiting time had passed.",
+     .partial = "readings or lines were rejected, the run was stopped, or the request to [refresh] ping_url "
+                "failed",
      .examples = "viewtally refresh\n"
                  "viewtally refresh --wait 0",
      .run = run},

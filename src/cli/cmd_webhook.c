@@ -308,8 +308,8 @@ static const struct cli_action actions[] = {
      .description = "The server sends a single event immediately, also to a paused endpoint, and does not "
                     "repeat it if it fails. With --after, delivery begins again after the event, in order "
                     "and with retries; if the endpoint is paused or has failed, resume it as well.",
-     .partial = "there is no such endpoint or event, the endpoint has ended, or EVENT of --after is later "
-                "than the last event that was sent",
+     .partial = "there is no such endpoint or event, the endpoint has ended, 100 events of the endpoint wait "
+                "to be sent again, or EVENT of --after is later than the last event that was sent",
      .examples = "viewtally webhook resend 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11 evt_1789000000000\n"
                  "viewtally webhook resend 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11 --after evt_0",
      .run = resend},

@@ -187,7 +187,8 @@ static void append_advice(struct buf *b, const struct carry_result *carried)
         "Everything listed below is valid now. Revoke again what was revoked since the backup (viewtally key "
         "revoke,\nviewtally author set-plan UUID inactive, viewtally app remove, viewtally app "
         "rotate-secret, "
-        "viewtally platform\nremove). Passwords are those from the time of the backup; an author sets a new "
+        "viewtally platform\nremove). Passwords may be those from the time of the backup; an author sets a "
+        "new "
         "one with the link of viewtally author invite.\n",
         carried->why);
 }

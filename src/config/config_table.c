@@ -308,7 +308,8 @@ static const struct config_key keys[] = {
      "Milliseconds that a write waits for a write of another process. Reads do not wait."},
     {"store", "min_free_bytes", CONFIG_INTEGER, RELOADED(store.min_free_bytes), "104857600", 0,
      INT64_C(1) << 50, false, NULL,
-     "Free bytes of the database's disk below which /readyz reports the server as degraded. 0: not checked."},
+     "Free bytes of the disk of the database file below which /readyz reports the server as degraded. 0: not "
+     "checked."},
 
     {"redis", "url", CONFIG_TEXT, KEY(redis.url), "", TEXT_LIMIT(500), false, config_check_redis_url,
      "Redis, through which several processes share one rate limit: redis://user@host:6379/0, rediss://… "
