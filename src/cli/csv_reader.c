@@ -53,25 +53,34 @@ static void read_plain(struct csv_reader *r)
     skip(r, n);
 }
 
-/* Reads a quoted field. Two quotation marks in it stand for one; separators and line ends are part of the
- * value. */
+/* Returns the position of the quotation mark that ends the quoted field at the start of `text`, or the length
+ * of the text if it contains none. Two quotation marks in the field stand for one. */
+static size_t find_closing_mark(struct str text)
+{
+    size_t n = 1;
+    while (n < text.len && (text.p[n] != '"' || (n + 1 < text.len && text.p[n + 1] == '"')))
+        n += text.p[n] == '"' ? 2 : 1;
+    return n < text.len ? n : text.len;
+}
+
+/* Reads a quoted field. Separators and line ends are part of the value. Allocates memory for this field only,
+ * because the file may have very many fields. */
 static void read_quoted(struct csv_reader *r, struct arena *arena)
 {
-    char *to = arena_alloc(arena, r->rest.len + 1);
-    size_t len = 0, n = 1;
-    for (; n < r->rest.len; n++) {
-        if (r->rest.p[n] == '"' && !(n + 1 < r->rest.len && r->rest.p[n + 1] == '"'))
-            break;
-        n += r->rest.p[n] == '"';
-        r->next_line += r->rest.p[n] == '\n';
-        to[len++] = r->rest.p[n];
-    }
-    if (n >= r->rest.len) {
+    const size_t end = find_closing_mark(r->rest);
+    size_t len = 0;
+    if (end == r->rest.len) {
         r->problem = "a quotation mark is not closed";
         skip(r, r->rest.len);
         return;
     }
-    skip(r, n + 1);
+    char *to = arena_alloc_text(arena, end);
+    for (size_t n = 1; n < end; n++) {
+        n += r->rest.p[n] == '"';
+        r->next_line += r->rest.p[n] == '\n';
+        to[len++] = r->rest.p[n];
+    }
+    skip(r, end + 1);
     if (peek(r) == '\r')
         skip(r, 1);
     if (peek(r) != r->separator && peek(r) != '\n')
