@@ -492,7 +492,6 @@ enum err app_run(struct config *config, const char *config_path, struct notifier
     log_start();
     CHECK(uv_loop_init(&app.loop) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN); /* a SIGHUP before open_signals() must not end the process */
     enum err err = open_all(&app, error);
     notifier_end_start(notifier);
     if (err)

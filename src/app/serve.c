@@ -10,6 +10,8 @@
 #include "store/store_config.h"
 #include "store/upgrade.h"
 
+#include <signal.h>
+
 static void log_event(void *ctx, const struct upgrade_event *event)
 {
     char text[UPGRADE_TEXT_MAX];
@@ -53,6 +55,9 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct error error;
     struct notifier notifier;
+    /* A SIGHUP before reload_sighup_start() must not end the process. Log rotation sends it at any time, and
+     * a start takes long if the database is migrated. */
+    (void)signal(SIGHUP, SIG_IGN);
     notifier_open(&notifier);
     notifier_begin_start(&notifier);
     const enum err err = serve(cli, cli_flag(arguments, "create"), &notifier, &error);

@@ -132,6 +132,21 @@ def test_server_extends_its_start_timeout_while_another_process_migrates(make_vi
     manager.socket.close()
 
 
+@pytest.mark.sqlite_only("migrates an old database file")
+def test_sighup_does_not_end_a_server_that_waits_for_a_migration(make_viewtally):
+    """Log rotation sends SIGHUP at any time."""
+    instance = make_viewtally()
+    old_schema.create(instance.database, old_schema.NEWEST - 1)
+    with open(f"{instance.database}-migrate", "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        server = instance.background("serve")
+        wait.until(lambda: "waiting for another process" in server.output.read_text(), "the server to wait")
+        server.send_signal(signal.SIGHUP)
+    wait.until(lambda: server.poll() is not None or "\nlistening on " in f"\n{server.output.read_text()}", "the server to start")
+    server.send_signal(signal.SIGINT)
+    assert server.wait(60) == 0
+
+
 def test_event_loop_notifies_the_watchdog(make_viewtally, short_path):
     manager = Manager(f"{short_path}/notify")
     instance = make_viewtally()
