@@ -144,7 +144,7 @@ static bool is_enabled(const struct service_status *s)
 
 static bool is_overdue(const struct service_status *s)
 {
-    return is_enabled(s) && !s->lease_is_held && slot_is_due(&s->rule, s->now, s->last_started_at);
+    return is_enabled(s) && !s->lease_is_held && refresh_is_late(s->config, s->now, s->last_started_at);
 }
 
 /* ---- JSON ---- */

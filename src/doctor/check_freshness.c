@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "fetch/sources.h"
 #include "jobs/lease.h"
-#include "jobs/slot.h"
 #include "refresh/schedule.h"
 #include "store/backups.h"
 #include "store/runs.h"
@@ -33,10 +32,8 @@ static bool is_overdue(struct doctor *d, int64_t started_at)
 {
     struct lease_row lease;
     bool held;
-    struct slot_rule rule = refresh_slot_rule(d->config, 0);
-    rule.jitter_ms = 0;
     return lease_read(d->store, LEASE_REFRESH, &lease, &held) == OK && !held &&
-           slot_is_due(&rule, d->now_ms, started_at);
+           refresh_is_late(d->config, d->now_ms, started_at);
 }
 
 static void check_refresh(struct doctor *d)

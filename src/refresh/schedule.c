@@ -27,6 +27,15 @@ struct slot_rule refresh_slot_rule(const struct config *config, uint64_t seed)
     };
 }
 
+/* A minute, because programs that watch the refresh often run at second 0, when a run has just become due. */
+bool refresh_is_late(const struct config *config, int64_t now_ms, int64_t last_ms)
+{
+    struct slot_rule rule = refresh_slot_rule(config, 0);
+    const int64_t delay_ms = rule.jitter_ms + (rule.period_ms < MINUTE_MS ? rule.period_ms : MINUTE_MS);
+    rule.jitter_ms = 0;
+    return slot_is_due(&rule, now_ms - delay_ms, last_ms);
+}
+
 struct schedule {
     const struct config *config;
     struct store_read read; /* the read that finds the last complete run */

@@ -14,6 +14,11 @@
  * source. `seed` determines the random delay of each run. */
 struct slot_rule refresh_slot_rule(const struct config *config, uint64_t seed);
 
+/* Returns true if a run should have started by now: it has been due for a minute (with a shorter interval of
+ * the simulated source: for one interval), even with the maximum random delay. `last_ms` is the start of the
+ * last complete run, or TIME_NONE. For commands, which do not know the random delays of the servers. */
+bool refresh_is_late(const struct config *config, int64_t now_ms, int64_t last_ms);
+
 struct schedule;
 
 /* The state of the schedule, for metrics. Read it only on the loop's thread. */

@@ -238,6 +238,20 @@ def test_old_refresh_is_reported_as_overdue(make_viewtally, clock, tmp_path):
     expect(diagnose(instance), "freshness.refresh", "error", "overdue")
 
 
+@pytest.mark.parametrize("jitter_s, last_minute", [(0, "12:55"), (600, "13:05")])
+def test_refresh_is_not_overdue_while_it_may_still_start(make_viewtally, clock, tmp_path, jitter_s, last_minute):
+    instance = make_viewtally({"refresh": {"source": "spool", "spool_dir": tmp_path, "jitter_s": jitter_s}}, clock)
+    clock.set_wall("2026-07-10T12:10:00Z")
+    instance.add_author()
+    instance.run("refresh")
+    hour, minute = last_minute.split(":")
+    for at, is_overdue in (("12:55:00", False), (f"{last_minute}:59", False), (f"{hour}:{int(minute) + 1:02}:00", True)):
+        clock.set_wall(f"2026-07-10T{at}Z")
+        expect(diagnose(instance), "freshness.refresh", *(("error", "overdue") if is_overdue else ("ok",)))
+        assert instance.run("status", "--json").json()["refresh"]["overdue"] == is_overdue, at
+        assert ("OVERDUE" in instance.run("status").out) == is_overdue, at
+
+
 def test_failed_refresh_is_found(instance, tmp_path):
     spool = tmp_path / "spool"
     spool.write_text("")                        # not a directory

@@ -135,6 +135,15 @@ static void interval_of_simulated_source_replaces_hour_and_jitter(void **state)
     assert_int_equal(refresh_slot_rule(&config, 3).jitter_ms, 100000);
 }
 
+static void short_interval_is_late_after_one_more_interval(void **state)
+{
+    (void)state;
+    const struct config config = {.refresh = {.minute = 55, .interval_s = 10}};
+    assert_false(refresh_is_late(&config, AT(1, 0) + 19999, AT(1, 0)));
+    assert_true(refresh_is_late(&config, AT(1, 0) + 20000, AT(1, 0)));
+    assert_true(refresh_is_late(&config, AT(1, 0), TIME_NONE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +154,7 @@ int main(void)
         cmocka_unit_test(jitter_takes_every_value_up_to_its_limit),
         cmocka_unit_test(slot_next_returns_the_time_at_which_a_run_becomes_due),
         cmocka_unit_test(interval_of_simulated_source_replaces_hour_and_jitter),
+        cmocka_unit_test(short_interval_is_late_after_one_more_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
