@@ -11,7 +11,10 @@ bool refresh_is_overdue(const struct schedule_state *s)
 {
     if (!s->enabled || s->next_at == TIME_NONE)
         return false;
-    const bool is_in_time = s->running && s->run_started_at - s->next_at <= OVERDUE_MS;
+    /* If another process has a run in progress, this process tries again and again to start one, so
+     * `running` and `run_started_at` describe only the last attempt. */
+    const int64_t begun_at = s->other_is_running ? s->other_found_at : s->run_started_at;
+    const bool is_in_time = (s->running || s->other_is_running) && begun_at - s->next_at <= OVERDUE_MS;
     return clock_wall_ms() - s->next_at > (is_in_time ? RUN_OVERDUE_MS : OVERDUE_MS);
 }
 

@@ -138,6 +138,14 @@ static void record_failed_sources(struct schedule *s)
     memcpy(s->source_failed, report->source_failed, sizeof s->source_failed);
 }
 
+/* Records since when another process has had a run in progress instead of the due run of this process. */
+static void note_other_run(struct schedule *s)
+{
+    if (!s->state.other_is_running)
+        s->state.other_found_at = s->state.run_started_at;
+    s->state.other_is_running = true;
+}
+
 static void handle_result(struct schedule *s)
 {
     const bool ran = !s->result && s->report.ran;
@@ -154,6 +162,10 @@ static void handle_result(struct schedule *s)
     const bool succeeded = ran && (s->report.state == RUN_SUCCEEDED || s->report.state == RUN_PARTIAL);
     if (succeeded && s->options.cause != CAUSE_SPOOL && s->completed)
         s->completed(s->completed_ctx);
+    if (s->result != ERR_BUSY)
+        s->state.other_is_running = false;
+    else if (s->options.cause == CAUSE_SCHEDULE)
+        note_other_run(s);
     if (s->result == ERR_BUSY)
         background_job_pause_while_busy(&s->job);
     if (failed)
@@ -182,6 +194,8 @@ static void check_times(struct schedule *s)
      * is retained, so that next_at shows since when the run has been due. */
     if (next != now || state->next_at == TIME_NONE || state->next_at > now)
         state->next_at = next;
+    if (state->next_at > now)
+        state->other_is_running = false;
     if (background_job_is_paused(&s->job))
         return;
     if (state->next_at <= now)

@@ -26,6 +26,8 @@ struct schedule_state {
     bool enabled;           /* a source is configured */
     bool running;           /* a run is in progress in this process */
     int64_t run_started_at; /* start of this run or, between runs, of the most recent one; in ms */
+    bool other_is_running;  /* the due run could not start, because another process has a run in progress */
+    int64_t other_found_at; /* when this was found first, in ms; valid if other_is_running */
 
     /* Start and end of the last complete run of any process, in ms. TIME_NONE if no run has been complete, or
      * if the database has not been checked yet. */

@@ -5,8 +5,10 @@
 #include "refresh/schedule.h"
 #include "refresh/run.h"
 
+#include "jobs/lease.h"
 #include "lib/refreshing.h"
 #include "store/ticket_lock.h"
+#include "store/write.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -136,6 +138,55 @@ static void run_that_starts_when_it_is_overdue_stays_overdue(void **state)
     assert_true(refresh_is_overdue(&s));
 }
 
+/* Acquires the lease of the refresh, as another process does for its run. */
+static struct store *begin_run_of_another_process(void)
+{
+    const struct store_options options = {.path = r.config.store.path, .mode = STORE_WRITE};
+    struct store *store;
+    struct error error;
+    struct lease lease;
+    struct lease_row row;
+    assert_int_equal(store_open(&store, &options, &error), OK);
+    lease_init(&lease, LEASE_REFRESH);
+    assert_int_equal(store_begin(store), OK);
+    assert_int_equal(lease_acquire(&lease, store, &row), OK);
+    assert_int_equal(store_commit(store), OK);
+    return store;
+}
+
+static void run_of_another_process_is_overdue_only_after_an_hour(void **state)
+{
+    struct store *other = begin_run_of_another_process();
+    const struct schedule_state *s = schedule_state(schedule);
+    const uint64_t deadline = uv_hrtime() + (uint64_t)WAIT_MS * 1000000;
+    (void)state;
+    while (!s->other_is_running) {
+        assert_true(uv_hrtime() < deadline);
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    }
+    test_clock_ms[0] = s->next_at + HOUR_MS;
+    assert_false(refresh_is_overdue(s));
+    test_clock_ms[0]++;
+    assert_true(refresh_is_overdue(s));
+    store_close(other);
+    test_clock_ms[1] += PAUSE_MS; /* the lease has expired, so the next attempt succeeds */
+    wait_for_runs(RUN_SUCCEEDED, 1);
+    assert_false(s->other_is_running);
+    assert_false(refresh_is_overdue(s));
+}
+
+static void attempt_to_start_beside_another_run_is_no_late_start(void **state)
+{
+    struct schedule_state s = {.enabled = true, .running = true, .other_is_running = true};
+    (void)state;
+    s.next_at = clock_wall_ms() - 40 * MINUTE_MS;
+    s.run_started_at = clock_wall_ms();
+    s.other_found_at = s.next_at + 30 * MINUTE_MS;
+    assert_false(refresh_is_overdue(&s));
+    s.other_found_at++;
+    assert_true(refresh_is_overdue(&s));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +195,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(start_of_a_run_is_recorded, set_up, tear_down),
         cmocka_unit_test(run_in_progress_is_overdue_only_after_an_hour),
         cmocka_unit_test(run_that_starts_when_it_is_overdue_stays_overdue),
+        cmocka_unit_test_setup_teardown(run_of_another_process_is_overdue_only_after_an_hour, set_up,
+                                        tear_down),
+        cmocka_unit_test(attempt_to_start_beside_another_run_is_no_late_start),
     };
     return cmocka_run_group_tests(tests, refreshing_map_clock, NULL);
 }
