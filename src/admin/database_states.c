@@ -18,6 +18,7 @@ struct states {
 struct database_states {
     struct writer_job job; /* must be the first member */
     const struct config *config;
+    struct config job_config; /* copy for the running job: a reload changes and frees values of `config` */
     struct states shown, read;
     bool is_running;
 };
@@ -45,13 +46,14 @@ static enum err read_all(struct store *store, const struct config *config, struc
 static enum err read_work(struct writer_job *job, struct store *store)
 {
     struct database_states *s = (struct database_states *)job;
-    return read_all(store, s->config, &s->read);
+    return read_all(store, &s->job_config, &s->read);
 }
 
 static void read_done(struct writer_job *job, enum err err)
 {
     struct database_states *s = (struct database_states *)job;
     s->is_running = false;
+    config_fini(&s->job_config);
     s->shown = err ? (struct states){0} : s->read;
 }
 
@@ -63,12 +65,20 @@ struct database_states *database_states_new(const struct config *config)
     return s;
 }
 
+static void start_job(struct database_states *s, struct writer *writer)
+{
+    config_copy(&s->job_config, s->config);
+    s->is_running = writer_submit(writer, &s->job) == OK;
+    if (!s->is_running)
+        config_fini(&s->job_config);
+}
+
 void database_states_update(struct database_states *s, struct store *store, struct writer *writer)
 {
     if (store_config_is_file(s->config))
         (void)read_all(store, s->config, &s->shown);
     else if (!s->is_running)
-        s->is_running = writer_submit(writer, &s->job) == OK;
+        start_job(s, writer);
 }
 
 const struct platform_health *database_states_get_platforms(const struct database_states *s)
