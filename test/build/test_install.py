@@ -73,6 +73,17 @@ def test_shipped_configuration_is_valid_and_has_absolute_paths(viewtally):
     assert "path = /var/lib/viewtally/viewtally.db" in done.stdout and "access = /var/log/viewtally/access.log" in done.stdout
 
 
+@pytest.mark.parametrize("unit", ["viewtally.service", "viewtally@.service"])
+def test_sandbox_of_the_units_lets_threads_lower_their_priority(unit):
+    """The group @resources contains setpriority(2), with which the threads of refresh, backups and webhooks lower their priority."""
+    text = (ROOT / "packaging/systemd" / unit).read_text(encoding="utf-8")
+    allowed = False
+    for line in re.findall(r"(?m)^SystemCallFilter=(.*)$", text):       # each line adds to the earlier ones, or with ~ removes
+        if re.search(r"(?:^|[ ~])(?:@resources|@system-service|setpriority)(?: |$)", line):
+            allowed = not line.startswith("~")
+    assert allowed
+
+
 def test_debian_scripts_are_valid_shell():
     for script in (ROOT / "packaging/debian").glob("viewtally.p*"):
         text = script.read_text(encoding="utf-8").replace("#DEBHELPER#", ":")

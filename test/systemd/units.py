@@ -42,6 +42,13 @@ def check_sandbox(installed):
         assert "viewtally" not in "".join(line for line in warnings.splitlines() if "Unknown" in line or "rror" in line), warnings
 
 
+def check_thread_priority(installed):
+    """The sandbox lets the thread that delivers webhooks lower its priority."""
+    machine = installed.machine
+    nice = f"sed 's/.*) //' /proc/{pid_of(machine)}/task/*/stat | awk '{{ print $17 }}' | sort -un | tr '\\n' ' '"
+    assert machine.run(nice).stdout.split() == ["0", "5"]
+
+
 def check_reload(installed):
     """A reload is applied when `systemctl reload` returns; a mistake makes it fail and changes nothing."""
     machine = installed.machine
@@ -136,7 +143,7 @@ def check_units(installed):
     """Returns True if all checks passed."""
     installed.enable("viewtally")
     ok = True
-    for check in (check_sandbox, check_status, check_reload, check_kill, check_mistake_at_start, check_watchdog, check_credential, check_own_unix_socket,
+    for check in (check_sandbox, check_thread_priority, check_status, check_reload, check_kill, check_mistake_at_start, check_watchdog, check_credential, check_own_unix_socket,
                   check_bans):
         try:
             check(installed)
