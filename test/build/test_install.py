@@ -84,6 +84,16 @@ def test_sandbox_of_the_units_lets_threads_lower_their_priority(unit):
     assert allowed
 
 
+def test_container_may_take_as_long_to_stop_as_the_service():
+    """A server that is killed while it refreshes tokens of platform accounts loses them."""
+    unit = (ROOT / "packaging/systemd/viewtally.service").read_text(encoding="utf-8")
+    seconds = re.search(r"(?m)^TimeoutStopSec=(\d+)$", unit)[1]
+    assert f"stop_grace_period: {seconds}s\n" in (ROOT / "packaging/container/compose.yaml").read_text(encoding="utf-8")
+    assert f"podman stop -t {seconds}" in (ROOT / "packaging/container/Containerfile").read_text(encoding="utf-8")
+    document = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    assert f"podman stop -t {seconds}" in document and f"terminationGracePeriodSeconds: {seconds}" in document
+
+
 def test_debian_scripts_are_valid_shell():
     for script in (ROOT / "packaging/debian").glob("viewtally.p*"):
         text = script.read_text(encoding="utf-8").replace("#DEBHELPER#", ":")
