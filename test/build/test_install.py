@@ -94,6 +94,20 @@ def test_container_may_take_as_long_to_stop_as_the_service():
     assert f"podman stop -t {seconds}" in document and f"terminationGracePeriodSeconds: {seconds}" in document
 
 
+def test_removal_of_the_package_stops_all_sockets_before_the_services(tmp_path):
+    """A connection to a socket that is still open would start its service again. systemctl lists services before sockets."""
+    programs = {"systemctl": "for pattern; do :; done\nfor unit in viewtally@1.service viewtally@2.service viewtally@1.socket viewtally@2.socket; do\n"
+                             "case $unit in $pattern) echo $unit loaded active running text ;; esac\ndone\n",
+                "deb-systemd-invoke": f"echo $* >>{tmp_path}/calls\n"}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    script = (ROOT / "packaging/debian/viewtally.prerm").read_text(encoding="utf-8").replace("#DEBHELPER#", ":").replace("/run/systemd/system", str(tmp_path))
+    subprocess.run(["sh", "-c", script, "prerm", "remove"], env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=True)
+    assert (tmp_path / "calls").read_text(encoding="utf-8").split("\n") == [
+        "stop viewtally.socket", "stop viewtally@1.socket", "stop viewtally@2.socket", "stop viewtally@1.service", "stop viewtally@2.service", ""]
+
+
 def test_debian_scripts_are_valid_shell():
     for script in (ROOT / "packaging/debian").glob("viewtally.p*"):
         text = script.read_text(encoding="utf-8").replace("#DEBHELPER#", ":")
