@@ -67,6 +67,6 @@ enum err key_credential_lock_exclusive(struct file_lock *lock, const struct conf
     return error_set(
         error, ERR_BUSY,
         "a running server reads its key from a systemd credential (LoadCredential=), a copy that a "
-        "rotation does not change. Stop the servers, rotate, and start them: systemctl stop "
-        "'viewtally*.service'");
+        "rotation does not change. Stop the sockets, which would start the servers again, and the servers, "
+        "rotate, and start both: systemctl stop 'viewtally*.socket' 'viewtally*.service'");
 }
