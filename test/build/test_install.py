@@ -108,6 +108,18 @@ def test_removal_of_the_package_stops_all_sockets_before_the_services(tmp_path):
         "stop viewtally.socket", "stop viewtally@1.socket", "stop viewtally@2.socket", "stop viewtally@1.service", "stop viewtally@2.service", ""]
 
 
+@pytest.mark.parametrize("option", ["--kill-whom=main", "--kill-who=main"])
+def test_log_rotation_sends_sighup_with_every_version_of_systemd(tmp_path, option):
+    """Before version 252, systemctl has the option --kill-who; then its name is --kill-whom."""
+    (tmp_path / "systemctl").write_text(f"#!/bin/sh\ncase $* in *{option}*) echo $* >>{tmp_path}/calls ;; *) exit 1 ;; esac\n", encoding="utf-8")
+    (tmp_path / "systemctl").chmod(0o755)
+    text = (ROOT / "packaging/logrotate").read_text(encoding="utf-8").replace("/run/systemd/system", str(tmp_path))
+    script = re.search(r"(?s)\n *postrotate\n(.*)\n *endscript\n", text)[1]
+    subprocess.run(["sh", "-ec", script], env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=True)
+    call, = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert call == f"kill --signal=HUP {option} viewtally.service viewtally@*.service"
+
+
 def test_debian_scripts_are_valid_shell():
     for script in (ROOT / "packaging/debian").glob("viewtally.p*"):
         text = script.read_text(encoding="utf-8").replace("#DEBHELPER#", ":")
