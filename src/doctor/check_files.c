@@ -152,6 +152,14 @@ static void check_directory(struct doctor *d)
     struct stat st;
     (void)snprintf(copy, sizeof copy, "%s", d->config->store.path);
     const char *dir = dirname(copy);
+    if (!store_config_is_file(d->config) && *d->config->store.path != '/') {
+        doctor_warn(
+            d, "set [store] path to an absolute path, such as /var/lib/viewtally/viewtally.db",
+            "temporary files and locks are in the directory of [store] path, %s, which is relative, so "
+            "their directory depends on where a process is started",
+            d->config->store.path);
+        return;
+    }
     if (stat(dir, &st) != 0 || !server_user_can(&d->user, dir, W_OK | X_OK)) {
         doctor_error(
             d, "create it, or give it to the user of the server: install -d -o viewtally -m 750 DIRECTORY",

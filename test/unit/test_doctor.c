@@ -450,6 +450,23 @@ static void times_and_variables_of_nginx_are_parsed(void **state)
     assert_false(nginx_has_variable(STR("$"), "request"));
 }
 
+/* The check must not blame the directory in which the operator has started the command. */
+static void relative_path_beside_a_database_server_is_reported(void **state)
+{
+    struct rig r;
+    (void)state;
+    set_up(&r);
+    free(r.cli.config.store.url);
+    r.cli.config.store.url = strdup("postgresql://viewtally@db.example/viewtally");
+    run_check(&r, &doctor_files, "directory");
+    expect(&r, FINDING_WARNING, "is relative");
+    free(r.cli.config.store.path);
+    r.cli.config.store.path = strdup("/nowhere/viewtally.db");
+    run_check(&r, &doctor_files, "directory");
+    expect(&r, FINDING_ERROR, "/nowhere");
+    tear_down(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +487,7 @@ int main(void)
         cmocka_unit_test(bad_nginx_configurations_are_errors),
         cmocka_unit_test(each_included_nginx_file_is_inserted_once),
         cmocka_unit_test(times_and_variables_of_nginx_are_parsed),
+        cmocka_unit_test(relative_path_beside_a_database_server_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
