@@ -10,6 +10,7 @@
 #include "cli/help.h"
 #include "cli/output.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -130,14 +131,15 @@ static const char *system_config(void)
     return CLI_SYSTEM_CONFIG;
 }
 
-/* Returns NULL if no default file exists. */
+/* Returns NULL if no default file exists. If the system-wide file cannot be accessed for another reason, for
+ * example because the user may not search its directory, returns it, so that loading it reports the reason.
+ * Without it, a command would work with another configuration than the server. */
 static const char *default_config(void)
 {
-    const char *const paths[] = {"config.ini", system_config()};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (access(paths[i], F_OK) == 0)
-            return paths[i];
-    return NULL;
+    if (access("config.ini", F_OK) == 0)
+        return "config.ini";
+    const bool is_missing = access(system_config(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    return is_missing ? NULL : system_config();
 }
 
 /* Returns false if the configuration is invalid. cli->mistakes then has one line for each mistake. */

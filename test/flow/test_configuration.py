@@ -54,6 +54,16 @@ def test_system_configuration_is_used_if_nothing_else_is_named(bare):
         assert done.stdout.startswith(f"; {named}\n") and "\nprefix = named_\n" in done.stdout
 
 
+def test_system_configuration_that_cannot_be_read_is_not_ignored(bare):
+    """As for a user who may not search /etc/viewtally. Tests may run as root, so a loop of links takes the place of the permission."""
+    bare.system_config.symlink_to(bare.system_config)
+    for command in ("check-config", "status"):
+        assert bare.run(command, status=2).stderr == f"{bare.system_config}: cannot read the file: Too many levels of symbolic links\n"
+    here = bare.directory / "config.ini"
+    here.write_text("")
+    assert bare.run("check-config").stdout.startswith("; config.ini\n")
+
+
 def test_system_configuration_is_in_etc(viewtally):
     done = subprocess.run([viewtally.binary, "--help"], capture_output=True, text=True, check=True)
     assert "/etc/viewtally/config.ini" in done.stdout
