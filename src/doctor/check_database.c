@@ -153,7 +153,7 @@ static void check_server_load(struct doctor *d)
     }
     const enum err err = store_read_server_load(d->store, &l);
     if (err)
-        doctor_error(d, "see the log line above", "the statistics of the server cannot be read: %s",
+        doctor_error(d, fix_for_server(err), "the statistics of the server cannot be read: %s",
                      err_name(err));
     else if (l.connections * 10 >= l.connections_max * 9)
         doctor_warn(d, "end connections that nobody needs, or raise max_connections",

@@ -450,6 +450,29 @@ static void times_and_variables_of_nginx_are_parsed(void **state)
     assert_false(nginx_has_variable(STR("$"), "request"));
 }
 
+enum err __wrap_store_read_server_load(struct store *s, struct store_server_load *out);
+
+enum err __wrap_store_read_server_load(struct store *s, struct store_server_load *out)
+{
+    (void)s;
+    (void)out;
+    return ERR_IO;
+}
+
+/* While doctor runs, nothing is logged, so a fix must not refer to the log. */
+static void unreadable_load_of_a_database_server_is_reported_with_a_fix(void **state)
+{
+    struct rig r;
+    (void)state;
+    set_up(&r);
+    free(r.cli.config.store.url);
+    r.cli.config.store.url = strdup("postgresql://viewtally@db.example/viewtally");
+    run_check(&r, &doctor_database, "server_load");
+    expect(&r, FINDING_ERROR, "cannot be read");
+    assert_non_null(strstr(last(&r)->fix, "psql URL"));
+    tear_down(&r);
+}
+
 /* The check must not blame the directory in which the operator has started the command. */
 static void relative_path_beside_a_database_server_is_reported(void **state)
 {
@@ -488,6 +511,7 @@ int main(void)
         cmocka_unit_test(each_included_nginx_file_is_inserted_once),
         cmocka_unit_test(times_and_variables_of_nginx_are_parsed),
         cmocka_unit_test(relative_path_beside_a_database_server_is_reported),
+        cmocka_unit_test(unreadable_load_of_a_database_server_is_reported_with_a_fix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
