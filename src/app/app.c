@@ -7,7 +7,7 @@
  * Subsystems are opened in the order of the table `subsystems` and closed in reverse. The HTTP server and the
  * jobs (refresh, backup, webhooks) drain first (on_stop_signal()). When all of them are closed,
  * stop_if_drained() closes the other subsystems, and the loop ends when no handle is left. A second signal
- * aborts the requests in flight. */
+ * aborts the requests in flight. It does not end the jobs, because new platform tokens would be lost. */
 #include "app/app.h"
 
 #include "api/longpoll.h"
@@ -370,8 +370,10 @@ static void begin_stop(struct app *app, int number)
 static void on_stop_signal(uv_signal_t *signal, int number)
 {
     struct app *app = signal->data;
-    if (!app->server)
+    if (!app->server) {
+        log_info("signal %d: waiting until the refresh, the backup and the webhooks have stopped", number);
         return;
+    }
     if (!app->draining) {
         begin_stop(app, number);
         return;

@@ -84,8 +84,8 @@ static const struct cli_action actions[] = {
          "database needs migrations, it exits, and you must run `viewtally migrate` first. Other commands "
          "may run at the same time.\n\n"
          "SIGTERM or SIGINT: completes the requests in flight within [server] drain_ms and exits; a second "
-         "signal exits at once. SIGHUP: reopens [log] access and reloads the keys that config.example.ini "
-         "marks.",
+         "signal aborts these requests. If tokens of platform accounts are being refreshed, waits until they "
+         "are stored. SIGHUP: reopens [log] access and reloads the keys that config.example.ini marks.",
      .examples = "viewtally serve --config /etc/viewtally/config.ini",
      .run = run},
     {0},

@@ -331,6 +331,19 @@ def test_second_signal_cuts_requests_off_at_once(draining, number):
     assert "aborting the requests in flight" in draining.instance.log
 
 
+def test_signal_after_the_last_request_is_answered_in_the_log(owned):
+    """The refresh waits for a write of another process, so the server cannot stop, although all connections are closed."""
+    instance = owned({"refresh": {"source": "simulated"}, "store": {"busy_timeout_ms": WAIT_MS}, "webhooks": {"enabled": "off"}})
+    with instance.write_transaction():
+        instance.start()
+        wait.until(lambda: scrape(instance).get("viewtally_refresh_running") == 1, "the run to begin")
+        instance.signal(signal.SIGINT)
+        wait.until(lambda: refuses_connections(instance.address), "the listener to close")
+        instance.signal(signal.SIGINT)
+        wait.until(lambda: "signal 2: waiting until the refresh, the backup and the webhooks have stopped" in instance.log, "the message", 15)
+    instance.wait_stopped()
+
+
 # --- max_connections ---
 
 
