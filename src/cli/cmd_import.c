@@ -14,12 +14,18 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BAR_WIDTH = 30, BAR_EVERY_US = 100 * 1000, LINE_EVERY_US = 1000 * 1000 };
+enum {
+    BAR_WIDTH = 30,
+    BAR_EVERY_US = 100 * 1000,
+    LINE_EVERY_US = 1000 * 1000,
+    EXIT_BY_SIGNAL = 128, /* as a shell reports it */
+};
 
 struct import_request {
     const char *const *files;
@@ -108,14 +114,49 @@ static void on_progress(void *ctx, const struct import_progress *p)
 
 /* ---- dry run ---- */
 
-static void remove_database(const char *path)
+/* The files of the copy of a dry run. A global, because a signal handler has no other context. */
+enum { COPY_FILES = 4 };
+static char copy_files[COPY_FILES][PATH_MAX + 8];
+
+/* Creates the file of the copy. Replaces the XXXXXX in `path`. Returns the descriptor, or -1 with errno set.
+ * Blocks signals, so that on_signal() knows the name of every file. */
+static int create_copy(char *path)
 {
-    static const char *const tails[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
-        char name[PATH_MAX + 8];
-        (void)snprintf(name, sizeof name, "%s%s", path, tails[i]);
-        (void)unlink(name);
-    }
+    static const char *const tails[COPY_FILES] = {"", "-wal", "-shm", "-journal"};
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &before);
+    const int fd = mkstemp(path);
+    for (int i = 0; i < COPY_FILES && fd >= 0; i++)
+        (void)snprintf(copy_files[i], sizeof copy_files[i], "%s%s", path, tails[i]);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL); /* does not change errno: it cannot fail */
+    return fd;
+}
+
+/* Async-signal-safe. Does nothing if there is no copy. */
+static void remove_copy(void)
+{
+    for (int i = 0; i < COPY_FILES; i++)
+        (void)unlink(copy_files[i]);
+}
+
+static void on_signal(int number)
+{
+    remove_copy();
+    (void)raise(number);            /* SA_RESETHAND has restored the default action */
+    _exit(EXIT_BY_SIGNAL + number); /* only process 1 of a container, which the default action does not end */
+}
+
+/* Removes the copy if a signal ends the process, because it is hidden and may be as large as the database. */
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};
+    struct sigaction before;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN) /* nohup ignores SIGHUP */
+            (void)sigaction(numbers[i], &action, NULL);
 }
 
 /* Copies the database, which may be on a server, into the empty file `path`. If `creates` is true and the
@@ -150,7 +191,8 @@ static struct store *open_for_dry_run(const struct cli *cli, bool creates, const
     struct store *store = NULL;
     struct error error;
     int n = snprintf(path, sizeof path, "%s/.viewtally-dry-run-XXXXXX", dir);
-    int fd = n < 0 || (size_t)n >= sizeof path ? -1 : mkstemp(path);
+    catch_signals();
+    int fd = n < 0 || (size_t)n >= sizeof path ? -1 : create_copy(path);
     if (fd < 0) {
         (void)cli_fail(CLI_COULD_NOT, "%s: cannot create a copy of the database there: %s", dir,
                        strerror(errno));
@@ -159,7 +201,7 @@ static struct store *open_for_dry_run(const struct cli *cli, bool creates, const
     (void)close(fd);
     if (open_copy(cli, creates, path, &store, &error))
         (void)cli_fail(CLI_COULD_NOT, "%s", error.text);
-    remove_database(path);
+    remove_copy();
     return store;
 }
 

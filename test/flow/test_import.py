@@ -1,8 +1,11 @@
 """`viewtally import`: every kind of bad line and its reason, dry runs, huge and truncated files."""
+import contextlib
 import json
 import os
 import re
 import resource
+import signal
+import sqlite3
 import subprocess
 import threading
 
@@ -344,6 +347,22 @@ def test_dry_run_prints_a_report_and_changes_nothing(world):
 
 
 @pytest.mark.sqlite_only("begins without a database")
+@pytest.mark.sqlite_only("locks the database file")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_during_the_copy_of_a_dry_run_leaves_no_copy(viewtally, number):
+    """The copy can be as large as the database, and its name is hidden."""
+    viewtally.ensure_database()
+    with contextlib.closing(sqlite3.connect(viewtally.database, isolation_level=None)) as database:
+        database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        database.execute("BEGIN EXCLUSIVE")         # the copy cannot begin
+        process = viewtally.background("import", "--dry-run", "/dev/null")
+        wait.until(lambda: process.poll() is not None or list(viewtally.directory.glob(".viewtally-dry-run-*")), "the copy to begin")
+        process.send_signal(number)
+        assert process.wait(60) == -number, process.output.read_text()
+        database.execute("COMMIT")
+    assert not list(viewtally.directory.glob(".viewtally*"))
+
+
 def test_dry_run_creates_no_database(viewtally):
     assert "does not exist" in viewtally.run("import", "--dry-run", "-", stdin=encode_lines(WORLD), status=3).err
     done = viewtally.run("import", "--dry-run", "--create", "-", stdin=encode_lines(WORLD))
