@@ -83,8 +83,14 @@ const char *carry_kind_member(enum carry_kind kind);
  * could be read completely and descends from the backup. */
 MUST_USE enum err carry_read_replaced(struct db *db, const char *path, struct carry_result *result);
 
-/* Carries over the data of the table above, in the open transaction. Call after carry_read_replaced(), and
- * only if it has set is_readable. */
+/* The next two functions carry over the data of the table above, in the open transaction. Call them after
+ * carry_read_replaced(), and only if it has set is_readable. */
+
+/* Carries over the tombstones of erased authors (erase.h). */
+MUST_USE enum err carry_apply_tombstones(struct db *db);
+
+/* Carries over all other data. Erase the authors that have a tombstone first: another author may have taken
+ * over the sign-in name of an erased one. */
 MUST_USE enum err carry_apply(struct db *db, struct carry_result *result);
 
 /* Sets `result` to say that nothing was carried over because of the error `err`. */

@@ -132,6 +132,15 @@ def test_undoing_a_restore_keeps_later_revocations(world):
     assert len(revocations(world)["revoked"]) == 1
 
 
+def test_sign_in_name_of_an_erased_author_stays_with_its_new_owner(world):
+    world.run("author", "erase", uid("Bob"))
+    world.run("author", "set-login", uid("Ann"), "bob")
+    before = revocations(world)["logins"]
+    printed = world.run("restore", "then.db").out
+    assert revocations(world)["logins"] == before and [name for _, name, *_ in before] == ["bob"]
+    assert "carried over: 1 sign-in name or password changed\n" in printed and "carried over: 1 author erased again\n" in printed
+
+
 def test_sessions_links_and_codes_of_the_backup_are_dropped(world):
     ann = row_of(world, "Ann")
     sql(world, "INSERT INTO sessions VALUES (?, ?, 1, 1, 9e15)", b"s" * 32, ann)

@@ -149,10 +149,6 @@ static const struct carry_rule rules[] = {
      "WHERE a.id = e.author_id AND ra.id = a.id AND r.author_id = ra.id "
      "AND r.uuid = e.uuid AND (r.secret, r.old_secret, r.state, r.position, r.attempts) IS NOT "
      "(e.secret, e.old_secret, e.state, e.position, e.attempts)"},
-    /* store_renew() erases these authors after all rules have been applied. */
-    {16, false, CARRY_KINDS,
-     "INSERT OR IGNORE INTO main.erased_authors (hash, erased_at) SELECT r.hash, r.erased_at FROM "
-     "temp.r_erased AS r"},
     {15, false, CARRY_AUDIT,
      "INSERT INTO main.audit (author_id, id, at, action, actor, actor_name, address, subject, details) "
      "SELECT a.id, row_number() OVER (PARTITION BY a.id ORDER BY r.id) + "
@@ -269,6 +265,11 @@ enum err carry_read_replaced(struct db *db, const char *path, struct carry_resul
     err = result->is_readable ? copy_all(db, result) : OK;
     enum err detached = db_exec(db, SQL_DETACH_REPLACED);
     return err ? err : detached;
+}
+
+enum err carry_apply_tombstones(struct db *db)
+{
+    return db_exec(db, SQL_CARRY_TOMBSTONES);
 }
 
 enum err carry_apply(struct db *db, struct carry_result *result)

@@ -135,10 +135,13 @@ static enum err apply_renewal(struct store *s, int64_t event_floor, struct carry
     enum err err = db_exec(sqlite_db_of(s), SQL_DELETE_SIGN_INS);
     if (err)
         return err;
-    if (carried && carried->is_readable && (err = carry_apply(sqlite_db_of(s), carried)) != OK)
+    const bool carries = carried && carried->is_readable;
+    if (carries && (err = carry_apply_tombstones(sqlite_db_of(s))) != OK)
         return err;
     err = erase_again(s, carried);
     if (err)
+        return err;
+    if (carries && (err = carry_apply(sqlite_db_of(s), carried)) != OK)
         return err;
     err = raise_last_event_id(s, event_floor);
     if (err)

@@ -49,6 +49,9 @@
 #define SQL_REPLACED_VERSION        "PRAGMA replaced.user_version"
 #define SQL_REPLACED_INTEGRITY      "PRAGMA replaced.integrity_check(1)"
 #define SQL_DETACH_REPLACED         "DETACH DATABASE replaced"
+#define SQL_CARRY_TOMBSTONES                                                                                 \
+    "INSERT OR IGNORE INTO main.erased_authors (hash, erased_at) SELECT r.hash, r.erased_at FROM "           \
+    "temp.r_erased AS r"
 #define SQL_NOTE_ANCESTOR                                                                                    \
     "INSERT OR IGNORE INTO main.meta (key, value) SELECT 'ancestor:' || hex(value), 1 FROM main.meta "       \
     "WHERE key = 'store_id'"
