@@ -132,6 +132,19 @@ def test_undoing_a_restore_keeps_later_revocations(world):
     assert len(revocations(world)["revoked"]) == 1
 
 
+@pytest.mark.parametrize("version", [1, 7])
+def test_tokens_of_an_account_that_was_connected_again_are_carried_over(world, version):
+    """Connecting the account again after disconnecting it begins with version 1. The tokens of the backup are revoked."""
+    sql(world, "UPDATE platform_credentials SET version = ? WHERE account_id = 'stays'", version)
+    world.run("backup", "connected.db")
+    sql(world, "DELETE FROM platform_credentials WHERE account_id = 'stays'")
+    sql(world, "INSERT INTO platform_credentials (author_id, api, account_id, access_sealed, obtained_at) VALUES (?, 0, 'stays', ?, 2)",
+        row_of(world, "Ann"), b"newer")
+    printed = world.run("restore", "connected.db").out
+    assert sql(world, "SELECT access_sealed, version FROM platform_credentials WHERE account_id = 'stays'") == [(b"newer", 1)]
+    assert "carried over: 1 platform account with newer tokens or state\n" in printed
+
+
 def test_sign_in_name_of_an_erased_author_stays_with_its_new_owner(world):
     world.run("author", "erase", uid("Bob"))
     world.run("author", "set-login", uid("Ann"), "bob")

@@ -115,7 +115,8 @@ static const struct carry_rule rules[] = {
      "DELETE FROM main.platform_credentials AS c WHERE c.id <= (SELECT seq FROM temp.r_last_account) AND NOT "
      "EXISTS (SELECT 1 FROM " SAME_AUTHOR "JOIN temp.r_accounts AS r ON r.author_id = ra.id "
      "WHERE a.id = c.author_id AND r.api = c.api AND r.account_id = c.account_id)"},
-    /* Sealed tokens can only be decrypted in a row with the same author id (vault/seal.h). */
+    /* Sealed tokens can only be decrypted in a row with the same author id (vault/seal.h). An account that
+     * was disconnected and connected again has newer tokens, but its version counts from 1 again. */
     {5, false, CARRY_TOKENS,
      "UPDATE main.platform_credentials AS c SET access_sealed = r.access_sealed, "
      "refresh_sealed = r.refresh_sealed, access_expires_at = r.access_expires_at, "
@@ -123,9 +124,10 @@ static const struct carry_rule rules[] = {
      "state = r.state, version = r.version, refresh_sent_at = r.refresh_sent_at, failures = r.failures, "
      "last_error = r.last_error, last_error_at = r.last_error_at, last_ok_at = r.last_ok_at "
      "FROM temp.r_accounts AS r, " SAME_AUTHOR "WHERE a.id = c.author_id AND ra.id = a.id "
-     "AND r.author_id = ra.id AND r.api = c.api AND r.account_id = c.account_id AND r.version >= c.version "
-     "AND (r.version, r.state, r.refresh_sent_at IS NULL) <> (c.version, c.state, c.refresh_sent_at IS "
-     "NULL)"},
+     "AND r.author_id = ra.id AND r.api = c.api AND r.account_id = c.account_id "
+     "AND (r.version >= c.version OR r.obtained_at > c.obtained_at) "
+     "AND (r.version, r.obtained_at, r.state, r.refresh_sent_at IS NULL) <> "
+     "(c.version, c.obtained_at, c.state, c.refresh_sent_at IS NULL)"},
     {5, false, CARRY_QUOTAS,
      "INSERT INTO main.platform_limits (api, name, value, until) "
      "SELECT r.api, r.name, r.value, r.until FROM temp.r_limits AS r WHERE NOT EXISTS "
