@@ -60,10 +60,11 @@ enum err backup_dir_select_own(struct backup_list *list, struct store *s)
     size_t kept = 0;
     for (size_t i = 0; i < list->entries.count; i++) {
         const struct backup_entry e = list->entries.items[i];
-        const enum err err = e.id == own ? OK : store_descends_from(s, e.id);
+        int64_t until = INT64_MAX;
+        const enum err err = e.id == own ? OK : store_descends_from(s, e.id, &until);
         if (err && err != ERR_NOT_FOUND)
             return err;
-        if (!err)
+        if (!err && e.time_ms <= until)
             list->entries.items[kept++] = e;
     }
     list->entries.count = kept;

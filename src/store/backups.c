@@ -61,12 +61,15 @@ enum err store_put_backup_failure(struct store *s, const struct backup_state *st
     return sql_write(s->sql, q);
 }
 
-enum err store_descends_from(struct store *s, uint32_t id)
+enum err store_descends_from(struct store *s, uint32_t id, int64_t *until)
 {
-    int64_t one;
+    enum { TIME_UNKNOWN = 1 }; /* the value that earlier releases stored instead of the time */
     char hex[16];
     (void)snprintf(hex, sizeof hex, "%08X", id);
     struct sql_statement *q = sql_use(s->sql, QUERY_ANCESTOR);
     sql_bind_text(q, 1, str_from_cstr(hex));
-    return sql_one_i64(s->sql, q, &one);
+    const enum err err = sql_one_i64(s->sql, q, until);
+    if (!err && *until == TIME_UNKNOWN)
+        *until = INT64_MAX;
+    return err;
 }

@@ -96,8 +96,9 @@ MUST_USE enum err carry_apply(struct db *db, struct carry_result *result);
 /* Sets `result` to say that nothing was carried over because of the error `err`. */
 void carry_set_failure(struct carry_result *result, enum err err);
 
-/* Records the backup's store_id as an ancestor of the new database. Call in the transaction that sets the new
- * id, before it is set. */
-MUST_USE enum err carry_record_ancestor(struct db *db);
+/* Records the backup's store_id as an ancestor of the new database, and the replaced database's store_id, if
+ * that database descends from the backup. `result` is the result of carry_apply(), or NULL if nothing was
+ * carried over. Call in the transaction that sets the new id, before it is set. */
+MUST_USE enum err carry_record_ancestors(struct db *db, const struct carry_result *result, int64_t now_ms);
 
 #endif

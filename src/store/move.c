@@ -137,7 +137,7 @@ static enum err record_ancestor(struct move *m)
     size_t len = (size_t)snprintf(key, sizeof key, "ancestor:");
     for (int i = 0; i < STORE_ID_LEN; i++)
         len += (size_t)snprintf(key + len, sizeof key - len, "%02X", store_id(m->from)[i]);
-    return put_meta(m->to, str_make(key, len), 1);
+    return put_meta(m->to, str_make(key, len), clock_wall_ms());
 }
 
 static enum err read_last_event_id(struct store *s, int64_t *last)

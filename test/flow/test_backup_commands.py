@@ -232,12 +232,29 @@ def test_prune_neither_counts_nor_deletes_backups_from_the_future(world):
     assert {path.name for path in (world.directory / "backups").iterdir()} == {names[2], future}
 
 
-def test_backups_made_before_a_restore_are_still_pruned(world):
+@pytest.mark.parametrize("by_earlier_release", [False, True])
+def test_backups_made_before_a_restore_are_still_pruned(world, by_earlier_release):
+    """Earlier releases did not record the time of the restore."""
     names = make_backups(world)
     world.run("restore", f"backups/{names[0]}")
+    if by_earlier_release:
+        sql(world.database, "UPDATE meta SET value = 1 WHERE key LIKE 'ancestor:%'")
     world.configure({"backup": {"keep_hourly": 0, "keep_daily": 0, "keep_weekly": 0}})
     world.run("backup", "prune")
     assert [path.name for path in (world.directory / "backups").iterdir()] == [names[2]]
+
+
+def test_backups_that_the_original_database_makes_after_the_restore_are_kept(world, clock):
+    """Two installations share the directory. One was created from a backup of the other, which is still in use."""
+    names = make_backups(world)
+    folder = world.directory / "backups"
+    world.run("restore", f"backups/{names[0]}")
+    of_the_original = names[0].replace("20260709T233000Z", "20260710T123000Z")
+    (folder / of_the_original).write_text("")
+    clock.advance(60 * 60 * 1000)
+    world.configure({"backup": {"keep_hourly": 0, "keep_daily": 0, "keep_weekly": 0}})
+    made = pathlib.Path(world.run("backup", "now").out.split(":")[0]).name
+    assert {path.name for path in folder.iterdir()} == {of_the_original, made}
 
 
 def test_prune_deletes_replaced_databases_only_with_the_option_before_files(world):

@@ -168,8 +168,7 @@ static const struct carry_rule rules[] = {
      "WHERE r.key IN ('expiry_ahead_wall', 'expiry_ahead_for') AND typeof(r.value) = 'integer'"},
     {1, true, CARRY_KINDS,
      "INSERT OR IGNORE INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
-     "WHERE r.key LIKE 'ancestor:%' UNION ALL SELECT 'ancestor:' || hex(r.value), 1 FROM temp.r_meta AS r "
-     "WHERE r.key = 'store_id'"},
+     "WHERE r.key LIKE 'ancestor:%'"},
 };
 
 #define SQL_IS_DESCENDANT                                                                                    \
@@ -300,7 +299,9 @@ void carry_set_failure(struct carry_result *result, enum err err)
     mark_incomplete(result, "some of its values violate constraints of the new database", err);
 }
 
-enum err carry_record_ancestor(struct db *db)
+enum err carry_record_ancestors(struct db *db, const struct carry_result *result, int64_t now_ms)
 {
-    return db_exec(db, SQL_NOTE_ANCESTOR);
+    const bool descends = result && result->is_readable && result->is_complete;
+    const enum err err = db_exec_with_i64(db, SQL_NOTE_ANCESTOR, now_ms);
+    return err || !descends ? err : db_exec_with_i64(db, SQL_NOTE_REPLACED_ANCESTOR, now_ms);
 }

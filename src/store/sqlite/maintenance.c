@@ -146,7 +146,7 @@ static enum err apply_renewal(struct store *s, int64_t event_floor, struct carry
     err = raise_last_event_id(s, event_floor);
     if (err)
         return err;
-    err = carry_record_ancestor(sqlite_db_of(s));
+    err = carry_record_ancestors(sqlite_db_of(s), carried, clock_wall_ms());
     if (err)
         return err;
     err = sql_run(s->sql, sql_use(s->sql, QUERY_NEW_STORE_ID));

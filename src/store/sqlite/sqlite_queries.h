@@ -52,8 +52,12 @@
 #define SQL_CARRY_TOMBSTONES                                                                                 \
     "INSERT OR IGNORE INTO main.erased_authors (hash, erased_at) SELECT r.hash, r.erased_at FROM "           \
     "temp.r_erased AS r"
+/* Record the id of the database `main` or of the replaced one as that of an ancestor, with the time ?1. */
 #define SQL_NOTE_ANCESTOR                                                                                    \
-    "INSERT OR IGNORE INTO main.meta (key, value) SELECT 'ancestor:' || hex(value), 1 FROM main.meta "       \
+    "INSERT OR IGNORE INTO main.meta (key, value) SELECT 'ancestor:' || hex(value), ?1 FROM main.meta "      \
+    "WHERE key = 'store_id'"
+#define SQL_NOTE_REPLACED_ANCESTOR                                                                           \
+    "INSERT OR IGNORE INTO main.meta (key, value) SELECT 'ancestor:' || hex(value), ?1 FROM temp.r_meta "    \
     "WHERE key = 'store_id'"
 #define SQL_INTEGRITY   "PRAGMA integrity_check(1)"
 #define SQL_QUICK_CHECK "PRAGMA quick_check(1)"
