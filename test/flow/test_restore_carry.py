@@ -273,6 +273,23 @@ def test_invalid_values_do_not_prevent_the_restore(world):
     assert_lists_what_is_valid(world, printed)
 
 
+def test_restore_fails_if_the_disk_has_no_room_for_the_revocations(make_viewtally, make_disk):
+    """It must not replace the database without them: the leaked key would be valid again."""
+    disk = make_disk("100m")
+    world = make_viewtally({"store": {"path": str(disk.path / "viewtally.db")}})
+    world.import_lines([author("Ann")])
+    leaked = world.create_key(uid("Ann"))
+    world.run("backup", "then.db")
+    world.run("key", "revoke", uuid_text(key_id(world, leaked)))
+    sql(world, "WITH RECURSIVE n (n) AS (SELECT 100 UNION ALL SELECT n + 1 FROM n WHERE n < 8100) INSERT INTO audit (author_id, id, at, action, actor, details) "
+        "SELECT 1, n, n, 'key.created', 'operator', hex(randomblob(300)) FROM n")
+    disk.fill(room=4 << 20)
+    refused = world.run("restore", "then.db", status=3)
+    assert "no space left on the disk" in refused.err
+    assert sql(world, "SELECT revoked_at IS NOT NULL FROM api_keys") == [(1,)]
+    assert not list(disk.path.glob("viewtally.db.before-*")) and not list(disk.path.glob("viewtally.db-restore*"))
+
+
 # --- descent ---
 
 

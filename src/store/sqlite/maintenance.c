@@ -179,6 +179,14 @@ static enum err leave_wal(struct db *db)
     return left ? OK : ERR_BUSY;
 }
 
+/* Values of a damaged database may violate constraints of the new database. They must not prevent the
+ * restore. Other errors must: after a restore on a full disk, for example, revoked keys would be valid again.
+ */
+static bool is_caused_by_values(enum err err)
+{
+    return err == ERR_INVALID || err == ERR_EXISTS || err == ERR_CORRUPT || err == ERR_INTERNAL;
+}
+
 static enum err renew_open(struct store *s, int64_t event_floor, const char *replaced,
                            struct carry_result *carried)
 {
@@ -187,9 +195,7 @@ static enum err renew_open(struct store *s, int64_t event_floor, const char *rep
         err = carry_read_replaced(sqlite_db_of(s), replaced, carried);
     if (!err)
         err = renew(s, event_floor, replaced ? carried : NULL);
-    /* Values of a damaged database may violate constraints of the new database. They must not prevent the
-     * restore. */
-    if (err && replaced) {
+    if (replaced && is_caused_by_values(err)) {
         carry_set_failure(carried, err);
         err = renew(s, event_floor, NULL);
     }
