@@ -331,6 +331,21 @@ def test_interrupted_restore_can_be_undone_by_renaming(viewtally):
     assert authors(viewtally) == ["One"]
 
 
+def test_interrupted_restore_names_the_database_that_it_renamed_even_if_the_clock_was_set_back(viewtally):
+    crashed_with_log(viewtally)
+    damage_header(viewtally)
+    earlier = viewtally.directory / "viewtally.db.before-20990101T000000Z"      # of a restore while the clock was ahead
+    earlier.write_bytes(b"")
+    step = 1
+    while viewtally.database.exists():
+        assert restore_killed_at(viewtally, step)
+        step += 1
+    aside, = set(viewtally.directory.glob(BEFORE)) - {earlier}
+    assert f"renaming {aside} (and its -wal file" in viewtally.run("status", status=3).err
+    viewtally.run("restore", "--force", "one.db")
+    assert aside.with_name(aside.name + "-wal").exists() and not earlier.with_name(earlier.name + "-wal").exists()
+
+
 def test_error_for_a_missing_database_names_the_replaced_one(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")

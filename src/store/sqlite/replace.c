@@ -250,12 +250,16 @@ static void move_back(const struct replacement *r)
         (void)rename(r->before, r->path);
 }
 
-/* Selects an unused name, because there may be two restores within a second. */
+/* Selects an unused name, because there may be two restores within a second. Its time is later than that of
+ * the newest old database, even if the clock has been set back: if this restore is interrupted, the newest
+ * name must be that of its old database. */
 static void choose_before(struct replacement *r, int64_t now_ms)
 {
     char time[TIME_NAME_LEN + 1];
     bool taken = true;
-    for (int64_t t_ms = now_ms; taken; t_ms += SECOND_MS) {
+    const int64_t newest_ms =
+        r->before[0] ? time_of_before(strrchr(r->before, '/') + 1, strrchr(r->path, '/') + 1) : 0;
+    for (int64_t t_ms = newest_ms < now_ms ? now_ms : newest_ms + SECOND_MS; taken; t_ms += SECOND_MS) {
         time_name_format(t_ms, time);
         (void)snprintf(r->before, sizeof r->before, "%s.before-%s", r->path, time);
         taken = exists(r->before);
