@@ -1,6 +1,7 @@
 """viewtally restore: it applies no write-ahead log (WAL) of another database, refuses while a server runs, and leaves
 no empty database after a crash."""
 import contextlib
+import fcntl
 import os
 import pathlib
 import re
@@ -207,6 +208,17 @@ def test_no_command_opens_the_database_during_a_restore(viewtally, words):
         assert holder.stdout.readline() == b"locked\n"
         assert "is being restored" in viewtally.run(*words, status=3).err
         holder.stdin.close()
+
+
+def test_restore_that_is_renaming_files_is_not_reported_as_interrupted(viewtally):
+    """The advice for an interrupted restore would then replace the database that has just been restored."""
+    viewtally.import_lines([author("One")])
+    viewtally.database.rename(viewtally.directory / "viewtally.db.before-20260710T120000Z")
+    (viewtally.directory / "viewtally.db-restore").touch()
+    with open(viewtally.directory / "viewtally.db-lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "is being restored: try again" in viewtally.run("status", status=3).err
+    assert "a restore was interrupted" in viewtally.run("status", status=3).err
 
 
 def test_restore_fails_if_the_lock_file_cannot_be_opened(viewtally):

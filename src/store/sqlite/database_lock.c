@@ -106,6 +106,17 @@ static enum err share(struct database_lock *l, const char *path, struct error *e
     }
 }
 
+/* While a restore renames the files, the database is missing, as after an interrupted restore. */
+static bool is_being_replaced(const char *path)
+{
+    struct database_lock l = {.file.fd = -1};
+    struct error ignored;
+    const bool is_held =
+        database_replace_was_interrupted(path) && acquire(&l, path, FILE_LOCK_SHARED, &ignored) == ERR_BUSY;
+    file_lock_close(&l.file);
+    return is_held;
+}
+
 enum err database_lock_acquire_shared(struct database_lock *l, const char *path, bool creates,
                                       struct error *error)
 {
@@ -113,6 +124,8 @@ enum err database_lock_acquire_shared(struct database_lock *l, const char *path,
     enum err err = diagnose_path(path, error);
     if (err == ERR_NOT_FOUND && creates)
         err = diagnose_directory(path, error);
+    if (err == ERR_NOT_FOUND && is_being_replaced(path))
+        return fail_restoring(path, error);
     if (err)
         return err;
     return share(l, path, error);
