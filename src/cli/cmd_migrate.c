@@ -186,7 +186,9 @@ static void end_progress(struct migrate_display *d)
 /* Shows only the progress, on standard error: with --json, standard output contains only the result. */
 static void on_event_json(struct migrate_display *d, const struct upgrade_event *event)
 {
-    if (event->stage == UPGRADE_BACKING_UP || event->stage == UPGRADE_RUNNING)
+    if (event->stage == UPGRADE_WAITING)
+        cli_note("waiting for another process that migrates the database");
+    else if (event->stage == UPGRADE_BACKING_UP || event->stage == UPGRADE_RUNNING)
         print_progress(d, event);
     else
         end_progress(d);
@@ -247,12 +249,13 @@ static enum cli_exit print_migrated(const char *path, const struct upgrade_resul
 static enum cli_exit print_migrated_json(const char *path, const struct upgrade_result *result,
                                          int64_t videos)
 {
-    const char *state = result->version == 0                       ? "created"
-                        : result->applied                          ? "migrated"
-                        : result->version > schema_migration_count ? "newer"
-                                                                   : "up_to_date";
+    const bool is_newer = result->version > schema_migration_count;
+    const char *state = result->version == 0 ? "created"
+                        : result->applied    ? "migrated"
+                        : is_newer           ? "newer"
+                                             : "up_to_date";
     struct buf b;
-    begin_json(&b, path, state, result->applied ? schema_migration_count : result->version);
+    begin_json(&b, path, state, is_newer ? result->version : schema_migration_count);
     JSON_I64(&b, "applied", result->applied);
     JSON_STR(&b, "backup", str_from_cstr(*result->backup ? result->backup : NULL));
     JSON_I64(&b, "finalized_videos", videos);

@@ -1,6 +1,7 @@
 """Upgrades: what `viewtally migrate`, `serve` and the other commands do with a database of an older or newer release."""
 import contextlib
 import fcntl
+import json
 import random
 import re
 import sqlite3
@@ -243,6 +244,21 @@ def test_process_waits_for_another_that_migrates(viewtally):
             wait.until(lambda: try_lock(lock), "the waiting process to release the database")
     assert waiting.wait(60) == 0
     assert_migrated(viewtally)
+
+
+def test_process_that_has_waited_prints_the_version_of_the_migrated_database(viewtally):
+    old_schema.create(viewtally.database, 8)
+    viewtally.run("migrate")
+    migrated = viewtally.database.rename(viewtally.directory / "migrated.db")
+    old_schema.create(viewtally.database, 8)
+    with open(f"{viewtally.database}-migrate", "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        waiting = viewtally.background("migrate", "--json")
+        wait.until(lambda: "waiting for another process" in waiting.output.read_text(), "the process to wait")
+        migrated.rename(viewtally.database)
+    assert waiting.wait(60) == 0
+    printed = json.loads(waiting.output.read_text().splitlines()[-1])
+    assert (printed["state"], printed["applied"], printed["schema_version"]) == ("up_to_date", 0, old_schema.NEWEST)
 
 
 def try_lock(file):
