@@ -22,11 +22,6 @@ struct migrate_display {
     int64_t shown_ms; /* elapsed time at the last progress line */
 };
 
-static int64_t estimate_of(const struct migration_plan *plan, const struct schema_migration *migration)
-{
-    return plan->videos * migration->ms_per_million_videos / 1000000;
-}
-
 /* ---- what would be done ---- */
 
 static void print_plan(const char *path, const struct migration_plan *plan, bool backs_up)
@@ -54,7 +49,7 @@ static void print_pending(const struct migration_plan *plan)
             continue;
         printf("  migration %d %s: %s, about %s\n", m->version, m->name,
                m->is_additive ? "additive" : "not additive",
-               upgrade_format_ms(estimate_of(plan, m), duration));
+               upgrade_format_ms(migration_plan_ms_of(plan, m), duration));
     }
 }
 
@@ -88,7 +83,7 @@ static void append_pending_json(struct buf *b, const struct migration_plan *plan
         JSON_I64(b, "version", m->version);
         JSON_STR(b, "name", str_from_cstr(m->name));
         JSON_BOOL(b, "additive", m->is_additive);
-        JSON_I64(b, "estimate_ms", estimate_of(plan, m));
+        JSON_I64(b, "estimate_ms", migration_plan_ms_of(plan, m));
         json_close(b, '}');
     }
     json_close(b, ']');
@@ -169,10 +164,11 @@ static void print_progress(struct migrate_display *d, const struct upgrade_event
     d->shown_ms = event->elapsed_ms;
     if (m)
         (void)snprintf(step, sizeof step, "migration %d %s", m->version, m->name);
-    (void)fprintf(stderr, "%s%s: %s of about %s%s", d->is_terminal ? "\r\033[K" : "", step,
-                  upgrade_format_ms(event->elapsed_ms, elapsed),
-                  upgrade_format_ms(m ? estimate_of(event->plan, m) : event->plan->backup_ms, estimate),
-                  d->is_terminal ? "" : "\n");
+    (void)fprintf(
+        stderr, "%s%s: %s of about %s%s", d->is_terminal ? "\r\033[K" : "", step,
+        upgrade_format_ms(event->elapsed_ms, elapsed),
+        upgrade_format_ms(m ? migration_plan_ms_of(event->plan, m) : event->plan->backup_ms, estimate),
+        d->is_terminal ? "" : "\n");
     (void)fflush(stderr);
 }
 

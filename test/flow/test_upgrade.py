@@ -319,6 +319,13 @@ def test_migrate_prints_json(viewtally):
     assert (created["state"], created["schema_version"], created["backup"]) == ("created", old_schema.NEWEST, None)
 
 
+def test_migrate_check_estimates_no_negative_numbers_for_a_damaged_database(viewtally):
+    old_schema.create(viewtally.database, 8, videos=2 ** 62)
+    plan = viewtally.run("migrate", "--check", "--json", status=3).json()
+    assert all(m["estimate_ms"] >= 0 for m in plan["migrations"])
+    assert plan["estimate_ms"] > max(m["estimate_ms"] for m in plan["migrations"]) > 2 ** 50 and plan["needed_bytes"] > 2 ** 50
+
+
 def test_migrate_check_reports_a_disk_without_space(viewtally):
     old_schema.create(viewtally.database, 8, videos=MANY_VIDEOS * 1000)
     checked = viewtally.run("migrate", "--check", status=3)

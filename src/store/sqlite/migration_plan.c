@@ -69,9 +69,23 @@ bool migration_plan_includes(const struct migration_plan *plan, const struct sch
     return m->version > plan->version || (m->version == DAYS_MIGRATION && plan->fills_days);
 }
 
+/* Computes in double and limits the result, because the number of videos in a damaged database may be any
+ * 64-bit number. The sum of all estimates stays within 64 bits. */
+static int64_t multiply(int64_t per_million_videos, int64_t videos)
+{
+    const int64_t limit = INT64_MAX / 1024;
+    const double product = (double)per_million_videos * ((double)videos / (double)MILLION);
+    return product <= 0 ? 0 : product < (double)limit ? (int64_t)product : limit;
+}
+
+int64_t migration_plan_ms_of(const struct migration_plan *plan, const struct schema_migration *m)
+{
+    return multiply(m->ms_per_million_videos, plan->videos);
+}
+
 static void estimate(struct migration_plan *plan)
 {
-    int64_t ms = 0, mb = 0;
+    int64_t mb = 0;
     plan->is_additive = true;
     for (int i = 0; i < schema_migration_count; i++) {
         const struct schema_migration *m = &schema_migrations[i];
@@ -79,15 +93,12 @@ static void estimate(struct migration_plan *plan)
             continue;
         plan->pending++;
         plan->is_additive = plan->is_additive && m->is_additive;
-        ms += m->ms_per_million_videos;
+        plan->migrations_ms += CONSTANT_MS + migration_plan_ms_of(plan, m);
         mb += m->mb_per_million_videos;
     }
-    /* Computes in double, because the count in a damaged database may be any 64-bit number. */
-    const double millions = (double)plan->videos / (double)MILLION;
-    plan->migrations_ms = plan->pending * CONSTANT_MS + (int64_t)((double)ms * millions);
     plan->backup_ms = CONSTANT_MS + plan->database_bytes / (100 * MEGABYTE / BACKUP_MS_PER_100_MB);
     /* A migration writes each page twice: to the log, and from there to the database. */
-    plan->migrations_bytes = MARGIN_MB * MEGABYTE + (int64_t)((double)(2 * mb * MEGABYTE) * millions);
+    plan->migrations_bytes = MARGIN_MB * MEGABYTE + multiply(2 * mb * MEGABYTE, plan->videos);
 }
 
 static enum err inspect(const char *path, bool creates, struct migration_plan *plan, struct error *error)

@@ -29,6 +29,9 @@ MUST_USE enum err migration_plan_read(const char *path, bool creates, struct mig
 /* Returns true if the migration has to be applied, or completed (migration 018). */
 bool migration_plan_includes(const struct migration_plan *plan, const struct schema_migration *m);
 
+/* Returns the estimated duration of one migration, in ms, without its constant part. */
+int64_t migration_plan_ms_of(const struct migration_plan *plan, const struct schema_migration *m);
+
 /* These return estimates for all pending migrations, and for the backup if `backs_up`: the duration in ms,
  * and the necessary disk space in bytes. */
 int64_t migration_plan_ms(const struct migration_plan *plan, bool backs_up);
