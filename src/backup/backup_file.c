@@ -134,7 +134,7 @@ static int64_t size_of(const char *database, const char *ending)
     return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 ? st.st_size : 0;
 }
 
-enum err backup_check_space(const char *database, const char *target, struct error *error)
+enum err backup_check_space(const char *database, const char *target, const char *advice, struct error *error)
 {
     struct statvfs fs;
     char directory[FILE_PATH_MAX];
@@ -146,7 +146,6 @@ enum err backup_check_space(const char *database, const char *target, struct err
     if (free_bytes >= needed)
         return OK;
     return error_set(error, ERR_FULL,
-                     "%s has %lld MiB of free space, but a backup needs %lld MiB: free some space, or keep "
-                     "fewer backups ([backup] keep_hourly, keep_daily, keep_weekly)",
-                     directory, (long long)(free_bytes >> 20), (long long)(needed >> 20));
+                     "%s has %lld MiB of free space, but a backup needs %lld MiB: free some space, or %s",
+                     directory, (long long)(free_bytes >> 20), (long long)(needed >> 20), advice);
 }

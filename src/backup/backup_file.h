@@ -35,7 +35,8 @@ void backup_draft_discard(const struct backup_draft *d);
 bool backup_draft_is_of(struct str name, struct str *target);
 
 /* Checks that the file system of the directory of `target` has room for a copy of `database`. Returns
- * ERR_FULL if not. */
-MUST_USE enum err backup_check_space(const char *database, const char *target, struct error *error);
+ * ERR_FULL if not; the text of the error then advises to free some space or to do what `advice` says. */
+MUST_USE enum err backup_check_space(const char *database, const char *target, const char *advice,
+                                     struct error *error);
 
 #endif

@@ -191,7 +191,9 @@ static enum err make(struct making *m)
     backup_dir_delete_drafts(c->backup.directory, backup_id_of(store_id(m->store)));
     err = choose_name(m, target);
     if (!err && store_config_is_file(c))
-        err = backup_check_space(c->store.path, target, &m->error);
+        err = backup_check_space(c->store.path, target,
+                                 "keep fewer backups ([backup] keep_hourly, keep_daily, keep_weekly)",
+                                 &m->error);
     if (!err)
         err = backup_draft_make(&m->draft, &from, target, &progress, &m->error);
     return err ? err : publish(m);

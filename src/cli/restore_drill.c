@@ -170,7 +170,9 @@ enum cli_exit restore_drill(struct cli *cli, const char *file, const char *shown
     if (code)
         return code;
     (void)snprintf(d.database, sizeof d.database, "%s/drill.db", d.directory);
-    code = backup_check_space(file, d.database, &error) ? cli_fail(CLI_COULD_NOT, "%s", error.text) : run(&d);
+    code = backup_check_space(file, d.database, "select another directory with $TMPDIR", &error)
+               ? cli_fail(CLI_COULD_NOT, "%s", error.text)
+               : run(&d);
     remove_files(&d);
     return code;
 }

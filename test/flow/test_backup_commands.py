@@ -320,6 +320,16 @@ def test_drill_prints_a_report_and_changes_nothing(world):
     assert not list(world.directory.glob(".viewtally-backup-*"))
 
 
+def test_error_for_a_full_disk_says_how_to_get_space(world, make_disk):
+    disk = make_disk("1m")
+    world.run("backup", "then.db")
+    refused = world.run("restore", "--drill", "then.db", status=3, env={"TMPDIR": str(disk.path)})
+    assert "a backup needs 16 MiB: free some space, or select another directory with $TMPDIR" in refused.err and "keep" not in refused.err
+    assert not list(disk.path.iterdir())
+    world.configure({"backup": {"directory": str(disk.path)}})
+    assert "a backup needs 16 MiB: free some space, or keep fewer backups ([backup] keep_hourly" in world.run("backup", "now", status=3).err
+
+
 def test_drill_prints_json(world):
     world.run("backup", "copy.db")
     done = world.run("restore", "--drill", "copy.db", "--json").json()
