@@ -388,6 +388,22 @@ def test_restore_keeps_the_newer_state_of_webhooks(world):
         assert f"carried over: {line}\n" in printed
 
 
+def test_restore_of_a_newer_backup_does_not_set_webhooks_back(world):
+    """An older backup was restored first, without a database to replace. If the number of attempts decreased, the next
+    attempt would have the number of a stored one, and no result could be stored any more."""
+    add_endpoint(world, "Ann", "https://a.example")
+    world.run("backup", "older.db")
+    sql(world, "UPDATE webhook_endpoints SET position = 9, attempts = 4")
+    sql(world, "INSERT INTO webhook_attempts SELECT id, 4, 9, 1, 1, 200, NULL, 0 FROM webhook_endpoints")
+    world.run("backup", "newer.db")
+    world.database.unlink()
+    world.run("restore", "older.db")
+    sql(world, "UPDATE webhook_endpoints SET position = 5, attempts = 2, state = 1")
+    printed = world.run("restore", "newer.db").out
+    assert endpoints(world) == [("https://a.example", b"sealed", None, 1, 9, 4)] and sql(world, "SELECT number FROM webhook_attempts") == [(4,)]
+    assert "carried over: 1 webhook endpoint with a newer secret, state or position\n" in printed
+
+
 def test_webhook_endpoint_unknown_to_the_replaced_database_is_restored(world):
     add_endpoint(world, "Ann", "https://known.example")
     world.run("backup", "known.db")

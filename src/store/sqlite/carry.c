@@ -142,15 +142,18 @@ static const struct carry_rule rules[] = {
      "AND (r.url, r.secret, r.old_secret) IS NOT (p.webhook_url, p.webhook_secret, p.webhook_old_secret)"},
     {14, true, CARRY_KINDS, "DELETE FROM main.webhook_attempts WHERE endpoint_id IN " DELETED_WEBHOOKS},
     {14, true, CARRY_WEBHOOKS, "DELETE FROM main.webhook_endpoints WHERE id IN " DELETED_WEBHOOKS},
-    /* Like tokens, sealed secrets can only be decrypted in a row with the same author id. */
+    /* Like tokens, sealed secrets can only be decrypted in a row with the same author id. The replaced
+     * database may be older than the backup; the next attempt must not get the number of one that the backup
+     * has. */
     {14, false, CARRY_WEBHOOK_STATES,
      "UPDATE main.webhook_endpoints AS e SET secret = r.secret, old_secret = r.old_secret, "
-     "old_secret_until = r.old_secret_until, state = r.state, state_at = r.state_at, position = r.position, "
-     "failures = r.failures, next_attempt_at = r.next_attempt_at, attempts = r.attempts "
+     "old_secret_until = r.old_secret_until, state = r.state, state_at = r.state_at, "
+     "position = CASE WHEN r.attempts < e.attempts THEN e.position ELSE r.position END, "
+     "failures = r.failures, next_attempt_at = r.next_attempt_at, attempts = max(e.attempts, r.attempts) "
      "FROM temp.r_webhooks AS r, " SAME_AUTHOR
      "WHERE a.id = e.author_id AND ra.id = a.id AND r.author_id = ra.id "
-     "AND r.uuid = e.uuid AND (r.secret, r.old_secret, r.state, r.position, r.attempts) IS NOT "
-     "(e.secret, e.old_secret, e.state, e.position, e.attempts)"},
+     "AND r.uuid = e.uuid AND ((r.secret, r.old_secret, r.state) IS NOT (e.secret, e.old_secret, e.state) "
+     "OR r.attempts > e.attempts OR (r.attempts = e.attempts AND r.position <> e.position))"},
     {15, false, CARRY_AUDIT,
      "INSERT INTO main.audit (author_id, id, at, action, actor, actor_name, address, subject, details) "
      "SELECT a.id, row_number() OVER (PARTITION BY a.id ORDER BY r.id) + "
