@@ -332,6 +332,19 @@ def test_account_unknown_to_the_replaced_database_is_restored(world):
     assert accounts(world) == ["goes", "later", "stays"]
 
 
+@pytest.mark.parametrize("removed", [False, True])
+def test_password_of_a_newer_backup_is_not_set_back(world, removed):
+    """An older backup was restored first, without a database to replace. A password that was removed since then stays so."""
+    sql(world, "UPDATE logins SET password = ?, password_set_at = 2 WHERE name = 'ann'", PASSWORD_B)
+    world.run("backup", "newer.db")
+    world.database.unlink()
+    world.run("restore", "then.db")
+    if removed:
+        sql(world, "UPDATE logins SET password = NULL WHERE name = 'ann'")
+    world.run("restore", "newer.db")
+    assert sql(world, "SELECT password FROM logins WHERE name = 'ann'") == [(None if removed else PASSWORD_B,)]
+
+
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
 def test_restore_never_lowers_the_expiry_floor(world, then, now, expected):

@@ -81,8 +81,9 @@ struct carry_rule {
     "WHERE e.id <= (SELECT seq FROM temp.r_last_webhook) AND NOT EXISTS (SELECT 1 FROM temp.r_webhooks AS "  \
     "r WHERE r.uuid = e.uuid))"
 
-/* Two rules replace changed logins: the first rule deletes all of them, and the second rule inserts the new
- * ones. One rule alone could not do this, because two authors may have swapped names. */
+/* Three rules replace changed logins: the first rule takes newer passwords from the backup, which may be
+ * newer than the replaced database, the second rule deletes all changed logins, and the third rule inserts
+ * the new ones. One rule alone could not do the last two, because two authors may have swapped names. */
 static const struct carry_rule rules[] = {
     {1, false, CARRY_KEYS,
      "UPDATE main.api_keys AS k SET revoked_at = r.revoked_at FROM temp.r_api_keys AS r "
@@ -101,6 +102,11 @@ static const struct carry_rule rules[] = {
     {4, false, CARRY_APP_SECRETS,
      "UPDATE main.apps AS p SET secret_hash = r.secret_hash FROM temp.r_apps AS r "
      "WHERE r.client_id = p.client_id AND r.secret_hash IS NOT NULL AND r.secret_hash IS NOT p.secret_hash"},
+    {3, true, CARRY_KINDS,
+     "UPDATE temp.r_logins AS r SET password = l.password, password_set_at = l.password_set_at "
+     "FROM " SAME_AUTHOR
+     "JOIN main.logins AS l ON l.author_id = a.id WHERE r.author_id = ra.id AND r.password IS NOT NULL "
+     "AND l.password_set_at > r.password_set_at"},
     {3, true, CARRY_KINDS,
      "DELETE FROM main.logins AS l WHERE EXISTS (SELECT 1 FROM " SAME_AUTHOR
      "WHERE a.id = l.author_id) AND NOT EXISTS (SELECT 1 FROM " SAME_AUTHOR
