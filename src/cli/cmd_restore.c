@@ -59,6 +59,8 @@ static enum cli_exit check_unused(const struct restore *r)
     struct error error;
     if (access(r->database, F_OK) != 0 || store_claim(r->database, &error) == OK)
         return CLI_DONE;
+    if (error.code == ERR_FULL && !r->force)
+        return cli_fail(CLI_COULD_NOT, "%s. Nothing was changed", error.text);
     return refuse_or_skip(r, "SQLite's own check that no other process uses the database", error.text);
 }
 

@@ -1,4 +1,5 @@
-/* Makes the draft of a restore. Errors name the backup, never the draft, which is a temporary file. */
+/* Makes the draft of a restore. A defect of the draft, which is a temporary file, is a defect of the backup.
+ */
 #include "cli/restore_draft.h"
 
 #include "base/seam.h"
@@ -15,7 +16,7 @@ enum err restore_draft_fill(const char *file, const char *shown, const char *dra
         err = store_verify(draft, error);
     if (!err)
         err = store_migrate(draft, &applied, error);
-    if (err)
+    if (err && err != ERR_FULL)
         error_replace(error, strstr(error->text, draft) ? draft : file, shown);
     seam_kill_point();
     return err;

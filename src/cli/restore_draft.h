@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 /* Copies the backup `file` into the existing empty file `draft`, verifies and migrates the copy. `shown` is
- * the name of the backup in errors. */
+ * the name of the backup in errors. ERR_FULL refers to the disk of the draft, so its text names the draft. */
 MUST_USE enum err restore_draft_fill(const char *file, const char *shown, const char *draft,
                                      struct error *error);
 

@@ -330,6 +330,18 @@ def test_error_for_a_full_disk_says_how_to_get_space(world, make_disk):
     assert "a backup needs 16 MiB: free some space, or keep fewer backups ([backup] keep_hourly" in world.run("backup", "now", status=3).err
 
 
+def test_error_of_a_backup_names_the_disk_that_is_full(make_viewtally, make_disk, tmp_path):
+    """Without a running server, SQLite creates a file beside the database before it can read it."""
+    full, small = make_disk("16m"), make_disk("64k")
+    viewtally = make_viewtally({"store": {"path": str(full.path / "viewtally.db")}})
+    viewtally.import_lines([author("Ada")])
+    refused = viewtally.run("backup", str(small.path / "copy.db"), status=3)
+    assert f"no space left on the disk of the database {small.path}/" in refused.err
+    full.fill()
+    refused = viewtally.run("backup", str(tmp_path / "copy.db"), status=3)
+    assert f"no space left on the disk of the database {viewtally.database}\n" in refused.err
+
+
 def test_drill_prints_json(world):
     world.run("backup", "copy.db")
     done = world.run("restore", "--drill", "copy.db", "--json").json()

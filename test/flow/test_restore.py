@@ -210,6 +210,21 @@ def test_no_command_opens_the_database_during_a_restore(viewtally, words):
         holder.stdin.close()
 
 
+def test_error_of_a_restore_on_a_full_disk_names_this_disk(make_viewtally, make_disk):
+    disk = make_disk("16m")
+    viewtally = make_viewtally({"store": {"path": str(disk.path / "viewtally.db")}})
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    for room in range(0, 2 << 20, 64 << 10):
+        disk.fill(room)
+        done = viewtally.run("restore", "one.db", status=None)
+        (disk.path / "filler").unlink()
+        if done.status == 0:
+            break
+        assert done.status == 3 and f"no space left on the disk of the database {viewtally.database}" in done.err and "--force" not in done.err, done
+    assert room > 0 and authors(viewtally) == ["One"]
+
+
 def test_restore_that_is_renaming_files_is_not_reported_as_interrupted(viewtally):
     """The advice for an interrupted restore would then replace the database that has just been restored."""
     viewtally.import_lines([author("One")])

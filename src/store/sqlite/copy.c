@@ -44,10 +44,11 @@ static enum err copy_into(struct db *from, const struct copying *c, struct error
     enum err err = db_open(&copy, c->to);
     if (err)
         return diagnose_failure(err, c->to, error);
-    db_set_busy_timeout(from, COPY_TIMEOUT_MS);
     err = db_copy(from, &copy, c->progress);
     if (err == ERR_CORRUPT)
         (void)diagnose_failure(err, c->path, error);
+    else if (err == ERR_FULL)
+        (void)diagnose_failure(err, c->to, error);
     else if (err)
         error_set(error, err, "cannot copy %s to %s: %s", c->path, c->to, err_name(err));
     else if (c->is_backup)
@@ -60,6 +61,7 @@ static enum err copy(const struct copying *c, struct error *error)
 {
     struct db from;
     struct stat st;
+    int64_t objects;
     enum err err = diagnose_path(c->path, error);
     if (err)
         return err;
@@ -68,7 +70,11 @@ static enum err copy(const struct copying *c, struct error *error)
     err = db_open(&from, c->path);
     if (err)
         return diagnose_failure(err, c->path, error);
-    err = copy_into(&from, c, error);
+    db_set_busy_timeout(&from, COPY_TIMEOUT_MS);
+    /* SQLite may have to create files beside the database before it can read it. After this, ERR_FULL can
+     * only refer to the disk of the copy. */
+    err = db_exec_i64(&from, SQL_COUNT_SCHEMA, &objects);
+    err = err ? diagnose_failure(err, c->path, error) : copy_into(&from, c, error);
     db_close(&from);
     return err;
 }
