@@ -165,6 +165,8 @@ MUST_USE enum err store_back_up(const char *path, const char *to, const struct s
  * this binary's schema. */
 MUST_USE enum err store_check_sums(const char *path, struct error *error);
 
+/* The next two functions change neither the file nor its write-ahead log. */
+
 /* Checks that the file is a viewtally database that this binary can use, at least after a migration. Returns
  * ERR_CORRUPT for the database of another program, and ERR_VERSION for an empty file or a schema that is too
  * new. */
@@ -173,8 +175,8 @@ MUST_USE enum err store_check_identity(const char *path, struct error *error);
 /* Checks every page of the database. Returns ERR_CORRUPT if it is damaged. */
 MUST_USE enum err store_verify(const char *path, struct error *error);
 
-/* Like store_verify(), but does not delete the write-ahead log. If `full` is false, skips the comparison of
- * the indexes with their tables, which takes most of the time. */
+/* Like store_verify(), but does not even delete a write-ahead log that did not exist before the call. If
+ * `full` is false, skips the comparison of the indexes with their tables, which takes most of the time. */
 MUST_USE enum err store_diagnose(const char *path, bool full, struct error *error);
 
 /* Gives a copy of a database its own identity, in one transaction. Sets a new store_id(), carries over

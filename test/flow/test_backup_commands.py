@@ -209,6 +209,20 @@ def test_verify_reports_damaged_backups_and_files_that_are_no_backups(world):
     assert sorted(path.name for path in folder.iterdir()) == names
 
 
+def test_verify_leaves_a_replaced_database_and_its_log_unchanged(world):
+    """The newest commits may be only in the log. A crash leaves such files, and `restore --force` renames them."""
+    kept = {}
+    with contextlib.closing(sqlite3.connect(world.database)) as holder:         # otherwise the last connection would truncate the log
+        holder.execute("SELECT count(*) FROM authors").fetchone()
+        world.import_lines([author("Bob")])
+        for ending in ("", "-wal"):
+            kept[ending] = pathlib.Path(f"{world.database}{ending}").read_bytes()
+            (world.directory / f"viewtally.db.before-20260710T110000Z{ending}").write_bytes(kept[ending])
+    assert kept["-wal"]
+    world.run("backup", "verify", "viewtally.db.before-20260710T110000Z")
+    assert {ending: (world.directory / f"viewtally.db.before-20260710T110000Z{ending}").read_bytes() for ending in kept} == kept
+
+
 def test_prune_keeps_the_newest_backup_of_each_period(world):
     names = make_backups(world)
     folder = world.directory / "backups"

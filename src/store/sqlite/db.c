@@ -14,6 +14,7 @@
 #include <sqlite3.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     /* Older versions can lose a commit when two writers restart the log at the same time. */
@@ -432,6 +433,13 @@ bool db_in_transaction(const struct db *db)
 void db_keep_log(struct db *db)
 {
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
+void db_keep_existing_log(struct db *db)
+{
+    const char *log = sqlite3_filename_wal(sqlite3_db_filename(db->handle, "main"));
+    if (access(log, F_OK) == 0)
+        db_keep_log(db);
 }
 
 bool db_is_readonly(const struct db *db)

@@ -57,6 +57,9 @@ void db_set_checkpoint_pages(struct db *db, int pages);
 /* Makes db_close() keep the write-ahead log. By default, the last connection that closes deletes the log,
  * even if SQLite could not read the log because the database is damaged. */
 void db_keep_log(struct db *db);
+/* Like db_keep_log(), if there is a write-ahead log. Call before the first statement, which may create one.
+ */
+void db_keep_existing_log(struct db *db);
 
 /* Returns true if the connection can only read. */
 bool db_is_readonly(const struct db *db);

@@ -34,6 +34,7 @@ static enum err verify(struct db *db, void *ctx)
 {
     bool sound = false;
     (void)ctx;
+    db_keep_existing_log(db);
     enum err err = db_exec_text(db, SQL_INTEGRITY, "ok", &sound);
     if (err)
         return err;

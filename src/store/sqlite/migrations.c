@@ -102,6 +102,7 @@ enum err store_check_identity(const char *path, struct error *error)
     err = db_open(&db, path);
     if (err)
         return diagnose_failure(err, path, error);
+    db_keep_existing_log(&db);
     err = schema_check(&db, path, false, &identity, error);
     db_close(&db);
     return err;
