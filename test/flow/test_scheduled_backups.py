@@ -265,6 +265,7 @@ def test_status_names_no_time_for_the_retry_of_a_failed_backup(make, time):
     service = make()
     with service:
         wait_for_count(service, 1)
+        wait.until(lambda: scrape(service).get("viewtally_backups_total", result="succeeded") == 1, "the backup to be recorded")
         directory(service).rename(service.directory / "unmounted")
         assert service.run("status", "--json").json()["backup"]["due"] is False
         time.advance(HOUR)
