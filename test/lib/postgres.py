@@ -1,6 +1,6 @@
 """Starts the distribution's PostgreSQL for tests: in its own directory, as an unprivileged user, with fsync, and gives each test a database.
 
-The server listens on a Unix socket, and with `tls` or `tcp` also on a loopback port. The tests run SQL with psql.
+The server listens on a Unix socket, with `tcp` also on a loopback port, and with `network` also on an address of that network. The tests run SQL with psql.
 """
 import contextlib
 import itertools
@@ -47,14 +47,17 @@ class SqlError(Exception):
 
 
 class Postgres:
-    """A cluster. `settings` are lines of postgresql.conf, `hba` replaces the rules of authentication."""
+    """A cluster. `settings` are lines of postgresql.conf, `hba` replaces the rules of authentication. With a `network`
+    (network.py), the server runs in its namespace and trusts its addresses."""
 
-    def __init__(self, settings=(), hba=("local all all trust", "host all all 127.0.0.1/32 scram-sha-256"), tcp=False, schema=SCHEMA):
+    def __init__(self, settings=(), hba=("local all all trust", "host all all 127.0.0.1/32 scram-sha-256"), tcp=False, schema=SCHEMA,
+                 network=None):
         # The path of a Unix socket is at most 107 bytes long, so pytest's directories are too deep.
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="vt-pg-"))
         self.data = self.directory / "data"
         self.port = free_port() if tcp else 5432
-        self.tcp = tcp
+        self.host = network.address if network else "127.0.0.1"
+        self._prefix = network.command if network else []
         self._user = account()
         self._process = None
         self._numbers = itertools.count(1)
@@ -63,8 +66,9 @@ class Postgres:
         if self._user:
             shutil.chown(self.directory, self._user)
         self._run("initdb", "-D", self.data, "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions", "--no-sync")
-        (self.data / "pg_hba.conf").write_text("\n".join(hba) + "\n")
-        self.configure(f"listen_addresses = '{'127.0.0.1' if tcp else ''}'", f"port = {self.port}", f"unix_socket_directories = '{self.directory}'",
+        of_network = [f"host all all {network.subnet} trust"] if network else []
+        (self.data / "pg_hba.conf").write_text("\n".join([*hba, *of_network]) + "\n")
+        self.configure(f"listen_addresses = '{self.host if tcp or network else ''}'", f"port = {self.port}", f"unix_socket_directories = '{self.directory}'",
                        "fsync = on", "max_connections = 100", "shared_buffers = 32MB", "log_line_prefix = '%m '", *settings)
         self.start()
         self.sql("CREATE DATABASE template", database="postgres")
@@ -94,8 +98,8 @@ class Postgres:
 
     def start(self):
         with open(self._log, "ab") as log:
-            self._process = subprocess.Popen(self._command("postgres", "-D", self.data), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                             cwd=self.directory)
+            self._process = subprocess.Popen([*self._prefix, *self._command("postgres", "-D", self.data)], stdin=subprocess.DEVNULL,
+                                             stdout=log, stderr=log, cwd=self.directory)
         wait.until(lambda: self._process.poll() is not None or self._is_ready(), "PostgreSQL to accept connections")
         assert self._process.poll() is None, f"PostgreSQL did not start:\n{self._log.read_text()}"
         return self
@@ -143,9 +147,9 @@ class Postgres:
         extra = "".join(f"&{name}={value}" for name, value in parameters.items())
         return f"postgresql://{user}@/{database}?host={self.directory}&port={self.port}{extra}"
 
-    def tcp_url(self, database, user=SUPERUSER, host="127.0.0.1", **parameters):
+    def tcp_url(self, database, user=SUPERUSER, host=None, **parameters):
         query = "&".join(f"{name}={value}" for name, value in parameters.items())
-        return f"postgresql://{user}@{host}:{self.port}/{database}" + (f"?{query}" if query else "")
+        return f"postgresql://{user}@{host or self.host}:{self.port}/{database}" + (f"?{query}" if query else "")
 
     def keepalive_seconds(self):
         """The remaining time of the keepalive timer of each TCP connection that the server has accepted."""

@@ -39,6 +39,7 @@ class Service:
     """A child process that listens on self.port. It tries another port if this one is in use."""
 
     program = ""
+    prefix = ()                     # the words before the command: those of a network.Network run the service there
     environment = None              # the environment of the caller
     port_taken = b"ddress already in use"
 
@@ -75,7 +76,7 @@ class Service:
         """Starts the service on self.port (the same port after stop()) and returns when it accepts requests."""
         for attempt in range(PORT_TRIES):
             with open(self._log_path, "wb") as log:
-                self._process = subprocess.Popen([self._find(), *self.arguments()], stdin=subprocess.DEVNULL,
+                self._process = subprocess.Popen([*self.prefix, self._find(), *self.arguments()], stdin=subprocess.DEVNULL,
                                                  stdout=log, stderr=log, cwd=self.directory,
                                                  env=self.environment)
             wait.until(lambda: not self.running or self.ready(), f"{self.program} to answer")
@@ -118,6 +119,7 @@ class Service:
 
 class Redis(Service):
     program = "redis-server"
+    host = "127.0.0.1"
 
     def __init__(self, directory, *options):
         super().__init__(directory)
@@ -126,10 +128,10 @@ class Redis(Service):
 
     @property
     def url(self):
-        return f"redis://127.0.0.1:{self.port}/0"
+        return f"redis://{self.host}:{self.port}/0"
 
     def arguments(self):
-        return ["--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket", self.socket_path, "--save", "",
+        return ["--port", str(self.port), "--bind", self.host, "--unixsocket", self.socket_path, "--save", "",
                 "--appendonly", "no", "--dir", str(self.directory), *self.options]
 
     def ready(self):
@@ -151,6 +153,12 @@ class Redis(Service):
 
     def _connect(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+
+    def _connect_locally(self):
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.settimeout(60)
+        sock.connect(self.socket_path)
+        return sock
 
     def _read(self, stream):
         line = stream.readline()
@@ -200,10 +208,18 @@ class TlsRedis(Redis):
                 "--tls-key-file", self.key]
 
     def _connect(self):
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.settimeout(60)
-        sock.connect(self.socket_path)
-        return sock
+        return self._connect_locally()
+
+
+class DistantRedis(Redis):
+    """A Redis in a network.Network. The test sends its commands to the Unix socket, which works while the network is cut."""
+
+    def __init__(self, directory, network):
+        super().__init__(directory, "--protected-mode", "no")
+        self.host, self.prefix = network.address, network.command
+
+    def _connect(self):
+        return self._connect_locally()
 
 
 class RedisError(Exception):
