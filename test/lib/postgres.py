@@ -67,7 +67,7 @@ class Postgres:
             shutil.chown(self.directory, self._user)
         self._run("initdb", "-D", self.data, "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions", "--no-sync")
         of_network = [f"host all all {network.subnet} trust"] if network else []
-        (self.data / "pg_hba.conf").write_text("\n".join([*hba, *of_network]) + "\n")
+        (self.data / "pg_hba.conf").write_text("\n".join([*hba, "local replication all trust", *of_network]) + "\n")
         self.configure(f"listen_addresses = '{self.host if tcp or network else ''}'", f"port = {self.port}", f"unix_socket_directories = '{self.directory}'",
                        "fsync = on", "max_connections = 100", "shared_buffers = 32MB", "log_line_prefix = '%m '", *settings)
         self.start()
@@ -103,6 +103,21 @@ class Postgres:
         wait.until(lambda: self._process.poll() is not None or self._is_ready(), "PostgreSQL to accept connections")
         assert self._process.poll() is None, f"PostgreSQL did not start:\n{self._log.read_text()}"
         return self
+
+    @contextlib.contextmanager
+    def standby(self):
+        """Within the block, a standby streams from the server."""
+        data = self.directory / "standby"
+        self._run("pg_basebackup", "-D", data, "-h", self.directory, "-p", self.port, "-U", SUPERUSER, "-R", "-c", "fast", "--no-sync")
+        with open(self.directory / "standby.log", "wb") as log:
+            process = subprocess.Popen(self._command("postgres", "-D", data, "-c", f"unix_socket_directories={data}", "-c", "listen_addresses="),
+                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory)
+        try:
+            wait.until(lambda: self.sql("SELECT pid FROM pg_stat_replication WHERE state = 'streaming'", "postgres"), "the standby to stream")
+            yield
+        finally:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(60)
 
     def _is_ready(self):
         return subprocess.run([programs() / "pg_isready", "-q", "-h", self.directory, "-p", str(self.port)], check=False).returncode == 0
