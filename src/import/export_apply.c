@@ -391,7 +391,9 @@ static enum err apply_gains(struct export_apply *a, const struct exported_gains 
     if (!gained)
         return reject(a, "views is 0");
     if (gained > total_of(a, day) - a->gains_sum)
-        return reject(a, "the platforms gained more views than the videos on this date");
+        return reject(a, day == DAY_BASELINE
+                             ? "the baselines of the platforms are larger than those of the videos"
+                             : "the platforms gained more views than the videos on this date");
     a->gains_sum += gained;
     return store_add_platform_gain(a->options.store, a->author.row, (int32_t)day, record->platform.platform,
                                    gained);
@@ -408,7 +410,7 @@ static enum err check_event_id(struct export_apply *a, const struct field *field
     /* A new event gets an id above all existing ids, so a high id would raise the ids of all later events, of
      * all authors. */
     if (*id > a->options.now + EVENT_ID_AHEAD_DAYS * DAY_MS)
-        return reject(a, "id is above evt_%lld, the highest possible id at present",
+        return reject(a, "id is above evt_%lld, the highest id that an import accepts at present",
                       (long long)(a->options.now + EVENT_ID_AHEAD_DAYS * DAY_MS));
     a->last_event_id = *id;
     return OK;

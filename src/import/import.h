@@ -5,8 +5,9 @@
  *
  * Memory does not grow with the input, but temporary files do (about 90 bytes per reading for staging, and as
  * many for sorting). Writes happen in short transactions, so that the server and other imports can write in
- * between. After a crash the database contains only complete steps. Importing the same files again then
- * results in the same state and events as an import without a crash. */
+ * between; only an export (export_apply.h) is one transaction, whatever its size. After a crash the database
+ * contains only complete steps. Importing the same files again then results in the same state and events as
+ * an import without a crash. */
 #ifndef VT_IMPORT_IMPORT_H
 #define VT_IMPORT_IMPORT_H
 
@@ -64,14 +65,16 @@ struct import_options {
         *scope; /* NULL for plain transactions on the store passed to import_run() */
     struct import_observer observer;
     void *ctx;
-    /* Called for each line that is not applied, in the order in which errors are detected. */
+    /* Called for each rejected line, in the order in which errors are detected. For a rejected export, called
+     * for one line. Not called for the readings that `accepts_older` excepts. */
     void (*on_bad_line)(void *ctx, const char *file, int64_t line, struct str reason);
-    /* May be NULL. Called every few milliseconds. */
+    /* May be NULL. Called after each transaction; while no short transactions run, after every 1,000 lines.
+     */
     void (*on_progress)(void *ctx, const struct import_progress *progress);
 };
 
 struct import_summary {
-    int64_t lines;     /* number of lines that are not blank */
+    int64_t lines;     /* number of lines, without blank lines outside of exports */
     int64_t bad_lines; /* number of lines that are invalid, or rejected as author, book, video or part of an
                           export */
     struct upsert_counts upserts[RECORD_KINDS]; /* for authors, books and videos */

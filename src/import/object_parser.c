@@ -56,10 +56,14 @@ static bool parse_text(struct object_parser *p, const struct field_rule *rule, y
     if (!yyjson_is_str(v))
         return object_parser_reject_field(p, rule->name, "is not a string");
     struct str s = str_make(yyjson_get_str(v), yyjson_get_len(v));
-    if (s.len < rule->min_len)
+    char problem[64];
+    if (!s.len && rule->min_len)
         return object_parser_reject_field(p, rule->name, "is empty");
+    if (s.len < rule->min_len) {
+        (void)snprintf(problem, sizeof problem, "is shorter than %zu bytes", rule->min_len);
+        return object_parser_reject_field(p, rule->name, problem);
+    }
     if (s.len > rule->max_len) {
-        char problem[64];
         (void)snprintf(problem, sizeof problem, "is longer than %zu bytes", rule->max_len);
         return object_parser_reject_field(p, rule->name, problem);
     }
