@@ -5,8 +5,8 @@
  * The position of a key is the parameter `after` of its last poll. When a client has processed a page, it
  * passes the page's `next_cursor` as `after` of the next poll. So an event that was sent counts as lag until
  * the next poll acknowledges it, and a client that crashes on the same page again and again does not look up
- * to date. A poll without `after` (order=desc), and a poll that finds no new event, set the position to the
- * newest event. */
+ * to date. A poll of the newest events (order=desc without `before`), and a poll that finds no new event, set
+ * the position to the newest event. */
 #ifndef VT_LIMIT_POLL_POSITIONS_H
 #define VT_LIMIT_POLL_POSITIONS_H
 
@@ -75,8 +75,9 @@ enum { LAG_MAX = 1000 };
 /* ---- metrics ---- */
 
 struct poll_position_counts {
-    unsigned long long recorded, dropped; /* updates; they are dropped if Redis is unavailable */
-    struct metrics_size_histogram lag;    /* for each poll: the lag of the key when the poll arrived */
+    unsigned long long recorded; /* updates */
+    unsigned long long dropped;  /* merged updates, dropped because Redis was unavailable: one per key */
+    struct metrics_size_histogram lag; /* for each poll: the lag of the key when the poll arrived */
 };
 
 /* Returns the totals since the start. */
