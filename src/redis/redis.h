@@ -75,8 +75,8 @@ bool redis_is_up(const struct redis *r);
  * attempt has ended, both this function and redis_is_up() return false. */
 bool redis_is_unavailable(const struct redis *r);
 
-/* The operation that failed. REDIS_FAILED_AUTH and REDIS_FAILED_SELECT mean that [redis] url is wrong: Redis
- * rejected the user and password, or the database. */
+/* The operation that failed. REDIS_FAILED_AUTH and REDIS_FAILED_SELECT mean that the configuration is wrong:
+ * Redis rejected the user and password, or requires them for SELECT; or Redis rejected the database. */
 enum redis_failure {
     REDIS_FAILED_CONNECTION,
     REDIS_FAILED_AUTH,

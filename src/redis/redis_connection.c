@@ -103,6 +103,8 @@ static void check_login(const struct login_command *login, enum redis_failure fa
     const char *error = redis_reply_error(reply);
     if (!error)
         return;
+    if (str_starts_with(str_from_cstr(error), STR("NOAUTH")))
+        failure = REDIS_FAILED_AUTH; /* Redis requires a password, and none is configured */
     (void)snprintf(c->reason, sizeof c->reason, "%s failed: %s", name, error);
     c->events.lost(c->events.ctx, failure, c->reason);
 }

@@ -29,7 +29,8 @@ static const char *fix_for(enum redis_failure failure)
     case REDIS_FAILED_AUTH:
         return "check the user in [redis] url, and the password in [redis] password, "
                "password_file or url";
-    case REDIS_FAILED_SELECT: return "check the number of the database in [redis] url";
+    case REDIS_FAILED_SELECT:
+        return "check the number of the database in [redis] url, and that the user may run SELECT";
     default: return NULL;
     }
 }

@@ -14,13 +14,13 @@ static char *copy(struct str s)
     return p;
 }
 
-static const char *parse_database(struct redis_options *o, struct str text)
+static bool parse_database(struct redis_options *o, struct str text)
 {
     unsigned long long n;
     if (!str_to_u64(text, 1000000, &n))
-        return "must end in the number of a database, such as /0";
+        return false;
     o->database = (int)n;
-    return NULL;
+    return true;
 }
 
 /* Decodes %XX in place. Returns false if a percent-encoding is invalid or encodes a NUL. */
@@ -88,7 +88,9 @@ static const char *parse_tcp(struct redis_options *o, struct str rest)
     }
     struct str host, database = str_cut(rest, '/', &host);
     why = why ? why : parse_host(o, host);
-    return why || !database.len ? why : parse_database(o, database);
+    if (why || !database.len || parse_database(o, database))
+        return why;
+    return "must end in the number of a database from 0 to 1000000, such as /0";
 }
 
 static const char *parse_unix(struct redis_options *o, struct str rest)
@@ -101,7 +103,9 @@ static const char *parse_unix(struct redis_options *o, struct str rest)
         return NULL;
     if (!str_starts_with(query, STR("database=")))
         return "may have only ?database=N after the path of the Unix socket";
-    return parse_database(o, str_make(query.p + 9, query.len - 9));
+    return parse_database(o, str_make(query.p + 9, query.len - 9))
+               ? NULL
+               : "must end in the number of a database from 0 to 1000000, such as ?database=0";
 }
 
 static const char *parse_url(struct redis_options *o, struct str s, struct str password)

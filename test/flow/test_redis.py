@@ -275,9 +275,19 @@ def test_process_enforces_the_limit_if_the_password_of_redis_is_wrong(make_viewt
         assert "wrong" not in instance.log.replace("WRONGPASS", "")
 
 
+def test_missing_password_is_named_as_the_cause_if_select_fails(make_viewtally, tmp_path):
+    with guarded(tmp_path, "--requirepass", "right") as service:
+        instance = make_viewtally({"redis": {"url": f"redis://127.0.0.1:{service.port}/1"}})
+        instance.add_author()
+        instance.start()
+        wait.until(lambda: last_state(instance) == "unavailable", "Redis to be unavailable")
+        assert "SELECT failed: NOAUTH" in instance.log and "the password in [redis] password" in instance.log
+
+
 @pytest.mark.parametrize("url, word", [
     ("http://127.0.0.1", "redis://"), ("redis://", "host"), ("redis://h:0", "port"), ("redis://h:x", "port"),
-    ("redis://h/x", "database"), ("unix:", "path"), ("unix:/x?y=1", "database"), ("redis://[::1", "brackets"),
+    ("redis://h/x", "such as /0"), ("redis://h/1000001", "from 0 to 1000000"), ("unix:/x?database=y", "such as ?database=0"),
+    ("unix:", "path"), ("unix:/x?y=1", "database"), ("redis://[::1", "brackets"),
 ])
 def test_invalid_url_is_rejected_at_start(make_viewtally, url, word):
     instance = make_viewtally({"redis": {"url": url}})
