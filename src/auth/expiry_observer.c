@@ -42,8 +42,9 @@ static void report(struct expiry_observer *o)
     const bool is_behind = o->state.floor_ms - o->wall_ms > EXPIRY_JUMP_MS;
     if (is_ahead && !o->is_reported)
         log_warn("the wall clock is more than an hour ahead of the time stored in the database; if the clock "
-                 "is wrong, correct it within the next 24 hours; after that, data that has expired by this "
-                 "clock is deleted");
+                 "is wrong, correct it before this server has run for another %lld minutes; after that, data "
+                 "that has expired by this clock is deleted",
+                 (long long)((EXPIRY_ADOPT_MS - o->state.ahead_for_ms) / MINUTE_MS));
     else if (is_behind && !o->is_reported)
         log_warn("the wall clock is more than an hour behind the time stored in the database, which "
                  "determines what has expired; check the clock of this machine");

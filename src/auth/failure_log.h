@@ -20,7 +20,7 @@ enum failure_kind {
     FAILURE_SIGN_IN,    /* a wrong name or password, or an attempt that has to wait because of earlier ones */
     FAILURE_API_KEY,    /* a malformed or unknown key; a revoked key is not a failure, because it used to be
                            valid */
-    FAILURE_APP,        /* wrong credentials or a wrong code of an app */
+    FAILURE_APP,        /* wrong credentials of an app, an unknown code, or revoking an unknown key */
     FAILURE_INVITATION, /* an unknown, used or expired link */
     FAILURE_KINDS
 };
