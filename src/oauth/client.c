@@ -153,6 +153,8 @@ static enum next client_step(struct request *r)
         matches = true;
     if (!matches && failures)
         failure_limiter_record(failures, call->client_id, clock_mono_ms());
+    if (!matches && registered && !app->confidential)
+        return reject_client(r, "This app is registered without a secret. Send client_id only.");
     if (!matches)
         return reject_client(r, "The app is not registered here, or its secret is missing or wrong.");
     r->step = call->then;

@@ -169,12 +169,14 @@ static const char *check_scheme(struct str uri)
         return after_loopback(uri).p
                    ? NULL
                    : "uses http, which is allowed only for http://127.0.0.1 and http://[::1] "
-                     "(not localhost): use https";
+                     "(not localhost), each without or with a port from 1 to 65535: use https";
     if (!memchr(scheme.p, '.', scheme.len))
         return "has a scheme that is neither https nor a private one with a dot such as com.example.app:";
     if (authority.p && authority.len && !has_host(authority))
         return "has no valid host";
-    return after_scheme(uri).len && after_scheme(uri).p[0] == '/' ? NULL : "has no path after its scheme";
+    return after_scheme(uri).len && after_scheme(uri).p[0] == '/'
+               ? NULL
+               : "has no path that begins with / after its scheme";
 }
 
 const char *redirect_check(struct str uri)

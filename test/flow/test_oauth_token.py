@@ -83,7 +83,8 @@ def test_wrong_client_credentials_are_rejected(world, client):
         assert error_of(post(client, "token", body, headers), 401) == "invalid_client", (headers, changes)
     assert error_of(grant_of(world, app).exchange(client, right), 400) == "invalid_request"             # the secret twice
     assert error_of(grant_of(world, app).exchange(client, right, client_id="app_x", client_secret=None), 400) == "invalid_request"
-    assert error_of(grant_of(world, public).exchange(client, client_secret=app["client_secret"]), 401) == "invalid_client"
+    response = grant_of(world, public).exchange(client, client_secret=app["client_secret"])
+    assert error_of(response, 401) == "invalid_client" and "registered without a secret" in response.json()["error_description"]
     assert keys(world) == before
     # An empty secret counts as missing: some clients of a public app send one.
     assert grant_of(world, public).exchange(client, oauth.basic(public["client_id"], ""), client_id=None).status == 200
