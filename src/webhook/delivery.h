@@ -25,10 +25,10 @@ struct delivery {
 };
 
 /* Prepares the delivery of the endpoint's next event. Returns NULL and sets `*err` if there is nothing to
- * send: OK if the endpoint was deleted, is not active, has no further event, or waits for its next attempt.
- * If the endpoint has not subscribed to the types of the next events, the result has the kind DELIVERY_SKIP;
- * if the message is too large, result.error contains this reason. In both cases, the caller must store the
- * result without calling delivery_send(). */
+ * send: OK if the endpoint was deleted, is not active, has no further event, or waits for its next attempt,
+ * if its app is disconnected, or if the author's plan is inactive. If the endpoint has not subscribed to the
+ * types of the next events, the result has the kind DELIVERY_SKIP; if the message is too large, result.error
+ * contains this reason. In both cases, the caller must store the result without calling delivery_send(). */
 struct delivery *delivery_prepare(struct store *s, int64_t endpoint_row, int64_t now_ms, enum err *err);
 
 /* Like delivery_prepare(), but for the event that a person has requested; `event_id` 0 requests a test

@@ -161,7 +161,7 @@ static void free_list(struct dispatcher *d, struct list *list)
 
 static void lose_lease(struct dispatcher *d)
 {
-    log_warn("webhooks: another process has acquired the lease; %d deliveries are canceled",
+    log_warn("webhooks: another process has acquired the lease and repeats %d deliveries",
              d->queue.in_flight);
     free_list(d, &d->in_flight);
     free_list(d, &d->finished);
@@ -177,7 +177,7 @@ static void release_if_idle(struct dispatcher *d)
         return;
     const enum err err = transact(d, release);
     if (err && err != ERR_CANCELED)
-        log_warn("webhooks: cannot release the lease: %s; it expires in %d s", err_name(err),
+        log_warn("webhooks: cannot release the lease: %s; it expires within %d s", err_name(err),
                  LEASE_MS / 1000);
     close_keys(d);
 }
@@ -189,9 +189,10 @@ static void log_end(const struct webhook_endpoint *e, const struct delivery_resu
     char id[UUID_TEXT_LEN];
     uuid_format(&e->id, id);
     if (e->state == WEBHOOK_FAILED)
-        log_warn("webhooks: endpoint %.*s has failed %d times in a row, so no more events are sent until its "
-                 "author resumes it: %s",
-                 UUID_TEXT_LEN, id, WEBHOOK_TRIES, r->error);
+        log_warn(
+            "webhooks: endpoint %.*s has failed %d times in a row, so no more events are sent until it is "
+            "resumed: %s",
+            UUID_TEXT_LEN, id, WEBHOOK_TRIES, r->error);
     if (e->state == WEBHOOK_GONE)
         log_info("webhooks: endpoint %.*s responded with status 410, so no more events are sent to it",
                  UUID_TEXT_LEN, id);

@@ -4,7 +4,7 @@
  *   active --delivered--> active, the position advances
  *   active --failed--> active, the event is sent again after a pause; later events wait
  *   active --failed WEBHOOK_TRIES times in a row--> failed, until a person resumes the endpoint
- *   active --status 410--> gone */
+ *   any state --status 410--> gone */
 #ifndef VT_WEBHOOK_WEBHOOK_RULES_H
 #define VT_WEBHOOK_WEBHOOK_RULES_H
 
