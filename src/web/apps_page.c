@@ -13,7 +13,7 @@ enum { LAG_UNKNOWN = -1 };
 struct connected_app {
     struct uuid key_id;
     struct str name, home_url;
-    int64_t connected_at, read_at; /* read_at is TIME_NONE if the app has never polled */
+    int64_t connected_at, read_at; /* read_at is TIME_NONE if the app has never used its key */
     int lag;                       /* number of events that the app has not read yet, or LAG_UNKNOWN */
 };
 

@@ -102,7 +102,7 @@ static enum next listed_step(struct request *r)
     if (list->shown)
         HTML(b, "</ul></section>\n");
     else
-        HTML(b, "<p class=\"empty\">Nothing has happened yet.</p></section>\n");
+        HTML(b, "<p class=\"empty\">There was no activity.</p></section>\n");
     return page_end(r);
 }
 
@@ -113,9 +113,12 @@ enum next audit_list_append_and_end_page(struct request *r)
     *list = (struct audit_list){.now = clock_wall_ms()};
     page->state = list;
     HTML(&r->res.body,
-         "<section class=\"card\"><h2>Recent activity</h2>\n<p>Keys, apps, webhooks, sign-ins and your plan "
-         "in the last 12 months. If you do not recognize a sign-in, change your password and "
-         "sign out everywhere.</p>\n");
+         "<section class=\"card\"><h2>Recent activity</h2>\n<p>Keys, apps, webhooks, sign-ins, your plan and "
+         "changes by the operator: the newest 50 entries of the last 12 months.");
+    if (!page->by_proxy)
+        HTML(&r->res.body, " If you do not recognize a sign-in, change your password, which also signs out "
+                           "every other device.");
+    HTML(&r->res.body, "</p>\n");
     r->step = listed_step;
     return store_read_audit(&page->read, page->viewer.author_row, list->now - AUDIT_DAYS * (int64_t)DAY_MS,
                             ENTRIES_SHOWN, on_entry, r);

@@ -28,8 +28,10 @@ struct export_request {
 void export_form_write(struct request *r, const char *error)
 {
     struct buf *b = &r->res.body;
-    HTML(b, "<section class=\"card\"><h2>Your data</h2>\n<p>Download your books, videos, counts, statistics, "
-            "milestones and events as one file (NDJSON). It contains no API keys and no passwords.</p>\n");
+    HTML(b,
+         "<section class=\"card\"><h2>Your data</h2>\n<p>Download your books, videos, counts, statistics, "
+         "milestones and events as one file (NDJSON). It also contains the names and the hashes of your API "
+         "keys, but neither the keys themselves nor passwords.</p>\n");
     page_write_form(r, STR("/account/export"));
     if (!page_context_of(r)->by_proxy)
         form_field_write(b, &(struct form_field){.id = "export-current",

@@ -32,8 +32,8 @@ static enum next reject_link(struct request *r)
     failure_log_record(page_context_of(r)->web->failures, FAILURE_INVITATION, r->client_address,
                        clock_mono_ms());
     return page_error(r, 410,
-                      "The link has already been used, is more than one day old, or was replaced by a newer "
-                      "one. Please ask the sender for a new link.");
+                      "The link is incomplete, has already been used, is more than one day old, or was "
+                      "replaced by a newer one. Please ask the sender for a new link.");
 }
 
 /* ---- the form ---- */
@@ -143,7 +143,7 @@ static enum next submit(struct request *r)
         return page_error(r, 400, "Please enter a name and a password.");
     i->login = fixed_login(i).p ? fixed_login(i) : login_normalize(&r->arena, typed);
     if (!i->login.p)
-        return show_form(r, typed, "The name must be " LOGIN_RULE ".", NULL);
+        return show_form(r, typed, "The name must be " LOGIN_RULE ", and not an author's id.", NULL);
     const char *error = password_check(password, i->login);
     if (!error && !str_eq(password, form_get(&page->form, STR("again"))))
         error = "The two passwords do not match.";

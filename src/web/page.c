@@ -37,10 +37,13 @@ static const struct {
                                     "Disconnected. This service has deleted its access to the account."},
     [NOTE_WEBHOOK_REQUESTED] = {"webhook-requested",
                                 "The delivery was requested. Reload the page to see its result."},
-    [NOTE_WEBHOOK_HISTORY] = {"webhook-history", "All your events are sent, beginning with the oldest."},
+    [NOTE_WEBHOOK_HISTORY] =
+        {"webhook-history",
+         "All your events are sent while the webhook is active, beginning with the oldest."},
     [NOTE_WEBHOOK_PAUSED] = {"webhook-paused",
                              "The webhook is paused. Its events are sent after you resume it."},
-    [NOTE_WEBHOOK_RESUMED] = {"webhook-resumed", "The webhook is active. Waiting events are sent now."},
+    [NOTE_WEBHOOK_RESUMED] = {"webhook-resumed",
+                              "The webhook is resumed. Waiting events are sent while it is active."},
     [NOTE_WEBHOOK_DELETED] = {"webhook-deleted", "The webhook is deleted."},
 };
 
@@ -245,7 +248,10 @@ enum next page_store_error(struct request *r, enum err err)
 
 enum next page_too_busy(struct request *r)
 {
-    return page_error(r, 503, "Too many people are signing in right now. Please try again in a moment.");
+    return page_error(
+        r, 503,
+        "The service is too busy to handle a password right now. Nothing was changed. Please try again "
+        "in a moment.");
 }
 
 /* Adds the Retry-After field to the 429 response. Call after page_error(). */

@@ -33,7 +33,8 @@ enum next page_not_found(struct request *r);
  */
 enum next page_store_error(struct request *r, enum err err);
 
-/* Sends a 503, because the queue of password hashes is full (auth/password.h). */
+/* Sends a 503, because a password cannot be hashed: the queue is full, or there is no memory
+ * (auth/password.h). */
 enum next page_too_busy(struct request *r);
 /* Sends a 429, because there were too many failed sign-ins (auth/sign_in_limiter.h). */
 enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms);

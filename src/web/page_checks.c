@@ -18,8 +18,8 @@ static enum next reject_form(struct request *r)
 {
     return page_error(
         r, 403,
-        "This form did not come from a page of this site, or the page was open for too long. Go back, reload "
-        "the page and try again. Nothing was changed.");
+        "This form did not come from a page of this site, your browser sent no cookie, or you have signed in "
+        "or out since the page was opened. Go back, reload the page and try again. Nothing was changed.");
 }
 
 /* Applies the rate limit of forms. This is the last check, so that a form that another check rejects does not

@@ -207,7 +207,8 @@ static enum next consumed_step(struct request *r)
     if (c->consume.check != LINKING_VALID)
         return not_connected(
             r, 400,
-            "This link from %s was already used, or was not requested in this browser. Please start again.");
+            "This link from %s was already used, is more than ten minutes old, or was not requested in this "
+            "browser. Please start again.");
     if (str_eq(error, STR("access_denied")) || str_eq(error, STR("user_cancelled_login")))
         return not_connected(r, 200, "You did not allow this service to read your numbers at %s.");
     if (error.p) {

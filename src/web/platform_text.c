@@ -113,7 +113,7 @@ const char *platform_text_of_link_failure(const struct outcome *o)
 {
     switch (o->kind) {
     case OUTCOME_RETRY:
-    case OUTCOME_QUOTA_SPENT: return "%s does not respond at the moment. Please try again in a few minutes.";
+    case OUTCOME_QUOTA_SPENT: return "%s cannot be used at the moment. Please try again in a few minutes.";
     case OUTCOME_APP_REJECTED:
     case OUTCOME_BAD_REQUEST:
         return "%s rejects the registration of this service. You cannot fix this: please tell the people who "

@@ -161,7 +161,9 @@ static void write_offers(struct request *r, const struct linked_accounts *a)
     for (int i = 0; i < PLATFORM_APIS; i++)
         any = any || linking_is_offered(page_context_of(r)->web->config, (enum platform_api)i);
     if (!any) {
-        HTML(b, "<p class=\"empty\">The people who run this service have not set up any platform yet.</p>");
+        HTML(b,
+             "<p class=\"empty\">The people who run this service have not set up a platform to which you can "
+             "connect an account.</p>");
         return;
     }
     HTML(b,

@@ -46,6 +46,11 @@ static void write_figures(struct buf *b, const struct video *v)
     HTML(b, "</dl>");
 }
 
+static bool is_final(const struct video *v, int64_t now)
+{
+    return now > v->posted_at + VIDEO_LIFE_DAYS * DAY_MS;
+}
+
 static void write_head(struct request *r, const struct video *v, const struct book_ref *book, int64_t now)
 {
     struct buf *b = &r->res.body;
@@ -63,12 +68,14 @@ static void write_head(struct request *r, const struct video *v, const struct bo
         html_isolated_text(b, book->title);
     }
     HTML(b, ".</p><p class=\"muted\">");
-    if (v->updated_at == TIME_NONE) {
+    if (v->updated_at == TIME_NONE && is_final(v, now)) {
+        HTML(b, "It was never read, and it is older than 30 days, so it has no numbers.");
+    } else if (v->updated_at == TIME_NONE) {
         HTML(b, "Not read yet: the first numbers arrive with the next hourly refresh.");
     } else {
         HTML(b, "Last read ");
         html_time_ago(b, v->updated_at, now);
-        if (now > v->posted_at + VIDEO_LIFE_DAYS * DAY_MS)
+        if (is_final(v, now))
             HTML(b, ". It is older than 30 days, so its numbers are final.");
         else
             HTML(b, ". It is read every hour until it is 30 days old.");
@@ -87,9 +94,10 @@ static void write_went_viral(struct buf *b, const struct video *v)
     HTML(b, ".</p>");
 }
 
-static void write_not_viral(struct buf *b, const struct video *v)
+static void write_not_viral(struct buf *b, const struct video *v, int64_t now)
 {
-    HTML(b, "<p>Not viral yet. It goes viral at ");
+    buf_append(b, is_final(v, now) ? STR("<p>It did not go viral. The threshold was ")
+                                   : STR("<p>Not viral yet. It goes viral at "));
     html_quantity(b, v->viral.threshold, "view", "views");
     HTML(b, ".</p>");
     if (v->first_reading_at != TIME_NONE && v->viral.threshold > 0) {
@@ -101,13 +109,13 @@ static void write_not_viral(struct buf *b, const struct video *v)
     }
 }
 
-static void write_viral(struct buf *b, const struct video *v)
+static void write_viral(struct buf *b, const struct video *v, int64_t now)
 {
     HTML(b, "<section class=\"card\" aria-labelledby=\"viral-h\"><h2 id=\"viral-h\">Going viral</h2>");
     if (v->went_viral_at != TIME_NONE)
         write_went_viral(b, v);
     else
-        write_not_viral(b, v);
+        write_not_viral(b, v, now);
     HTML(b, "<p class=\"small muted\">");
     if (v->viral.median != COUNT_NONE) {
         buf_append(b, v->went_viral_at != TIME_NONE ? STR("Your typical video had ")
@@ -255,7 +263,7 @@ static bool on_video(void *ctx, const struct video_days *row)
     write_figures(b, row->video);
     write_chart(b, row, view->now);
     HTML(b, "<div class=\"columns\">");
-    write_viral(b, row->video);
+    write_viral(b, row->video, view->now);
     write_milestones(b, row->video);
     HTML(b, "</div>");
     write_posts(b, row->video);

@@ -78,7 +78,9 @@ static enum next videos_done_step(struct request *r)
     else if (l->query.viral == VIRAL_ONLY)
         HTML(b, "<p class=\"empty\">No video has gone viral yet. When one does, it is listed here.</p>");
     else
-        HTML(b, "<p class=\"empty\">No videos yet. Your first one appears here as soon as it is posted.</p>");
+        HTML(b, "<p class=\"empty\">No videos yet. Your first one appears here as soon as this service has "
+                "been told "
+                "about it.</p>");
     write_pager(r, l);
     return page_end(r);
 }

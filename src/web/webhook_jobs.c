@@ -9,6 +9,10 @@
 
 enum { SEALED_LEN = WEBHOOK_SECRET_LEN + SEAL_OVERHEAD };
 
+static const char ENDED[] =
+    "The receiver has ended this webhook with status 410. Create a new one, or connect "
+    "the app again.";
+
 static enum err seal(const struct config *config, const struct webhook_endpoint *e,
                      const uint8_t secret[WEBHOOK_SECRET_LEN], struct buf *out)
 {
@@ -96,7 +100,7 @@ static enum err resume(struct store *store, struct webhook_endpoint *e, struct w
 {
     const bool is_active = e->state == WEBHOOK_ACTIVE;
     if (e->state == WEBHOOK_GONE) {
-        c->refused = "The receiver has ended this webhook with status 410. Create a new one.";
+        c->refused = ENDED;
         return OK;
     }
     const enum err err = enter(store, e, WEBHOOK_ACTIVE, c->now);
@@ -112,8 +116,12 @@ static enum err delete_endpoint(struct store *store, const struct webhook_endpoi
 
 /* Moves the endpoint's position to the beginning of the feed. If the endpoint was waiting for a retry, ends
  * this wait. */
-static enum err rewind_position(struct store *store, struct webhook_endpoint *e)
+static enum err rewind_position(struct store *store, struct webhook_endpoint *e, struct webhook_change *c)
 {
+    if (e->state == WEBHOOK_GONE) {
+        c->refused = ENDED;
+        return OK;
+    }
     e->position = 0;
     e->failures = 0;
     e->next_attempt_at = TIME_NONE;
@@ -124,7 +132,7 @@ static enum err request_event(struct store *store, const struct webhook_endpoint
                               int64_t event_id)
 {
     if (e->state == WEBHOOK_GONE) {
-        c->refused = "The receiver has ended this webhook with status 410. Create a new one.";
+        c->refused = ENDED;
         return OK;
     }
     const enum err err = store_request_webhook(store, e->row, event_id, c->now);
@@ -173,7 +181,7 @@ static enum err apply(struct store *store, struct webhook_endpoint *e, struct we
     switch (c->action) {
     case WEBHOOK_TEST: return request_event(store, e, c, 0);
     case WEBHOOK_RESEND: return request_event(store, e, c, c->event_id);
-    case WEBHOOK_HISTORY: return rewind_position(store, e);
+    case WEBHOOK_HISTORY: return rewind_position(store, e, c);
     case WEBHOOK_PAUSE: return pause_endpoint(store, e, c);
     case WEBHOOK_RESUME: return resume(store, e, c);
     case WEBHOOK_ROTATE: return rotate(store, e, c);

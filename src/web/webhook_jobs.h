@@ -9,7 +9,8 @@
 
 /* Time for which the old secret of an endpoint stays valid after a rotation. */
 #define WEBHOOK_OVERLAP_MS DAY_MS
-/* If a form is sent a second time within this time, the response shows the secret again. */
+/* If the form that creates an endpoint is sent a second time within this time, the response shows the secret
+ * again. */
 #define WEBHOOK_REPEAT_MS MINUTE_MS
 
 struct webhook_creation {

@@ -66,8 +66,9 @@ void webhook_text_state(struct buf *b, const struct webhook_endpoint *e, int64_t
                 "webhook.</p>\n");
         return;
     case WEBHOOK_GONE:
-        HTML(b, "<p>The receiver responded with status 410 (Gone), which ends a webhook. Create a new one to "
-                "receive events again.</p>\n");
+        HTML(b, "<p>The receiver responded with status 410 (Gone), which ends a webhook. ");
+        buf_append(b, e->app_row ? STR("Connect the app again to send it events.</p>\n")
+                                 : STR("Create a new one to receive events again.</p>\n"));
         return;
     case WEBHOOK_ACTIVE: break;
     }

@@ -26,8 +26,8 @@ void webhook_text_types(struct buf *b, const struct webhook_endpoint *e);
 /* Returns the path of the endpoint's page, in the arena. */
 struct str webhook_path(struct request *r, const struct uuid *id);
 
-/* Sends a page that shows a new secret; no other page ever shows it. `words` is the sentence before the
- * secret. Returns NEXT_DONE. */
+/* Sends a page that shows a new secret; only sending the same form again shows it once more. `words` is the
+ * sentence before the secret. Returns NEXT_DONE. */
 enum next webhook_show_secret(struct request *r, const struct uuid *id, const char *words,
                               const uint8_t secret[WEBHOOK_SECRET_LEN]);
 

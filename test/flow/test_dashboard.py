@@ -220,6 +220,8 @@ def test_age_of_the_last_refresh_is_shown(pages, clock, viewtally):
     pages.browser.cookies["viewtally-session"] = session_cookie(viewtally, lines.uid("Ann"))
     page = pages.page("/dashboard")
     assert "their numbers are final" in page.text and "out of date" not in page.text
+    page = pages.page(f"/videos/{lines.uid('Ann 0')}")
+    assert "so its numbers are final" in page.text and "It did not go viral. The threshold was" in page.text
 
 
 def test_new_author_sees_an_explanation(viewtally):

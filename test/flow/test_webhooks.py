@@ -128,7 +128,9 @@ def test_status_410_ends_an_endpoint(world):
     world.read(1000)
     world.wait_row(ident, "state", (3,))
     assert "Ended" in world.page(ident)
-    assert world.browser().post(f"/webhooks/{ident}", {"token": world.browser().get("/keys").forms[0].fields["token"], "action": "resume"}).status == 422
+    token = world.browser().get("/keys").forms[0].fields["token"]
+    for action in ("resume", "test", "history"):
+        assert world.browser().post(f"/webhooks/{ident}", {"token": token, "action": action}).status == 422, action
     world.read(10_000)
     world.create("/later")
     world.read(50_000)

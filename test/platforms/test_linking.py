@@ -353,7 +353,7 @@ def test_platforms_page_says_if_no_platform_is_configured(make_viewtally, clock)
     browser = Browser(instance.client())
     browser.cookies["viewtally-session"] = session_cookie(instance, uid("Mara"))
     page = browser.get("/platforms")
-    assert page.status == 200 and "have not set up any platform yet" in page.text and 'href="/platforms"' not in page.body
+    assert page.status == 200 and "have not set up a platform to which you can" in page.text and 'href="/platforms"' not in page.body
 
 
 # ---- permissions ----
