@@ -45,7 +45,7 @@ static enum err add(struct arena *a, struct form *form, struct str raw_name, str
     if (!form_decode(a, raw_name, &name) || !form_decode(a, raw_value, &value))
         return error_set(error, ERR_INVALID, "contains an invalid percent-encoding");
     if (!is_text(name) || !is_text(value))
-        return error_set(error, ERR_INVALID, "contains text that is not valid UTF-8");
+        return error_set(error, ERR_INVALID, "contains a NUL character, or text that is not valid UTF-8");
     if (form_get(form, name).p)
         return error_set(error, ERR_INVALID, "contains a field twice");
     if (form->count == FORM_FIELDS_MAX)

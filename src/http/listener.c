@@ -181,11 +181,9 @@ static int family_of_listener(int fd)
     return family == AF_INET || family == AF_INET6 || family == AF_UNIX ? family : 0;
 }
 
-static enum err listen_error(const struct http_server *s, const char *address, int status,
-                             struct error *error)
+static enum err listen_code(int status)
 {
-    const enum err code = status == UV_EADDRINUSE ? ERR_BUSY : status == UV_ENOMEM ? ERR_NOMEM : ERR_IO;
-    return error_set(error, code, "%s: %s: %s", s->options.key, address, uv_strerror(status));
+    return status == UV_EADDRINUSE ? ERR_BUSY : status == UV_ENOMEM ? ERR_NOMEM : ERR_IO;
 }
 
 /* Allocates a listener, initializes its handle, and adds it to s->listeners. Returns NULL if out of memory.
@@ -220,7 +218,9 @@ enum err listener_open(struct http_server *s, const char *address, struct error 
                          s->options.key, address);
     struct listener *l = listener_new(s, path != NULL);
     const int status = !l ? UV_ENOMEM : path ? open_unix(l, path) : open_tcp(l, &tcp);
-    return status == 0 ? OK : listen_error(s, address, status, error);
+    return status == 0 ? OK
+                       : error_set(error, listen_code(status), "%s: %s: %s", s->options.key, address,
+                                   uv_strerror(status));
 }
 
 enum err listener_adopt(struct http_server *s, int fd, struct error *error)
@@ -236,5 +236,8 @@ enum err listener_adopt(struct http_server *s, int fd, struct error *error)
     if (l)
         l->is_passed = true;
     const int status = !l ? UV_ENOMEM : family == AF_UNIX ? open_passed_unix(l, fd) : open_passed_tcp(l, fd);
-    return status == 0 ? OK : listen_error(s, "a passed socket", status, error);
+    return status == 0
+               ? OK
+               : error_set(error, listen_code(status),
+                           "file descriptor %d, passed by the service manager: %s", fd, uv_strerror(status));
 }

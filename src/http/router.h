@@ -36,7 +36,8 @@ struct http_app {
     request_step *no_route;
     /* Optional. Called for an OPTIONS request of a route. Returns true if it has built the response. */
     bool (*preflight)(struct request *r);
-    /* Builds the response to a request that the server rejects (400, 408, 413, 414, 417, 431, 501, 503, 505).
+    /* Builds the response to a request that the server rejects (400, 408, 413, 414, 417, 431, 500, 501, 503,
+     * 505).
      * r->res.status is already set. `message` is an English sentence for the response. */
     void (*reject)(struct request *r, const char *message);
     /* Optional. Adds common header fields. Called for each response just before it is sent, also after
