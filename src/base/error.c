@@ -16,7 +16,7 @@ const char *err_name(enum err code)
     case ERR_FULL: return "full";
     case ERR_READONLY: return "read-only";
     case ERR_CORRUPT: return "corrupt";
-    case ERR_VERSION: return "newer version";
+    case ERR_VERSION: return "unsuitable version";
     case ERR_NOMEM: return "out of memory";
     case ERR_IO: return "input/output error";
     case ERR_TIMEOUT: return "timed out";

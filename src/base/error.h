@@ -14,7 +14,8 @@ enum err {
     ERR_FULL,      /* disk full, or a hard limit reached */
     ERR_READONLY,
     ERR_CORRUPT, /* damaged, or not a viewtally database */
-    ERR_VERSION, /* the database is newer than this binary */
+    ERR_VERSION, /* the version of the database does not suit this binary: it is newer, or older and must be
+                    migrated, or the database is empty; or the PostgreSQL server is too old */
     ERR_NOMEM,
     ERR_IO,
     ERR_TIMEOUT,

@@ -14,7 +14,8 @@ struct nearest_word {
 /* Starts a search for the word `typed`, which must outlive the result. A candidate matches if one edit turns
  * `typed` into the candidate, or if the number of edits is at most a third of the length of `typed`. An edit
  * inserts, deletes or replaces one character, or swaps two adjacent characters. A candidate also matches if
- * `typed` is its first part, before `_` or `-` (`plan` of `plan_active`); this counts as one edit. */
+ * `typed` has at least three characters and is its first part, before `_` or `-` (`plan` of `plan_active`);
+ * this counts as one edit. */
 struct nearest_word nearest_word_of(struct str typed);
 
 /* Compares a candidate, and stores it in `best` if it is more similar than all candidates before it. Words

@@ -50,7 +50,7 @@ def test_version_1_is_upgraded_and_keeps_its_data(cluster, empty):
     cluster.sql((SCHEMA / "001_initial.sql").read_text() + "INSERT INTO meta (key, value) VALUES ('schema', 1);"
                 "INSERT INTO authors (uuid, created_at, name) VALUES (gen_random_uuid(), 1, 'Old');", empty)
     before = cluster.sql("SELECT id FROM store", empty)
-    assert refusal(cluster.url(empty), "open write 0")[0] == "newer version"
+    assert refusal(cluster.url(empty), "open write 0")[0] == "unsuitable version"
     with StoreDriver(cluster.url(empty)) as driver:
         checked = driver.fields("check")
         assert (checked["version"], checked["pending"]) == ("1", str(NEWEST - 1))
@@ -128,7 +128,7 @@ def test_tables_of_another_application_with_our_names_are_refused(cluster, empty
 
 
 def test_error_for_an_empty_database_names_the_command(cluster, empty):
-    assert refusal(cluster.url(empty), "open write 0") == ["newer version", f"database {empty} is empty: run `viewtally migrate`"]
+    assert refusal(cluster.url(empty), "open write 0") == ["unsuitable version", f"database {empty} is empty: run `viewtally migrate`"]
 
 
 def test_newer_schema_is_refused_unless_it_is_compatible(cluster, empty):
@@ -137,7 +137,7 @@ def test_newer_schema_is_refused_unless_it_is_compatible(cluster, empty):
     cluster.sql("UPDATE meta SET value = 99 WHERE key = 'schema'", empty)
     for command in ("migrate", "check", "open write 0"):
         error, text = refusal(cluster.url(empty), command)
-        assert error == "newer version" and "schema version 99 of a newer release" in text and "install the newer release" in text, text
+        assert error == "unsuitable version" and "schema version 99 of a newer release" in text and "install the newer release" in text, text
     cluster.sql(f"INSERT INTO meta (key, value) VALUES ('compatible_since', {NEWEST})", empty)
     with StoreDriver(cluster.url(empty)) as driver:
         assert driver.fields("migrate")["newer"] == "1"
@@ -211,7 +211,7 @@ def test_password_is_read_from_a_file(cluster, empty, tmp_path):
     _, text = refusal(url)
     assert "requires a password, but none is configured" in text, text
     file.write_text("")
-    assert refusal(url, password_file=file) == ["invalid", f"[store] password_file {file} is empty"]
+    assert refusal(url, password_file=file) == ["invalid", f"[store] password_file {file}: the first line is empty"]
     _, text = refusal(url, password_file=tmp_path / "none")
     assert text.endswith("none: No such file or directory"), text
 

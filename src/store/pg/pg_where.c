@@ -20,7 +20,7 @@ static enum err read_password(const char *path, char password[PASSWORD_MAX + 2],
     (void)fclose(file);
     const size_t len = has_line ? strcspn(password, "\r\n") : 0;
     if (len == 0)
-        return error_set(error, ERR_INVALID, "[store] password_file %s is empty", path);
+        return error_set(error, ERR_INVALID, "[store] password_file %s: the first line is empty", path);
     if (len > PASSWORD_MAX)
         return error_set(error, ERR_INVALID, "[store] password_file %s: a password has at most %d bytes",
                          path, PASSWORD_MAX);
