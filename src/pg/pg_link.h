@@ -101,7 +101,7 @@ struct pg_status {
     enum pg_failure failure;           /* only valid if `reason` is not empty */
     const char *reason; /* of the most recent failure; valid until the next one; contains no password */
     int held, in_flight;
-    int64_t barrier_age_ms; /* since the latest acknowledged barrier was sent; -1 if there was none */
+    int64_t barrier_age_ms; /* since the latest acknowledged barrier of the connection was sent; -1: none */
 };
 struct pg_status pg_link_get_status(const struct pg_link *l);
 

@@ -5,8 +5,9 @@
  * A host that begins with a slash (%2F in the URL) is the directory of a Unix socket; without a host, the
  * directory is /var/run/postgresql. A user and a database are required, also in the form of the parameters
  * user and dbname. Allowed parameters: the TLS settings of libpq (sslmode, sslrootcert, …), host, port, user,
- * dbname, passfile, options, application_name, connect_timeout (seconds per host, 1 to 60) and keepalives…,
- * tcp_user_timeout. A password in the URL is rejected, because URLs appear in logs. */
+ * dbname, passfile, options, application_name, connect_timeout (seconds per host, 1 to 60), keepalives…,
+ * tcp_user_timeout, channel_binding, require_auth, and target_session_attrs=read-write. A password in the URL
+ * is rejected, because URLs appear in logs. */
 #ifndef VT_PG_PG_OPTIONS_H
 #define VT_PG_PG_OPTIONS_H
 
