@@ -81,10 +81,14 @@ enum err pg_replace_check_replaceable(struct pg_sql *db, struct error *error)
         err = read_count(db, "servers", SQL_SERVERS, &servers, error);
     if (err || sessions + servers == 0)
         return err;
+    if (!sessions)
+        return error_set(error, ERR_BUSY,
+                         "other viewtally processes use this database, or did so in the last 5 seconds: stop "
+                         "them, also those on other machines, then try again");
     return error_set(error, ERR_BUSY,
                      "other viewtally processes use this database, with %lld connections: stop them, also "
                      "those on other machines",
-                     (long long)(sessions ? sessions : servers));
+                     (long long)sessions);
 }
 
 enum err pg_replace_check_not_served(struct pg_sql *db, struct error *error)

@@ -61,7 +61,7 @@ MUST_USE enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms);
 MUST_USE enum err pg_sql_begin_snapshot(struct pg_sql *db);
 /* If the connection is lost, connects again, finds out whether the transaction was committed, and logs the
  * outcome. Returns ERR_IO if the transaction was not committed, and ERR_UNKNOWN_OUTCOME if it is unknown
- * after 25 s whether it was. */
+ * after 25 s, or earlier if waits are limited (pg_session_is_limited()), whether it was. */
 MUST_USE enum err pg_sql_commit(struct pg_sql *db);
 /* Precondition: a transaction is open. */
 void pg_sql_rollback(struct pg_sql *db);
