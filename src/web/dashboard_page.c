@@ -254,8 +254,8 @@ static enum next write_empty(struct request *r)
     struct buf *b = &r->res.body;
     HTML(b,
          "<section class=\"card\"><h2>No videos yet</h2><p class=\"empty\">Your first video appears here as "
-         "soon as this service has been told about it. Its views on each platform and a bar for each day "
-         "follow with the next hourly refresh.</p></section>");
+         "soon as the people who run this service have added it. Its views on each platform and a bar for "
+         "each day follow with the next hourly refresh.</p></section>");
     return page_end(r);
 }
 

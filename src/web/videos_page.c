@@ -78,9 +78,8 @@ static enum next videos_done_step(struct request *r)
     else if (l->query.viral == VIRAL_ONLY)
         HTML(b, "<p class=\"empty\">No video has gone viral yet. When one does, it is listed here.</p>");
     else
-        HTML(b, "<p class=\"empty\">No videos yet. Your first one appears here as soon as this service has "
-                "been told "
-                "about it.</p>");
+        HTML(b, "<p class=\"empty\">No videos yet. Your first one appears here as soon as the people who run "
+                "this service have added it.</p>");
     write_pager(r, l);
     return page_end(r);
 }
