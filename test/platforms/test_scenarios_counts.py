@@ -152,6 +152,24 @@ def test_run_detects_that_all_posts_are_missing_if_each_call_reads_one_post(worl
     assert world.rows(error) == [("missing all",)]
 
 
+def test_videos_that_neither_the_api_key_nor_their_owner_finds_are_missing(world, clock, standins):
+    """The owner's call contains only videos that the API key did not find, so it does not show that the account is the wrong one."""
+    [name] = world.add(videos=4, platforms=("youtube",))
+    world.refresh()
+    for id in world.ids("youtube")[:2]:
+        standins.command("youtube", "post", id=id, state="deleted")
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert world.rows("SELECT misses FROM platform_posts ORDER BY post_id") == [(1,), (1,)]
+    credential = world.credential(name, "youtube")
+    assert (credential["failures"], credential["last_error"]) == (0, None)
+    for id in world.ids("youtube")[2:]:
+        standins.command("youtube", "post", id=id, state="deleted")
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert world.credential(name, "youtube")["last_error"] == "missing all", "now no source finds any of the videos"
+
+
 @pytest.mark.parametrize("per_call, slow", [(1, 1), (7, 3), (50, 2)])
 def test_counts_do_not_depend_on_batch_size_or_response_order(world, clock, standins, per_call, slow):
     world.configure(youtube={"ids_per_call": per_call})
