@@ -163,8 +163,10 @@ void throttle_raise_tier(struct throttle *t, int tier, bool remember)
     if (tier <= t->lowest_tier)
         return;
     t->lowest_tier = tier;
-    if (remember)
+    if (remember) {
+        t->stored_tier = tier;
         t->tier_until = clock_wall_ms() + DAY_MS;
+    }
     t->unsaved = t->unsaved || remember;
     log_info("platforms: %s: using the alternative request form %s", t->desc->name,
              remember ? "for a day" : "in this run");

@@ -46,8 +46,10 @@ static void restore(struct throttle *t, const struct platform_limit saved[SAVED_
     breaker_restore(&t->breaker, (int)breaker->value, breaker->until, now);
     if (pause->until != TIME_NONE && pause->until <= now + DAY_MS + HOUR_MS)
         pace_pause(&t->pace, clock_mono_ms() + (pause->until - now));
-    if (tier->value > t->lowest_tier && tier->value < t->desc->tiers && !tier_is_fixed)
-        t->lowest_tier = (int)tier->value;
+    if (!tier_is_fixed && tier->value < t->desc->tiers)
+        t->stored_tier = (int)tier->value;
+    if (t->stored_tier > t->lowest_tier)
+        t->lowest_tier = t->stored_tier;
     t->tier_until = tier->until;
     t->backlog = saved[SAVED_BACKLOG].value > 0;
     if (combined->value == COMBINED_WORKS || combined->value == COMBINED_FAILS) {
@@ -108,7 +110,7 @@ static enum err save_limits(const struct throttle *t, struct store *store)
     } limits[] = {
         {true, LIMIT_CIRCUIT, t->breaker.level, t->breaker.until},
         {true, LIMIT_PAUSE, pause_ms > MINUTE_MS, now + pause_ms},
-        {t->tier_until != TIME_NONE, LIMIT_TIER, t->lowest_tier, t->tier_until},
+        {t->tier_until != TIME_NONE, LIMIT_TIER, t->stored_tier, t->tier_until},
         {true, LIMIT_BACKLOG, t->backlog, now + BACKLOG_HOURS * HOUR_MS},
         {t->combined_until != TIME_NONE, LIMIT_COMBINED, t->combined, t->combined_until},
         {t->responded_at != 0, LIMIT_LAST_SUCCESS, t->responded_at, TIME_NONE},

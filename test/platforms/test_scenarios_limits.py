@@ -223,6 +223,22 @@ def test_account_close_to_its_limit_is_paused(world, clock, standins):
     assert [calls.count(world.accounts[name, "instagram"]) for name in names] == [1, 2]
 
 
+def test_request_form_left_because_of_bad_requests_is_used_again_by_the_next_run(world, clock, standins):
+    """That the app may not read many pins per call is remembered for a day; that single pins were rejected is not."""
+    world.configure(pinterest={"in_flight": 1})
+    world.add(authors=4, platforms=("pinterest",))
+    world.refresh()
+    standins.fault("pinterest", "raw", route="pinterest.pin", status=400, body='{"code": 999, "message": "x"}')
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    standins.clear()
+    standins.forget()
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert standins.count("pinterest", "pinterest.bulk") == 0
+    world.expect_truth(("pinterest",), at=clock.wall_ms)
+
+
 def test_server_refreshes_on_schedule(world, clock, standins):
     world.add(authors=2, videos=2)
     with world.instance as server:
