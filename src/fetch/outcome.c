@@ -299,12 +299,20 @@ static void apply_combined(struct api_call *call, const struct outcome *o)
 
 /* --- a response --- */
 
+/* Retries the posts that failed temporarily in a call that succeeded for other posts. */
+static void retry_rest(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
+{
+    const struct outcome rest = {
+        .kind = OUTCOME_RETRY, .scope = SCOPE_CALL, .wait_ms = o->wait_ms, .code = STR("posts")};
+    retry_later(h, call, &rest);
+}
+
 /* Decides what happens to the posts that have no result after the response. */
 static enum call_next apply_to_batch(struct outcome_handler *h, struct api_call *call,
                                      const struct outcome *o)
 {
     switch (o->kind) {
-    case OUTCOME_OK: /* The items that have a result are already handled; the rest must be retried. */
+    case OUTCOME_OK: retry_rest(h, call, o); break;
     case OUTCOME_RETRY:
     case OUTCOME_MALFORMED: retry_later(h, call, o); break;
     case OUTCOME_QUOTA_SPENT: handle_quota(h, call, o); break;

@@ -222,6 +222,13 @@ static void record_call_error(struct graph_response *g, const struct graph_row *
     record(g, o);
 }
 
+/* Records that an operation of a batch failed temporarily. */
+static void record_retry(struct graph_response *g, struct str code)
+{
+    if (!g->retry_code.p)
+        g->retry_code = code;
+}
+
 static void record_denied(struct graph_response *g, enum graph_kind kind, struct str code)
 {
     g->denied += kind == GRAPH_DENIED;
@@ -249,6 +256,8 @@ static struct graph_result result_of_error(struct graph_response *g, const struc
     if (part.kind == GRAPH_ITEM && part.state == ITEM_RETRY && !g->batch) {
         part.kind = GRAPH_CALL;
         record(g, outcome_make(OUTCOME_RETRY, SCOPE_CALL, code));
+    } else if (part.kind == GRAPH_ITEM && part.state == ITEM_RETRY) {
+        record_retry(g, code);
     } else if (part.kind == GRAPH_CALL) {
         record_call_error(g, row, code);
     } else if (part.kind == GRAPH_DENIED || part.kind == GRAPH_GONE_OR_DENIED) {
@@ -352,6 +361,8 @@ static struct graph_result result_of_body(struct graph_response *g, struct yyjso
     if (status >= 500) {
         if (!g->batch)
             record(g, outcome_unreadable(g->arena, g->response, g->call ? g->call->now_ms : 0));
+        else
+            record_retry(g, arena_printf(g->arena, "http.%lld", (long long)status));
         return result_retry();
     }
     if (error || status != 200 || !jsonr_is_object(body)) {
@@ -368,8 +379,10 @@ static struct graph_result next_batch_result(struct graph_response *g)
     struct yyjson_val *op;
     int64_t status;
     CHECK(jsonr_next(&g->parts, NULL, &op));
-    if (jsonr_is_null(op))
-        return result_retry(); /* the operation has exceeded Meta's own timeout */
+    if (jsonr_is_null(op)) { /* the operation has exceeded Meta's own timeout */
+        record_retry(g, STR("batch-null"));
+        return result_retry();
+    }
     read_entry_usage(g, jsonr_get(op, "headers"));
     struct str text = jsonr_text(jsonr_get(op, "body"));
     if (!jsonr_integer(jsonr_get(op, "code"), &status) || !text.p) {
@@ -377,11 +390,10 @@ static struct graph_result next_batch_result(struct graph_response *g)
         return result_retry();
     }
     struct yyjson_val *body = text.len <= GRAPH_BODY_MAX ? jsonr_parse(g->arena, text) : NULL;
-    if (!body && status < 500)
-        graph_set_malformed(g, "batch-body");
-    if (!body)
-        return result_retry();
-    return result_of_body(g, body, status);
+    if (body || status >= 500)
+        return result_of_body(g, body, status);
+    graph_set_malformed(g, "batch-body");
+    return result_retry();
 }
 
 struct graph_result graph_response_next(struct graph_response *g)
@@ -469,15 +481,19 @@ void graph_ignore_denials(struct graph_response *g)
     g->denied = g->gone_or_denied = 0;
 }
 
-/* Records that all operations were denied: either the permission was lost, or all requested posts were
- * deleted. A result of read_account() takes precedence, because it is more serious. */
+/* Records that no operation succeeded and some were denied: either the permission was lost, or the requested
+ * posts were deleted. If other operations failed for another reason, the permission may still be valid. A
+ * result of read_account() takes precedence, because it is more serious. */
 static void record_all_denied(struct graph_response *g)
 {
     struct outcome o = outcome_make(OUTCOME_OTHER_FORM, SCOPE_CALL, g->denied_code);
+    const bool others_failed = g->outcome.kind != OUTCOME_OK || g->retry_code.p || g->request_error.code.p;
     if (g->gone_or_denied && g->call && platform_id_is_plain(g->call->account_id))
         o.with_account = true;
-    else
+    else if (!others_failed)
         o = outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT, g->denied_code);
+    else
+        return;
     record(g, o);
 }
 
@@ -487,6 +503,8 @@ struct outcome graph_response_outcome(struct graph_response *g)
         record_all_denied(g);
     if (!g->understood && g->request_error.code.p)
         record(g, g->request_error);
+    else if (!g->understood && g->retry_code.p && g->outcome.kind == OUTCOME_OK)
+        record(g, outcome_make(OUTCOME_RETRY, SCOPE_CALL, g->retry_code));
     g->outcome.unknown_code = g->unknown_code;
     set_usage(g, &g->outcome);
     return g->outcome;

@@ -68,8 +68,10 @@ struct graph_response {
     struct outcome outcome;       /* the most serious outcome so far */
     struct outcome request_error; /* an unknown error or an error in our request; becomes the outcome if no
                                      operation was understood */
-    struct str unknown_code;      /* an error code that is not in the table; p == NULL: none */
-    bool understood;              /* at least one operation had a result that was understood */
+    struct str retry_code;   /* code of the first operation of a batch that failed temporarily; p == NULL:
+                                none */
+    struct str unknown_code; /* an error code that is not in the table; p == NULL: none */
+    bool understood;         /* at least one operation had a result that was understood */
     size_t succeeded, denied, gone_or_denied; /* numbers of operations, including the one for the account */
     struct str denied_code;
     struct str last_usage; /* the most recent usage header; operations of a batch usually repeat it */

@@ -36,6 +36,19 @@ def test_timed_out_operation_is_retried(world, clock, standins):
     assert len(batches) == 2 and batches[1] == [world.ids("instagram")[1]], "only the failed post must be requested again"
 
 
+@pytest.mark.parametrize("all_fail, error", [(True, "retry 2"), (False, "retry posts")])
+def test_posts_that_fail_temporarily_are_no_success_of_the_account(world, clock, standins, all_fail, error):
+    """With `all_fail`, both operations of the post fail, otherwise only that for its insights."""
+    world.configure(platforms={"retry_percent": 0})
+    [name] = world.add(platforms=("facebook",))
+    standins.fault("facebook", "error", name="2", route="facebook.op", **({} if all_fail else {"skip": 1}))
+    world.refresh(status=None)
+    credential = world.credential(name, "facebook")
+    assert (credential["state"], credential["failures"], credential["last_error"]) == (0, 1, error)
+    assert (credential["last_ok_at"] is None) == all_fail
+    assert world.rows("SELECT count(*) FROM platform_limits WHERE name = 'last_success'") == [(0 if all_fail else 1,)]
+
+
 @pytest.mark.parametrize("error, calls, state", [("190.460", 1, 1), ("2", 1, 0)])
 def test_failed_batch_is_handled_according_to_its_error(world, clock, standins, error, calls, state):
     world.configure(platforms={"retry_percent": 0})

@@ -189,10 +189,53 @@ static void most_serious_error_of_a_batch_becomes_its_outcome(void **state)
         entries[i] = graph_rig_entry(&r, 400, error(&r, 10, 0, "permission", ""));
     assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_RECONNECT,
                    SCOPE_ACCOUNT, "10");
-    for (int i = 0; i < 3; i++)
-        entries[i] = STR("null");
-    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_OK, SCOPE_CALL, "ok");
-    assert_int_equal(r.items[2].state, ITEM_RETRY);
+    graph_rig_fini(&r);
+}
+
+/* A batch of which no operation was understood shows neither that the platform works nor that the grant is
+ * lost, if one of its operations failed temporarily. */
+static void temporary_failure_is_the_outcome_of_a_batch_without_results(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    graph_rig_init(&r, &instagram_facebook_desc, three_ids);
+    const struct str denied = graph_rig_entry(&r, 400, error(&r, 10, 0, "permission", ""));
+    const struct {
+        struct str entry;
+        const char *code;
+    } failures[] = {
+        {STR("null"), "batch-null"},
+        {graph_rig_entry(&r, 500, "<html>"), "http.500"},
+        {graph_rig_entry(&r, 500, error(&r, 2, 0, "Service temporarily unavailable", "")), "2"},
+    };
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+        struct str entries[] = {failures[i].entry, failures[i].entry, failures[i].entry};
+        assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_RETRY, SCOPE_CALL,
+                       failures[i].code);
+        assert_int_equal(r.items[2].state, ITEM_RETRY);
+        entries[0] = denied;
+        assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_RETRY, SCOPE_CALL,
+                       failures[i].code);
+        entries[1] = graph_rig_entry(&r, 200, GOOD);
+        assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_OK, SCOPE_CALL,
+                       "ok");
+        assert_int_equal(r.items[2].state, ITEM_RETRY);
+    }
+    graph_rig_fini(&r);
+}
+
+static void denials_beside_another_error_do_not_revoke_the_grant(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    graph_rig_init(&r, &instagram_facebook_desc, three_ids);
+    const struct str denied = graph_rig_entry(&r, 400, error(&r, 10, 0, "permission", ""));
+    struct str entries[] = {denied, denied, graph_rig_entry(&r, 400, error(&r, 100, 0, "a metric", ""))};
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_OTHER_FORM, SCOPE_CALL,
+                   "100");
+    entries[2] = graph_rig_entry(&r, 400, error(&r, 12345, 0, "who knows", ""));
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_BAD_REQUEST, SCOPE_CALL,
+                   "12345");
     graph_rig_fini(&r);
 }
 
@@ -421,6 +464,8 @@ int main(void)
         cmocka_unit_test(every_error_of_a_whole_batch_has_its_outcome),
         cmocka_unit_test(every_error_of_one_post_in_a_batch_sets_its_state),
         cmocka_unit_test(most_serious_error_of_a_batch_becomes_its_outcome),
+        cmocka_unit_test(temporary_failure_is_the_outcome_of_a_batch_without_results),
+        cmocka_unit_test(denials_beside_another_error_do_not_revoke_the_grant),
         cmocka_unit_test(malformed_batches_are_rejected),
         cmocka_unit_test(malformed_operations_are_rejected),
         cmocka_unit_test(deep_and_large_bodies_are_rejected),
