@@ -42,6 +42,7 @@ void post_set_missing(struct api_call *call, struct pending_writes *writes, stru
 {
     struct fetch_account *next = next_account(call->account, post);
     if (next) {
+        post->reads_own_id = false;
         fetch_account_add(next, post);
         return;
     }
@@ -68,13 +69,24 @@ static void set_read(const struct api_call *call, struct pending_writes *writes,
     pending_post_set_result(post, POST_READ);
 }
 
-/* Stores the id that CALL_RESOLVE returned. From now on the post is read with this id. */
+/* Stores the id that CALL_RESOLVE returned. From now on the post is read with this id. A views source that
+ * was chosen before belongs to another object. */
 static void set_resolved(const struct api_call *call, struct pending_writes *writes,
                          struct pending_post *post, const struct platform_item *item)
 {
-    clear_misses(&post->record);
-    post->record.resolved_id = arena_copy(&post->group->arena, item->resolved);
-    pending_writes_add_post(writes, &post->record);
+    struct platform_post *record = &post->record;
+    clear_misses(record);
+    record->resolved_id = arena_copy(&post->group->arena, item->resolved);
+    if (!str_eq(record->resolved_id, record->post_id))
+        record->views_source = VIEWS_SOURCE_NONE;
+    pending_writes_add_post(writes, record);
+    fetch_account_add(call->account, post);
+}
+
+/* Reads the post with its own id, without storing this. */
+static void read_with_own_id(const struct api_call *call, struct pending_post *post)
+{
+    post->reads_own_id = true;
     fetch_account_add(call->account, post);
 }
 
@@ -103,8 +115,10 @@ static bool apply_item(struct api_call *call, struct pending_writes *writes, str
                        const struct platform_item *item, bool ok, bool all_missing)
 {
     const bool resolves = call->request.kind == CALL_RESOLVE;
-    if (resolves && item->resolved.p && item->resolved.len)
+    if (resolves && item->resolved.len && item->state == ITEM_OK)
         set_resolved(call, writes, post, item);
+    else if (resolves && item->resolved.len)
+        read_with_own_id(call, post);
     else if (is_missing(item, ok))
         post_set_missing(call, writes, post, !all_missing);
     else if (resolves && (item->state == ITEM_OK || item->state == ITEM_NO_DATA))

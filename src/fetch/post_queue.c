@@ -86,8 +86,8 @@ void fetch_account_update_ready(struct fetch_account *account)
 void fetch_account_add(struct fetch_account *account, struct pending_post *post)
 {
     const struct platform_desc *desc = account->api->throttle->desc;
-    const bool readable =
-        post->record.resolved_id.p || !desc->is_readable || desc->is_readable(post->record.post_id);
+    const bool readable = post->record.resolved_id.p || post->reads_own_id || !desc->is_readable ||
+                          desc->is_readable(post->record.post_id);
     list_remove(&post->link);
     list_add_last(&account->queue[readable ? CALL_READ : CALL_RESOLVE], &post->link);
     fetch_account_update_ready(account);

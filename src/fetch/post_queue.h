@@ -20,7 +20,8 @@ struct pending_post {
     int64_t video_row, video_posted_at;
     int64_t posted_at, read_at;  /* read_at: time of the last reading; TIME_NONE: none yet */
     struct platform_post record; /* texts are in the arena of the group */
-    bool by_owner; /* YouTube: the API key did not find the post, so the author's account is tried */
+    bool reads_own_id; /* this account could not resolve the id, so it reads the post with record.post_id */
+    bool by_owner;     /* YouTube: the API key did not find the post, so the author's account is tried */
     int accounts_tried;
     int64_t counts[COUNT_KINDS]; /* the counts of the response */
 };

@@ -346,8 +346,8 @@ static struct str reel_of(struct yyjson_val *post)
     return reel && platform_id_is_plain(id) && !is_post(id) ? id : (struct str){NULL, 0};
 }
 
-/* Parses the response of a CALL_RESOLVE. A post that cannot be read is resolved to itself; reading it will
- * show whether the post was deleted or the permission lost. */
+/* Parses the response of a CALL_RESOLVE. A post that cannot be read is resolved to itself for now; reading it
+ * will show whether the post was deleted or the permission lost. */
 static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
                                     const struct http_response *response)
 {
@@ -361,8 +361,10 @@ static struct outcome parse_resolve(struct arena *a, struct platform_call *call,
         if (part.kind == GRAPH_CALL)
             continue;
         struct str reel = reel_of(part.body);
-        item->state = part.kind == GRAPH_ITEM && part.state == ITEM_RETRY ? ITEM_RETRY : ITEM_OK;
-        if (item->state == ITEM_OK)
+        item->state = part.kind == GRAPH_OK ? ITEM_OK : ITEM_NO_DATA;
+        if (part.kind == GRAPH_ITEM && part.state == ITEM_RETRY)
+            item->state = ITEM_RETRY;
+        else
             item->resolved = reel.p ? reel : item->id;
     }
     graph_ignore_denials(&g);

@@ -66,7 +66,10 @@ struct platform_item {
     int views_source;
     enum item_state state;       /* out */
     int64_t counts[COUNT_KINDS]; /* out */
-    struct str resolved;         /* out, in a CALL_RESOLVE: the id for CALL_READ; p == NULL: not known yet */
+    /* Out, in a CALL_RESOLVE: the id for CALL_READ; p == NULL: not known yet. If the state is ITEM_NO_DATA,
+     * the platform did not permit to look up the id, so another account or a later run must resolve it again.
+     */
+    struct str resolved;
 };
 
 /* ---- a call ---- */

@@ -1,4 +1,6 @@
 """Facebook's responses of 2026: separate permissions, deleted posts, Reels with composite ids, usage inside batches."""
+import json
+
 import pytest
 
 from lib.lines import uid
@@ -11,6 +13,15 @@ def page(world, videos=3, kind="reel"):
     """Creates a page with posts. Returns (author, account id, post ids)."""
     [name] = world.add(videos=videos, platforms=("facebook",), kind=kind)
     return name, world.accounts[name, "facebook"], world.ids("facebook")
+
+
+def add_composite(world, standins, name, account, id):
+    """Adds a post of the author whose id is {page}_{post}, for the Reel `id`. Returns its id."""
+    composite = f"{account}_77"
+    standins.command("facebook", "post", id=id, post_id=composite)
+    world.instance.import_lines([{"type": "video", "id": uid("composite"), "author_id": uid(name),
+                                  "posts": [{"platform": "facebook", "post_id": composite, "posted_at": "2026-07-08T08:00:00Z"}]}])
+    return composite
 
 
 def grant_all_except(standins, account, *missing):
@@ -140,10 +151,7 @@ def test_views_of_a_reel_include_replays(world, clock, standins):
 def test_reel_with_composite_id_is_read_by_video_id(world, clock, standins):
     """The insights of the composite id are always 0."""
     name, account, [id] = page(world, 1)
-    composite = f"{account}_77"
-    standins.command("facebook", "post", id=id, post_id=composite)
-    world.instance.import_lines([{"type": "video", "id": uid("composite"), "author_id": uid(name),
-                                  "posts": [{"platform": "facebook", "post_id": composite, "posted_at": "2026-07-08T08:00:00Z"}]}])
+    composite = add_composite(world, standins, name, account, id)
     world.refresh(status=None)
     assert world.post("facebook", composite)["views"] == 1000
     assert world.rows("SELECT resolved_id FROM platform_posts WHERE post_id = ?", composite) == [(id,)]
@@ -151,6 +159,42 @@ def test_reel_with_composite_id_is_read_by_video_id(world, clock, standins):
     clock.advance(HOUR)
     world.refresh(status=None)
     assert standins.count("facebook", "facebook.batch") == 1, "the video id must be resolved only once"
+
+
+def test_reel_is_read_by_video_id_after_its_page_has_got_permission(world, clock, standins):
+    """Without permission the video id is unknown, so the post is read by its own id, but only in this run."""
+    name, account, [id] = page(world, 1)
+    composite = add_composite(world, standins, name, account, id)
+    standins.fault("facebook", "error", name="10", route="facebook.op", id=composite, times=1)
+    world.refresh(status=None)
+    assert world.post("facebook", composite)["views"] == 0, "Meta counts no views of the composite id"
+    assert world.rows("SELECT resolved_id, views_source FROM platform_posts WHERE post_id = ?", composite) == [(None, 4)]
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert world.post("facebook", composite)["views"] == 1000
+    assert world.rows("SELECT resolved_id, views_source FROM platform_posts WHERE post_id = ?", composite) == [(id, 5)]
+
+
+def test_reel_of_a_second_page_is_read_by_video_id(world, clock, standins):
+    """The first page may not read posts of the second page, so it cannot find out the video id."""
+    first, second = world.add(authors=2, platforms=("facebook",), connect=False)
+    world.connect(first, "facebook")
+    account = world.accounts[second, "facebook"]
+    tokens = standins.command("facebook", "connect", account=account)
+    world.instance.run("platform", "connect", "--author", uid(first), "--platform", "facebook", "--account", account, stdin=json.dumps(tokens))
+    composite = add_composite(world, standins, first, account, world.ids("facebook", second)[0])
+    world.refresh(status=None)
+    assert world.post("facebook", composite)["views"] == 1000
+
+
+def test_deleted_post_with_composite_id_is_read_less_often(world, clock, standins):
+    name, account, [id] = page(world, 1)
+    composite = add_composite(world, standins, name, account, id)
+    standins.command("facebook", "post", id=id, state="deleted")
+    for misses in (1, 2, 3):
+        world.refresh(status=None)
+        assert world.rows("SELECT misses FROM platform_posts WHERE post_id = ?", composite) == [(misses,)]
+        clock.advance(HOUR)
 
 
 @pytest.mark.parametrize("videos, fails_for_single_post", [(8, False), (1, True)])
