@@ -336,8 +336,9 @@ static struct token_refresh_result handle_rejection(struct token_refresh *refres
         /* If the response to an earlier request was lost, that request has probably used up the token. */
         result = result_of(TOKEN_RECONNECT, refresh->may_be_spent ? STR("lost_in_refresh") : o->code);
         break;
-    case OUTCOME_APP_REJECTED:
-    case OUTCOME_BAD_REQUEST: result = result_of(TOKEN_APP_REJECTED, o->code); break;
+    case OUTCOME_APP_REJECTED: result = result_of(TOKEN_APP_REJECTED, o->code); break;
+    /* An invalid request may concern only this account, so it must not stop the calls of all accounts. */
+    case OUTCOME_BAD_REQUEST:
     case OUTCOME_OK:
     case OUTCOME_RETRY:
     case OUTCOME_QUOTA_SPENT:

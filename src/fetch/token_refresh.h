@@ -21,12 +21,13 @@ struct token_sender {
 struct token_sender token_sender_of(struct http_client *client);
 
 enum token_refresh_status {
-    TOKEN_REFRESHED,    /* the database has newer tokens: load them and try again */
-    TOKEN_RETRY_LATER,  /* there is no usable response (for example no response at all, status 5xx, or a
-                           throttled request), or another process is refreshing the tokens */
-    TOKEN_RECONNECT,    /* The platform rejected the refresh token, or the account has no refresh token. The
-                           account is not marked as "reconnect required": only the caller can tell whether one
-                           account or all accounts are affected. */
+    TOKEN_REFRESHED,   /* the database has newer tokens: load them and try again */
+    TOKEN_RETRY_LATER, /* there is no usable response (for example no response at all, status 5xx, a throttled
+                          request, or a request rejected as invalid), or another process is refreshing the
+                          tokens */
+    TOKEN_RECONNECT,   /* The platform rejected the refresh token, or the account has no refresh token. The
+                          account is not marked as "reconnect required": only the caller can tell whether one
+                          account or all accounts are affected. */
     TOKEN_APP_REJECTED, /* the platform rejects our app; the account is not at fault */
     TOKEN_ACCOUNT_REMOVED,
     TOKEN_STORE_FAILED, /* the database or the encryption keys failed; see `err` */

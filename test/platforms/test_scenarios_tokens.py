@@ -162,6 +162,20 @@ def test_instagram_token_is_refreshed_in_its_last_thirty_days_even_without_a_liv
     assert world.credential(name, "instagram")["access_expires_at"] > first
 
 
+def test_token_refresh_rejected_as_invalid_affects_only_its_account(world, clock, standins):
+    """One account must not stop all others. Its token is still valid, so its posts are read, too."""
+    world.configure(instagram={"in_flight": 1})
+    names = world.add(authors=3, platforms=("instagram",), login="instagram", connect=False)
+    for name in names:
+        world.connect(name, "instagram", expires_in=20 * 24 * 3600)
+    standins.fault("instagram", "error", route="instagram.token.*", name="100", account=world.accounts[names[0], "instagram"])
+    clock.advance(25 * HOUR)                                            # tokens of more than a day can be refreshed
+    finished = world.refresh(status=None)
+    world.expect_truth(("instagram",), at=clock.wall_ms)
+    assert [world.credential(name, "instagram")["state"] for name in names] == 3 * [CONNECTED]
+    assert "could not refresh the tokens" in finished.err and "rejects our app" not in finished.err
+
+
 def test_refresh_token_stays_if_the_response_has_none(world, clock, standins):
     """If the response has no refresh token, the old one stays valid."""
     use_author_tokens(world)
