@@ -208,15 +208,17 @@ static void split_batch(struct outcome_handler *h, struct api_call *call, bool m
 
 /* Handles a response that reports an error in our request. A single post with an invalid id may be the cause,
  * so the batch is split to find this post. If several accounts in a row get this outcome, this request form
- * is not used again in this run. */
+ * is not used again in this run. All calls with the API key use one account, so there single posts count
+ * instead of accounts. */
 static void handle_bad_request(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);
     int *accounts = &h->bad_requests[t->api].accounts;
     int64_t *last_row = &h->bad_requests[t->api].last_row;
-    if (!*accounts || *last_row != call->account->row) {
+    const int64_t row = call->account->row;
+    if (row ? !*accounts || *last_row != row : call->batch->count == 1) {
         ++*accounts;
-        *last_row = call->account->row;
+        *last_row = row;
         log_error("platforms: %s rejects our request as invalid (%.*s); please report this", t->desc->name,
                   (int)o->code.len, o->code.p ? o->code.p : "");
     }

@@ -12,8 +12,8 @@ struct outcome_handler {
     int64_t deadline; /* end of the run, monotonic */
     uint64_t random;  /* state of the generator for retry delays; the caller sets a seed */
     struct {
-        int accounts;     /* number of consecutive accounts for which the platform reported an error in our
-                             request */
+        int accounts;     /* number of consecutive accounts (with the API key: posts) for which the platform
+                             reported an error in our request */
         int64_t last_row; /* row of the last of these accounts */
     } bad_requests[PLATFORM_APIS];
 };

@@ -135,6 +135,31 @@ def test_other_method_is_used_when_one_quota_is_spent(world, clock, standins, fo
     world.expect_truth(("youtube",), at=clock.wall_ms)
 
 
+def test_api_key_leaves_a_request_form_that_youtube_rejects(world, clock, standins):
+    """All calls have the same API key, so single videos take the place of accounts: the third rejected video proves that the form is wrong."""
+    world.configure(youtube={"in_flight": 1})
+    world.add(videos=60, platforms=("youtube",))
+    standins.fault("youtube", "error", name="invalidParameter", route="youtube.batch")
+    world.refresh(status=None)
+    assert standins.count("youtube", "youtube.list") > 0
+    read = [id for id in world.ids("youtube") if world.post("youtube", id)["at"] == clock.wall_ms]
+    assert len(read) == 57, "only the three videos that prove it are not read"
+    standins.clear()
+    clock.advance(HOUR)
+    world.refresh()
+    world.expect_truth(("youtube",), at=clock.wall_ms)
+
+
+def test_video_that_makes_a_call_with_the_api_key_invalid_is_found(world, clock, standins):
+    world.configure(youtube={"in_flight": 1})
+    world.add(videos=10, platforms=("youtube",))
+    bad = world.ids("youtube")[3]
+    standins.fault("youtube", "error", name="invalidParameter", id=bad)
+    world.refresh(status=None)
+    assert [id for id in world.ids("youtube") if world.post("youtube", id)["at"] != clock.wall_ms] == [bad]
+    assert standins.count("youtube", "youtube.list") == 0
+
+
 @pytest.mark.skipif(sanitized(), reason="makes 23 runs, which are several times slower under AddressSanitizer")
 def test_quota_units_are_counted_across_runs(world, clock, standins):
     """Twelve units a day, five videos, one per call: the units last for the day, and unread posts keep their counts."""
