@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "store/runs.h"
 
-enum { PLAN_BLOCK = 64 * 1024, ACCOUNTS_PER_AUTHOR_MAX = 16 };
+enum { PLAN_BLOCK = 64 * 1024 };
 
 void author_plan_init(struct author_plan *p, struct run *run, struct api_queue apis[PLATFORM_APIS])
 {
@@ -114,10 +114,8 @@ static void add_account(struct author_plan *p, struct author_posts *group, const
 static struct author_posts *new_group(struct author_plan *p, struct post_window *window)
 {
     struct author_posts *group = author_posts_new(window);
-    const size_t most =
-        p->accounts.count < ACCOUNTS_PER_AUTHOR_MAX ? p->accounts.count : ACCOUNTS_PER_AUTHOR_MAX;
-    group->accounts = arena_alloc(&group->arena, most * sizeof *group->accounts);
-    for (size_t i = 0; i < p->accounts.count && group->account_count < most; i++)
+    group->accounts = arena_alloc(&group->arena, p->accounts.count * sizeof *group->accounts);
+    for (size_t i = 0; i < p->accounts.count; i++)
         if (is_connected_to(&p->accounts.items[i], window->platform))
             add_account(p, group, &p->accounts.items[i]);
     return group;

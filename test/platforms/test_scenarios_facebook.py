@@ -175,14 +175,29 @@ def test_reel_is_read_by_video_id_after_its_page_has_got_permission(world, clock
     assert world.rows("SELECT resolved_id, views_source FROM platform_posts WHERE post_id = ?", composite) == [(id, 5)]
 
 
+def connect_to(world, standins, name, account):
+    """Connects one more page to the author."""
+    tokens = standins.command("facebook", "connect", account=account)
+    world.instance.run("platform", "connect", "--author", uid(name), "--platform", "facebook", "--account", account, stdin=json.dumps(tokens))
+
+
 def test_reel_of_a_second_page_is_read_by_video_id(world, clock, standins):
     """The first page may not read posts of the second page, so it cannot find out the video id."""
     first, second = world.add(authors=2, platforms=("facebook",), connect=False)
     world.connect(first, "facebook")
     account = world.accounts[second, "facebook"]
-    tokens = standins.command("facebook", "connect", account=account)
-    world.instance.run("platform", "connect", "--author", uid(first), "--platform", "facebook", "--account", account, stdin=json.dumps(tokens))
+    connect_to(world, standins, first, account)
     composite = add_composite(world, standins, first, account, world.ids("facebook", second)[0])
+    world.refresh(status=None)
+    assert world.post("facebook", composite)["views"] == 1000
+
+
+def test_posts_of_every_page_of_an_author_are_read(world, clock, standins):
+    """Connecting Facebook connects all pages of the person at once, up to a hundred."""
+    names = world.add(authors=20, platforms=("facebook",), connect=False)
+    for name in names:
+        connect_to(world, standins, names[0], world.accounts[name, "facebook"])
+    composite = add_composite(world, standins, names[0], world.accounts[names[-1], "facebook"], world.ids("facebook", names[-1])[0])
     world.refresh(status=None)
     assert world.post("facebook", composite)["views"] == 1000
 
