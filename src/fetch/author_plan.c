@@ -47,7 +47,7 @@ static bool on_video(void *ctx, const struct video *video)
 static bool on_account(void *ctx, const struct credential *c)
 {
     struct author_plan *p = ctx;
-    if (c->api < 0 || c->api >= PLATFORM_APIS || !p->apis[c->api].throttle->configured)
+    if (c->api < 0 || c->api >= PLATFORM_APIS || !p->apis[c->api].throttle->has_app)
         return true;
     *VEC_ADD(&p->accounts) = (struct credential){
         .row = c->row,

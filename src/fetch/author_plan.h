@@ -13,8 +13,8 @@ struct plan_post {
     struct str post_id;
 };
 
-/* The live posts of an author, newest first, and the author's accounts at all configured platforms. The plan
- * is reused for the next author. Texts are in the arena. */
+/* The live posts of an author, newest first, and the author's accounts at all platforms that have an app. The
+ * plan is reused for the next author. Texts are in the arena. */
 struct author_plan {
     struct run *run;
     struct api_queue *apis;          /* by enum platform_api */

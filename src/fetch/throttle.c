@@ -31,7 +31,8 @@ void throttle_init(struct throttle *t, const struct config *config, enum platfor
 {
     *t = (struct throttle){.api = api, .desc = platform_desc(api), .combined_until = TIME_NONE};
     t->options = platform_options_of(config, api);
-    t->configured = platform_is_configured(config, api) || t->options.by_key;
+    t->has_app = platform_is_configured(config, api);
+    t->configured = t->has_app || t->options.by_key;
     init_limits(t, config);
 }
 

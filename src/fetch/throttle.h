@@ -17,6 +17,7 @@ struct throttle {
     enum platform_api api;
     const struct platform_desc *desc;
     struct platform_options options;
+    bool has_app;       /* the operator has registered an app, so accounts can be read */
     bool configured;    /* the operator has registered an app, or set an API key */
     bool closed;        /* no more calls in this run */
     bool unsaved;       /* the part of the state that outlives the run has changed since it was last saved */

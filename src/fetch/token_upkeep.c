@@ -21,7 +21,7 @@ static bool on_credential(void *ctx, const struct credential *c)
     if (c->api < 0 || c->api >= PLATFORM_APIS)
         return true;
     const struct throttle *t = u->apis[c->api].throttle;
-    if (t->configured && !t->closed && c->state == CREDENTIAL_CONNECTED &&
+    if (t->has_app && !t->closed && c->state == CREDENTIAL_CONNECTED &&
         token_refresh_is_due(t->desc, c, clock_wall_ms(), true))
         *VEC_ADD(&u->due) = (struct due_token){.row = c->row, .version = c->version, .api = t->api};
     return true;

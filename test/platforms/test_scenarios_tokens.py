@@ -176,6 +176,18 @@ def test_token_refresh_rejected_as_invalid_affects_only_its_account(world, clock
     assert "could not refresh the tokens" in finished.err and "rejects our app" not in finished.err
 
 
+def test_accounts_without_an_app_do_not_stop_the_api_key(world, clock, standins):
+    """The operator has removed the OAuth client of YouTube, and the API key remains. The tokens of connected channels cannot be refreshed."""
+    [name] = world.add(videos=3, platforms=("youtube",))
+    world.refresh()
+    world.configure(youtube={"client_id": None, "client_secret": None})
+    standins.command("youtube", "post", id=world.ids("youtube")[0], state="private")        # read with the owner's token until now
+    clock.advance(8 * 24 * HOUR)                                        # the upkeep would refresh the token
+    world.refresh(status=None)
+    assert [world.post("youtube", id)["at"] == clock.wall_ms for id in world.ids("youtube")] == [False, True, True]
+    assert world.credential(name, "youtube")["state"] == CONNECTED
+
+
 def test_refresh_token_stays_if_the_response_has_none(world, clock, standins):
     """If the response has no refresh token, the old one stays valid."""
     use_author_tokens(world)
