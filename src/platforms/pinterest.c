@@ -261,7 +261,7 @@ static struct outcome parse(struct arena *a, struct platform_call *call, const s
     } else if (call->tier == TIER_BULK ? !read_pins(call, root) : !read_pin(&call->items[0], root)) {
         items_reset(call);
         o = outcome_make(OUTCOME_MALFORMED, SCOPE_CALL, STR("shape"));
-    } else if (call->combined) {
+    } else if (call->combined && !requests_lifetime_only(call)) {
         o.combined = combined_result(call);
     }
     read_rate(r, &o);

@@ -268,6 +268,19 @@ def test_metrics_are_requested_separately_if_combining_fails(world, clock, stand
     assert pinterest_status(world)["combined_metrics"] is True
 
 
+def test_calls_for_lifetime_metrics_alone_do_not_refute_that_combining_works(world, clock, standins):
+    """After three rejected requests in a row, the run uses the form that requests lifetime metrics only."""
+    standins.command("pinterest", "set", mixing=True)
+    world.configure(pinterest={"in_flight": 1, "bulk": "off"})
+    world.add(authors=5, platforms=("pinterest",))
+    world.refresh()
+    standins.fault("pinterest", "raw", route="pinterest.pin", status=400, body='{"code": 999, "message": "x"}', times=3)
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert standins.count("pinterest", "pinterest.pin") == 10
+    assert pinterest_status(world)["combined_metrics"] is True
+
+
 def test_inconclusive_checks_end_after_three_calls(world, clock, standins):
     """Pins without counts: after three calls the run requests metrics separately, and the next run checks again."""
     world.configure(pinterest={"bulk": "off"})
