@@ -127,15 +127,17 @@ static struct fetch_account *first_account(const struct author_plan *p, struct a
                                            struct platform_post *record)
 {
     const int64_t row = record->credential_row;
+    const bool has_key = author_plan_reads_without_account(p, group->window->platform);
+    struct fetch_account *key = has_key ? p->apis[API_YOUTUBE].key : NULL;
     for (size_t i = 0; i < group->account_count && row; i++)
         if (group->accounts[i].row == row)
             return &group->accounts[i];
     for (size_t i = 0; i < p->accounts.count && row; i++)
         if (p->accounts.items[i].row == row) /* the account exists but must be reconnected */
-            return NULL;
+            return key;
     record->credential_row = 0;
-    if (author_plan_reads_without_account(p, group->window->platform))
-        return p->apis[API_YOUTUBE].key;
+    if (key)
+        return key;
     return group->account_count ? &group->accounts[0] : NULL;
 }
 

@@ -46,7 +46,9 @@ void post_set_missing(struct api_call *call, struct pending_writes *writes, stru
         fetch_account_add(next, post);
         return;
     }
-    if (record)
+    /* If an account has read the post before, only this account can show that it is missing. The API key, for
+     * example, cannot read private videos. */
+    if (record && (!post->record.credential_row || post->record.credential_row == call->account->row))
         record_miss(post, writes);
     call->account->missing += post->group->account_count == 1;
     pending_post_set_result(post, POST_MISSING);

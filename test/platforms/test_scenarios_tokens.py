@@ -188,6 +188,25 @@ def test_accounts_without_an_app_do_not_stop_the_api_key(world, clock, standins)
     assert world.credential(name, "youtube")["state"] == CONNECTED
 
 
+def test_public_videos_are_read_while_their_channel_must_be_reconnected(world, clock, standins):
+    """Both videos were private and read with the owner's token. Now one of them is public, so the API key reads it."""
+    world.add(videos=2, platforms=("youtube",))
+    public, private = world.ids("youtube")
+    for id in (public, private):
+        standins.command("youtube", "post", id=id, state="private")
+    world.refresh()
+    world.expect_truth(("youtube",), at=clock.wall_ms)
+    first_read_at = clock.wall_ms
+    standins.command("youtube", "post", id=public, state="public")
+    database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
+    database.execute("UPDATE platform_credentials SET state = ?", [RECONNECT_REQUIRED])
+    database.close()
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert [world.post("youtube", id)["at"] for id in (public, private)] == [clock.wall_ms, first_read_at]
+    assert world.rows("SELECT misses FROM platform_posts WHERE post_id = ?", private) == [(0,)], "the API key cannot read a private video"
+
+
 def test_refresh_token_stays_if_the_response_has_none(world, clock, standins):
     """If the response has no refresh token, the old one stays valid."""
     use_author_tokens(world)
