@@ -277,6 +277,10 @@ static void read_item(struct graph_response *g, struct insights_form form, struc
     if (form.requested) {
         insights = graph_response_next(g);
         tally_insights(tally, g->call->now_ms, item, node, insights);
+    } else if (node.kind == GRAPH_DENIED) {
+        g->denied--; /* the fields need a permission of their own, so the rest of the grant may be valid */
+        item->state = ITEM_NO_DATA;
+        return;
     }
     if (node.kind == GRAPH_CALL || insights.kind == GRAPH_CALL || (is_denied(node) && is_denied(insights)))
         return;

@@ -409,6 +409,22 @@ static void error_of_one_post_sets_its_state(void **state)
     }
 }
 
+/* A page may lack the permission for the fields of its posts. If Meta has removed every metric of a request,
+ * only the fields are requested, and their denial does not show that the whole grant is lost. */
+static void denied_fields_alone_do_not_revoke_the_grant(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    init(&r, "10_20", NULL);
+    r.call.dropped = STR("post_media_view,post_reactions_by_type_total");
+    struct str entry = graph_rig_entry(&r, 400, "{'error':{'message':'(#10) user content','code':10}}");
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, &entry, 1)), OUTCOME_OK, SCOPE_ACCOUNT, "ok");
+    assert_int_equal(r.items[0].state, ITEM_NO_DATA);
+    entry = graph_rig_entry(&r, 400, NO_OBJECT);
+    assert_true(graph_rig_parse(&r, 200, graph_rig_batch(&r, &entry, 1)).with_account);
+    graph_rig_fini(&r);
+}
+
 /* Denied insights are reported, and so are empty insights of a post that should have counts. The views stay
  * unknown. */
 static void missing_insights_are_reported(void **state)
@@ -461,6 +477,7 @@ int main(void)
         cmocka_unit_test(reads_a_page_post),
         cmocka_unit_test(empty_and_missing_lists_result_in_no_counts),
         cmocka_unit_test(error_of_one_post_sets_its_state),
+        cmocka_unit_test(denied_fields_alone_do_not_revoke_the_grant),
         cmocka_unit_test(missing_insights_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
