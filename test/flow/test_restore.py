@@ -82,6 +82,19 @@ def test_most_recently_replaced_database_is_found_under_either_name_format(viewt
     assert "viewtally.db.before-20260710T120000Z (and its -wal file" in viewtally.run("author", "list", status=3).err
 
 
+@pytest.mark.parametrize("time", ["20260710120000", "9223372036854775", "99991231T235959Z"])
+def test_copy_with_another_format_of_the_time_is_not_taken_for_a_replaced_database(viewtally, time):
+    """If it were, the next restore would need a name with a later time, which does not exist in year 9999."""
+    viewtally.import_lines([author("One")])
+    viewtally.run("backup", "one.db")
+    copy = viewtally.directory / f"viewtally.db.before-{time}"
+    copy.touch()
+    for _ in range(2):
+        assert f"moved to {viewtally.database}.before-20" in viewtally.run("restore", "one.db").out
+    viewtally.run("backup", "prune", "--before-files")
+    assert list(viewtally.directory.glob("viewtally.db.before-*")) == [copy]
+
+
 def test_old_database_is_put_aside_with_its_wal(viewtally):
     crashed_with_log(viewtally)
     printed = viewtally.run("restore", "one.db").out

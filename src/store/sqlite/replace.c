@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 enum { DRAFT_MODE = 0640, NAME_MAX_BYTES = DATABASE_PATH_MAX + 64, DIGITS_MAX = 18 };
+#define BEFORE_LAST_MS (INT64_C(10000000000) * SECOND_MS) /* in the year 2286 */
 
 const char *const replace_companions[REPLACE_COMPANIONS] = {"-wal", "-shm", "-journal"};
 
@@ -49,7 +50,8 @@ static enum err failed(const char *what, const char *path, struct error *error)
 /* ---- paths ---- */
 
 /* Returns TIME in ms if `entry` is "<name>.before-TIME", the name of an old database. Returns 0 for any other
- * name, such as "<name>.before-TIME-wal". Earlier releases wrote TIME in seconds since 1970. */
+ * name, such as "<name>.before-TIME-wal". Earlier releases wrote TIME in seconds since 1970. A greater
+ * number, as in "<name>.before-20260710120000", is the date of a copy that an operator has made. */
 static int64_t time_of_before(const char *entry, const char *name)
 {
     static const char ending[] = ".before-";
@@ -60,8 +62,8 @@ static int64_t time_of_before(const char *entry, const char *name)
         return 0;
     const struct str time = str_from_cstr(entry + len + sizeof ending - 1);
     if (time_name_parse(time, &t_ms))
-        return t_ms;
-    return str_to_u64(time, INT64_MAX / SECOND_MS, &seconds) ? (int64_t)seconds * SECOND_MS : 0;
+        return t_ms < BEFORE_LAST_MS ? t_ms : 0;
+    return str_to_u64(time, BEFORE_LAST_MS / SECOND_MS - 1, &seconds) ? (int64_t)seconds * SECOND_MS : 0;
 }
 
 bool database_find_replaced(const char *path, char *out, size_t size)
