@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/server_migrate.h"
 #include "import/finalizing.h"
+#include "store/replace.h"
 #include "store/store_config.h"
 #include "store/upgrade.h"
 
@@ -134,8 +135,8 @@ static enum cli_exit check(struct cli *cli, bool backs_up, bool is_json)
     const char *path = cli->config.store.path;
     struct migration_plan plan = {.version = 0};
     struct error error;
-    /* A missing database has no file to lock. */
-    if (access(path, F_OK) == 0 && !cli_lock_database(cli, false))
+    /* A missing database has no file to lock, unless a restore is renaming it. */
+    if ((access(path, F_OK) == 0 || database_replace_was_interrupted(path)) && !cli_lock_database(cli, false))
         return CLI_COULD_NOT;
     if (cli_check_creatable(cli, &error) || migration_plan_read(path, true, &plan, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);

@@ -238,15 +238,16 @@ def test_error_of_a_restore_on_a_full_disk_names_this_disk(make_viewtally, make_
     assert room > 0 and authors(viewtally) == ["One"]
 
 
-def test_restore_that_is_renaming_files_is_not_reported_as_interrupted(viewtally):
+@pytest.mark.parametrize("words", [("status",), ("migrate", "--check")], ids=" ".join)
+def test_restore_that_is_renaming_files_is_not_reported_as_interrupted(viewtally, words):
     """The advice for an interrupted restore would then replace the database that has just been restored."""
     viewtally.import_lines([author("One")])
     viewtally.database.rename(viewtally.directory / "viewtally.db.before-20260710T120000Z")
     (viewtally.directory / "viewtally.db-restore").touch()
     with open(viewtally.directory / "viewtally.db-lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "is being restored: try again" in viewtally.run("status", status=3).err
-    assert "a restore was interrupted" in viewtally.run("status", status=3).err
+        assert "is being restored: try again" in viewtally.run(*words, status=3).err
+    assert "a restore was interrupted" in viewtally.run(*words, status=3).err
 
 
 def test_restore_fails_if_the_lock_file_cannot_be_opened(viewtally):
