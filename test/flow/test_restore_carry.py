@@ -345,6 +345,15 @@ def test_password_of_a_newer_backup_is_not_set_back(world, removed):
     assert sql(world, "SELECT password FROM logins WHERE name = 'ann'") == [(None if removed else PASSWORD_B,)]
 
 
+def test_newer_password_is_carried_over_even_if_the_clock_was_set_back(world):
+    """The clock was ahead when the password of the backup was set."""
+    sql(world, "UPDATE logins SET password_set_at = 9 WHERE name = 'ann'")
+    world.run("backup", "ahead.db")
+    sql(world, "UPDATE logins SET password = ?, password_set_at = 5 WHERE name = 'ann'", PASSWORD_B)
+    world.run("restore", "ahead.db")
+    assert sql(world, "SELECT password FROM logins WHERE name = 'ann'") == [(PASSWORD_B,)]
+
+
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
 def test_restore_never_lowers_the_expiry_floor(world, then, now, expected):

@@ -13,6 +13,12 @@
 
 #define SAME_AUTHOR "temp.r_authors AS ra JOIN main.authors AS a ON a.uuid = ra.uuid "
 
+/* True if the backup was made from the replaced database, which is therefore newer than the backup. Only if
+ * it is false, times decide which of the two is newer: the clock may have been set back. */
+#define SAME_DATABASE                                                                                        \
+    "EXISTS (SELECT 1 FROM temp.r_meta AS i JOIN main.meta AS m ON m.key = i.key "                           \
+    "WHERE i.key = 'store_id' AND i.value = m.value) "
+
 struct carry_source {
     int since; /* the schema version that introduced the table */
     const char *create, *copy;
@@ -106,7 +112,7 @@ static const struct carry_rule rules[] = {
      "UPDATE temp.r_logins AS r SET password = l.password, password_set_at = l.password_set_at "
      "FROM " SAME_AUTHOR
      "JOIN main.logins AS l ON l.author_id = a.id WHERE r.author_id = ra.id AND r.password IS NOT NULL "
-     "AND l.password_set_at > r.password_set_at"},
+     "AND l.password_set_at > r.password_set_at AND NOT " SAME_DATABASE},
     {3, true, CARRY_KINDS,
      "DELETE FROM main.logins AS l WHERE EXISTS (SELECT 1 FROM " SAME_AUTHOR
      "WHERE a.id = l.author_id) AND NOT EXISTS (SELECT 1 FROM " SAME_AUTHOR
