@@ -354,6 +354,26 @@ def test_newer_password_is_carried_over_even_if_the_clock_was_set_back(world):
     assert sql(world, "SELECT password FROM logins WHERE name = 'ann'") == [(PASSWORD_B,)]
 
 
+def test_tokens_of_a_newer_backup_are_not_set_back(world):
+    """An older backup was restored first, without a database to replace. The account was connected again between the backups."""
+    sql(world, "UPDATE platform_credentials SET version = 7 WHERE account_id = 'stays'")
+    world.run("backup", "older.db")
+    sql(world, "UPDATE platform_credentials SET version = 1, obtained_at = 2, access_sealed = ? WHERE account_id = 'stays'", b"newer")
+    world.run("backup", "newer.db")
+    world.database.unlink()
+    world.run("restore", "older.db")
+    world.run("restore", "newer.db")
+    assert sql(world, "SELECT access_sealed, version FROM platform_credentials WHERE account_id = 'stays'") == [(b"newer", 1)]
+
+
+def test_tokens_are_carried_over_even_if_the_clock_was_set_back(world):
+    sql(world, "UPDATE platform_credentials SET obtained_at = 9 WHERE account_id = 'stays'")
+    world.run("backup", "ahead.db")
+    sql(world, "UPDATE platform_credentials SET version = 2, obtained_at = 5, access_sealed = ? WHERE account_id = 'stays'", b"newer")
+    world.run("restore", "ahead.db")
+    assert sql(world, "SELECT access_sealed, version FROM platform_credentials WHERE account_id = 'stays'") == [(b"newer", 2)]
+
+
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
                                              ((100, 7, 8), None, (100,))], ids=["later", "earlier", "new", "unknown"])
 def test_restore_never_lowers_the_expiry_floor(world, then, now, expected):

@@ -138,6 +138,7 @@ static const struct carry_rule rules[] = {
      "FROM temp.r_accounts AS r, " SAME_AUTHOR "WHERE a.id = c.author_id AND ra.id = a.id "
      "AND r.author_id = ra.id AND r.api = c.api AND r.account_id = c.account_id "
      "AND (r.version >= c.version OR r.obtained_at > c.obtained_at) "
+     "AND (r.obtained_at >= c.obtained_at OR " SAME_DATABASE ") "
      "AND (r.version, r.obtained_at, r.state, r.refresh_sent_at IS NULL) <> "
      "(c.version, c.obtained_at, c.state, c.refresh_sent_at IS NULL)"},
     {5, false, CARRY_QUOTAS,
