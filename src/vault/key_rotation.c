@@ -32,9 +32,10 @@ struct rotation {
     int64_t old_rows; /* number of rows sealed with a key other than current_key */
 };
 
+/* Returns ERR_IO for a damaged database, because ERR_CORRUPT means that one row cannot be decrypted. */
 static enum err database_failed(struct rotation *r, enum err err)
 {
-    return error_set(r->error, err, "database error: %s", err_name(err));
+    return error_set(r->error, err == ERR_CORRUPT ? ERR_IO : err, "database error: %s", err_name(err));
 }
 
 static bool is_under(const struct credential *c, uint32_t id)
@@ -82,7 +83,7 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
     if (!err)
         err = store_reseal_credential(r->store, c->row, c->access_sealed, c->refresh_sealed);
     if (err)
-        (void)database_failed(r, err);
+        err = database_failed(r, err);
     tokens_wipe(&t);
     buf_fini(&access);
     buf_fini(&refresh);
@@ -100,7 +101,7 @@ static enum err reseal_page(struct rotation *r, bool *more)
     r->count = 0;
     err = store_list_credentials(r->store, r->last_row, ROWS_AT_ONCE, on_row, r);
     if (err)
-        (void)database_failed(r, err);
+        err = database_failed(r, err);
     for (int i = 0; i < r->count && !err; i++)
         err = reseal_row(r, r->rows[i]);
     if (err) {
@@ -182,7 +183,7 @@ static enum err drop_old_keys(struct rotation *r, bool *removed)
     if (err)
         store_rollback(r->store);
     else if ((err = store_commit(r->store)))
-        (void)database_failed(r, err);
+        err = database_failed(r, err);
     return err;
 }
 

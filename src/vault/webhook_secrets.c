@@ -97,6 +97,8 @@ static enum err read_page(struct store *s, bool of_apps, int64_t *after, struct 
 {
     page->count = 0;
     enum err err = store_list_webhook_secrets(s, of_apps, *after, PAGE_ROWS, on_row, page);
+    if (err == ERR_CORRUPT)
+        err = ERR_IO; /* the database is damaged; ERR_CORRUPT means that one row cannot be decrypted */
     if (!err && page->is_damaged)
         err = ERR_CORRUPT;
     for (int i = 0; i < page->count && !err; i++) {
@@ -239,6 +241,8 @@ enum err webhook_secrets_inspect(struct store *s, struct seal_keys *keys, bool a
     const enum err err = each_row(s, false, inspect_row, &i);
     if (!err)
         return OK;
+    if (err != ERR_CORRUPT && err != ERR_NOT_FOUND)
+        return error_set(error, err, "database error: %s", err_name(err));
     if (!*path)
         return error_set(
             error, err,

@@ -176,6 +176,20 @@ def test_rotate_stops_at_a_damaged_row_and_loses_nothing(viewtally):
     assert "1 account," in viewtally.run("secrets", "check").out
 
 
+@pytest.mark.sqlite_only("damages the database file")
+@pytest.mark.parametrize("table", ["platform_credentials", "webhook_endpoints"])
+def test_rotate_does_not_advise_to_remove_an_account_if_the_database_is_damaged(viewtally, table):
+    secrets.with_keys(viewtally)
+    secrets.connect(viewtally, viewtally.add_author())
+    (page, size), = viewtally.sql("SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = ?", table)
+    with open(viewtally.database, "r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    refused = viewtally.run("secrets", "rotate", status=3).err
+    assert "database disk image is malformed" in refused and "platform remove" not in refused
+    assert "the row is damaged" not in viewtally.run("secrets", "check", status=None).err
+
+
 @pytest.mark.sqlite_only("serves a backup")
 def test_tokens_in_a_backup_cannot_be_decrypted_without_the_key(viewtally, tmp_path):
     secrets.with_keys(viewtally)
