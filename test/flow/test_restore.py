@@ -387,6 +387,24 @@ def test_interrupted_restore_names_the_database_that_it_renamed_even_if_the_cloc
     assert aside.with_name(aside.name + "-wal").exists() and not earlier.with_name(earlier.name + "-wal").exists()
 
 
+def test_interrupted_restore_can_be_repeated_after_the_old_database_was_verified(viewtally):
+    """The restore was killed between the renames of the -wal and of the -shm file. The verification creates a -shm file."""
+    crashed_with_log(viewtally)
+    damage_header(viewtally)
+    step = 1
+    while viewtally.database.exists():
+        assert restore_killed_at(viewtally, step)
+        step += 1
+    while pathlib.Path(f"{viewtally.database}-wal").exists():
+        assert restore_killed_at(viewtally, 1)
+    aside, = viewtally.directory.glob(BEFORE)
+    assert pathlib.Path(f"{viewtally.database}-shm").exists()
+    viewtally.run("backup", "verify", aside, status=1)
+    assert aside.with_name(aside.name + "-shm").exists()
+    viewtally.run("restore", "--force", "one.db")
+    assert authors(viewtally) == ["One"] and files_put_aside(viewtally) == ["", "-shm", "-wal"]
+
+
 def test_error_for_a_missing_database_names_the_replaced_one(viewtally):
     viewtally.import_lines([author("One")])
     viewtally.run("backup", "one.db")

@@ -23,7 +23,8 @@
 enum { DRAFT_MODE = 0640, NAME_MAX_BYTES = DATABASE_PATH_MAX + 64, DIGITS_MAX = 18 };
 #define BEFORE_LAST_MS (INT64_C(10000000000) * SECOND_MS) /* in the year 2286 */
 
-const char *const replace_companions[REPLACE_COMPANIONS] = {"-wal", "-shm", "-journal"};
+enum { SHM = 1 }; /* index in replace_companions */
+const char *const replace_companions[REPLACE_COMPANIONS] = {"-wal", [SHM] = "-shm", "-journal"};
 
 static bool exists(const char *path)
 {
@@ -148,6 +149,8 @@ static void remove_with_companions(const char *path)
     }
 }
 
+/* Replaces only a -shm file: if a restore was interrupted before this step, a command that has read the old
+ * database since then has created one. SQLite rebuilds its contents from the log. */
 static bool move_companion(struct replacement *r, int i)
 {
     char from[NAME_MAX_BYTES], to[NAME_MAX_BYTES];
@@ -156,7 +159,7 @@ static bool move_companion(struct replacement *r, int i)
     if (!exists(from))
         return true;
     errno = EEXIST;
-    if (exists(to))
+    if (i != SHM && exists(to))
         return false;
     r->moved[1 + i] = rename(from, to) == 0;
     seam_kill_point();
