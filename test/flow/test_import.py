@@ -346,7 +346,6 @@ def test_dry_run_prints_a_report_and_changes_nothing(world):
     assert world.bodies() != before
 
 
-@pytest.mark.sqlite_only("begins without a database")
 @pytest.mark.sqlite_only("locks the database file")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_during_the_copy_of_a_dry_run_leaves_no_copy(viewtally, number):
@@ -363,6 +362,7 @@ def test_signal_during_the_copy_of_a_dry_run_leaves_no_copy(viewtally, number):
     assert not list(viewtally.directory.glob(".viewtally*"))
 
 
+@pytest.mark.sqlite_only("begins without a database")
 def test_dry_run_creates_no_database(viewtally):
     assert "does not exist" in viewtally.run("import", "--dry-run", "-", stdin=encode_lines(WORLD), status=3).err
     done = viewtally.run("import", "--dry-run", "--create", "-", stdin=encode_lines(WORLD))
