@@ -1,5 +1,6 @@
 """The protocols of systemd: notifications (sd_notify), passed sockets (sd_listen_fds), and `viewtally reload`. Tests with the real
 systemd are in test/systemd."""
+import concurrent.futures
 import contextlib
 import fcntl
 import os
@@ -47,6 +48,14 @@ class Manager:
                 return seen
             seen.append(lines)
 
+    def start(self, instance, **variables):
+        """Starts the server. Returns the notifications before READY=1. Receives them during the start, because the queue of the socket is
+        short, and the server drops a notification after waiting a second for room."""
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            seen = pool.submit(self.receive_until, "READY=1")
+            instance.start(env={"NOTIFY_SOCKET": self.address, **variables})
+            return seen.result()
+
 
 @pytest.fixture(params=["path", "abstract"])
 def manager(request, short_path):
@@ -92,9 +101,8 @@ def stop(process):
 
 def test_start_reload_and_stop_are_notified(make_viewtally, manager):
     instance = make_viewtally()
-    instance.start(env={"NOTIFY_SOCKET": manager.address})
     # With test seams, a start that takes more than 20 ms prolongs its timeout.
-    assert all(lines[0].startswith("EXTEND_TIMEOUT_USEC=") for lines in manager.receive_until("READY=1"))
+    assert all(lines[0].startswith("EXTEND_TIMEOUT_USEC=") for lines in manager.start(instance))
     assert Client(instance.address).get("/account").status == 401      # the server serves before it reports READY
     instance.signal(signal.SIGHUP)
     reloading = manager.receive()
@@ -169,8 +177,7 @@ def test_event_loop_notifies_the_watchdog(make_viewtally, short_path):
 def test_watchdog_of_another_process_is_ignored(make_viewtally, short_path):
     manager = Manager(f"{short_path}/notify")
     instance = make_viewtally()
-    instance.start(env={"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "20000", "WATCHDOG_PID": "1"})
-    manager.receive_until("READY=1")
+    manager.start(instance, WATCHDOG_USEC="20000", WATCHDOG_PID="1")
     for _ in range(5):
         assert Client(instance.address).get("/account").status == 401
     instance.signal(signal.SIGTERM)
