@@ -7,7 +7,6 @@ import concurrent.futures
 import contextlib
 import signal
 import socket
-import time
 
 import psycopg2
 import pytest
@@ -273,11 +272,9 @@ def test_limit_is_enforced_while_redis_is_cut_off(network, make_viewtally, short
         world = test_redis.World(make_viewtally, redis)
         world.wait_until_up()
         network.cut()
-        started = time.monotonic()
         test_redis.assert_limited(world)            # 60 requests are admitted, and the next ones are rejected
-        assert time.monotonic() - started < RESPONSE        # only the first requests wait, for at most 50 ms each
         metrics = scrape(world.first)
-        assert metrics.get("viewtally_redis_calls_timed_out_total") > 0
+        assert 0 < metrics.get("viewtally_redis_calls_timed_out_total") < 5     # only the first requests wait, for 50 ms each
         assert metrics.get("viewtally_limiter_decisions_total", source="process") > 60
         assert world.first.admin().get("/readyz").body.startswith(b"degraded: Redis")
         network.restore()
