@@ -102,4 +102,6 @@ void reload_sighup_start(struct reload *r, uv_loop_t *loop)
 void reload_sighup_stop(struct reload *r)
 {
     uv_close((uv_handle_t *)&r->signal, NULL);
+    /* libuv has restored the default action, which would end the process while it closes the database. */
+    (void)signal(SIGHUP, SIG_IGN);
 }

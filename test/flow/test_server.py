@@ -494,22 +494,39 @@ def refuses_connections(address):
     return False
 
 
-@needs_namespaces
-def test_signal_ends_process_1_while_it_closes_the_database(owned, process_1):
-    """The second signal aborts a request whose write waits for another process, and the database is closed only after this write."""
-    instance = owned({"server": {"drain_ms": WAIT_MS}, "store": {"busy_timeout_ms": WAIT_MS}, "webhooks": {"enabled": "off"}})
+WAITING = {"server": {"drain_ms": WAIT_MS}, "store": {"busy_timeout_ms": WAIT_MS}, "webhooks": {"enabled": "off"}}
+
+
+@contextlib.contextmanager
+def held_close(instance, pid):
+    """Within the block, the server, which is stopping, cannot close the database: the second signal aborts a request whose write waits for
+    another process, and the database is closed only after this write."""
     body = urllib.parse.urlencode({"token": instance.key, "client_id": oauth.add_app(instance)["client_id"]})
-    pid, parent = process_1(instance)
-    address, admin = (parent.stdout.readline().split()[-1].decode() for _ in range(2))
-    instance.admin_addresses = [admin]
-    with instance.write_transaction(), connect(address) as sock:
+    with instance.write_transaction(), connect(instance.address) as sock:
         sock.sendall(f"POST /v1/oauth/revoke HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
                      f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
         wait.until(lambda: scrape(instance).get("viewtally_store_write_queue_length") > 0, "the write to wait")
         os.kill(pid, signal.SIGTERM)
         wait.until(lambda: instance.admin().get("/readyz").status == 503, "the server to drain")
         os.kill(pid, signal.SIGTERM)
-        wait.until(lambda: refuses_connections(admin), "the listeners to close")
+        wait.until(lambda: refuses_connections(instance.admin_addresses[0]), "the listeners to close")
+        yield
+
+
+def test_sighup_does_not_end_the_server_while_it_closes_the_database(owned):
+    """Log rotation sends SIGHUP at any time."""
+    instance = owned(WAITING).start()
+    with held_close(instance, instance.pid):
+        instance.signal(signal.SIGHUP)
+    instance.wait_stopped()
+
+
+@needs_namespaces
+def test_signal_ends_process_1_while_it_closes_the_database(owned, process_1):
+    instance = owned(WAITING)
+    pid, parent = process_1(instance)
+    instance.addresses, instance.admin_addresses = ([parent.stdout.readline().split()[-1].decode()] for _ in range(2))
+    with held_close(instance, pid):
         os.kill(pid, signal.SIGTERM)
         assert parent.wait(timeout=60) == 128 + signal.SIGTERM
 
