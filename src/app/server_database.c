@@ -23,7 +23,7 @@ static void complete_import(const struct config *c, const struct store_options *
 }
 
 /* Checks that the stored tokens can be decrypted, so that a wrong key file is reported at start and not in
- * the first refresh that needs the tokens. */
+ * the first refresh that needs the tokens. Returns ERR_INVALID if the key file is missing or wrong. */
 static enum err check_tokens(const struct config *c, const struct store_options *options, struct error *error)
 {
     struct store *store;
@@ -32,7 +32,7 @@ static enum err check_tokens(const struct config *c, const struct store_options 
         return err;
     err = vault_check_key_file(c, store, error);
     store_close(store);
-    return err ? ERR_INVALID : OK;
+    return err == ERR_NOT_FOUND || err == ERR_CORRUPT ? ERR_INVALID : err;
 }
 
 enum err server_database_open(struct server_database *db, uv_loop_t *loop, const struct config *c,

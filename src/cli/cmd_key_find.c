@@ -46,14 +46,15 @@ static struct str next_key(struct str prefix, struct str text, struct str *key)
 }
 
 /* Sets `*text` to the text that the command works on: the operand, or standard input if the operand is
- * missing or "-". Reads only one line from a terminal. Returns false after printing an error. */
-static bool read_text(const struct cli_arguments *arguments, struct buf *input, struct str *text)
+ * missing or "-". Reads only one line from a terminal. Prints an error on failure, and returns the exit
+ * status. */
+static enum cli_exit read_text(const struct cli_arguments *arguments, struct buf *input, struct str *text)
 {
     const char *operand = arguments->operand_count ? arguments->operands[0] : "-";
     char part[4096];
     if (strcmp(operand, "-") != 0) {
         *text = str_trim(str_from_cstr(operand));
-        return true;
+        return CLI_DONE;
     }
     const bool is_terminal = isatty(STDIN_FILENO) == 1;
     if (is_terminal)
@@ -66,10 +67,10 @@ static bool read_text(const struct cli_arguments *arguments, struct buf *input, 
     sodium_memzero(part, sizeof part);
     *text = str_trim(buf_str(input));
     if (ferror(stdin))
-        (void)cli_fail(CLI_COULD_NOT, "standard input: %s", strerror(errno));
-    else if (input->failed)
-        (void)cli_fail(CLI_USAGE, "standard input is longer than %d bytes", INPUT_MAX);
-    return !ferror(stdin) && !input->failed;
+        return cli_fail(CLI_COULD_NOT, "cannot read standard input: %s", strerror(errno));
+    if (input->failed)
+        return cli_fail(CLI_USAGE, "standard input is longer than %d bytes", INPUT_MAX);
+    return CLI_DONE;
 }
 
 static void wipe(struct buf *input)
@@ -204,8 +205,9 @@ enum cli_exit key_find(struct cli *cli, const struct cli_arguments *arguments)
     struct buf input;
     struct str text;
     buf_init(&input, INPUT_MAX);
-    const enum cli_exit code =
-        read_text(arguments, &input, &text) ? find(cli, &s, text, cli_flag(arguments, "json")) : CLI_USAGE;
+    enum cli_exit code = read_text(arguments, &input, &text);
+    if (!code)
+        code = find(cli, &s, text, cli_flag(arguments, "json"));
     wipe(&input);
     return code;
 }
@@ -298,7 +300,9 @@ enum cli_exit key_revoke_leaked(struct cli *cli, const struct cli_arguments *arg
     struct buf input;
     buf_init(&input, INPUT_MAX);
     buf_init(&l.report, INPUT_MAX);
-    const enum cli_exit code = read_text(arguments, &input, &l.text) ? revoke_leaked(cli, &l) : CLI_USAGE;
+    enum cli_exit code = read_text(arguments, &input, &l.text);
+    if (!code)
+        code = revoke_leaked(cli, &l);
     wipe(&input);
     return code;
 }

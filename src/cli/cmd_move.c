@@ -162,7 +162,7 @@ static bool is_usable(const char *option, const struct store_options *options)
 static enum cli_exit move_locked(struct move_options *o, bool only_verifies, bool shows_progress)
 {
     struct move_display display = {.is_terminal = isatty(STDERR_FILENO) == 1, .shown_us = clock_work_us()};
-    struct move_result result;
+    struct move_result result = {.differs = false};
     struct error error;
     if (shows_progress || display.is_terminal)
         o->observer = on_progress;
@@ -173,7 +173,7 @@ static enum cli_exit move_locked(struct move_options *o, bool only_verifies, boo
     if (display.is_terminal)
         (void)fputs("\r\033[K", stderr);
     if (err)
-        return cli_fail(err == ERR_INVALID && only_verifies ? CLI_PART : CLI_COULD_NOT, "%s", error.text);
+        return cli_fail(result.differs && only_verifies ? CLI_PART : CLI_COULD_NOT, "%s", error.text);
     note_replaced(&result);
     return only_verifies ? print_equal(&result) : print_moved(o, &result);
 }

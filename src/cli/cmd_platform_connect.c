@@ -28,8 +28,8 @@ struct connecting {
     bool no_author;
 };
 
-/* Reads all of standard input. Returns false after printing an error. */
-static bool read_input(char *text, size_t *len)
+/* Reads all of standard input. Prints an error on failure, and returns the exit status. */
+static enum cli_exit read_input(char *text, size_t *len)
 {
     *len = 0;
     for (;;) {
@@ -37,14 +37,12 @@ static bool read_input(char *text, size_t *len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            (void)cli_fail(CLI_COULD_NOT, "cannot read standard input: %s", strerror(errno));
-        if (n <= 0)
-            return n == 0;
+            return cli_fail(CLI_COULD_NOT, "cannot read standard input: %s", strerror(errno));
+        if (n == 0)
+            return CLI_DONE;
         *len += (size_t)n;
-        if (*len == INPUT_MAX_BYTES) {
-            (void)cli_fail(CLI_USAGE, "standard input is too long (at most 64 KiB)");
-            return false;
-        }
+        if (*len == INPUT_MAX_BYTES)
+            return cli_fail(CLI_USAGE, "standard input must be shorter than 64 KiB");
     }
 }
 
@@ -185,7 +183,9 @@ enum cli_exit platform_connect(struct cli *cli, const struct cli_arguments *argu
     size_t len = 0;
     arena_init(&arena, INPUT_MAX_BYTES);
     enum cli_exit code = check_options(cli, arguments, c);
-    if (!code && (!read_input(text, &len) || !read_grant(&arena, str_make(text, len), &c->account.grant)))
+    if (!code)
+        code = read_input(text, &len);
+    if (!code && !read_grant(&arena, str_make(text, len), &c->account.grant))
         code = CLI_USAGE;
     if (!code)
         code = connect_with(cli, c, cli_flag(arguments, "json"));

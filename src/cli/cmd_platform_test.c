@@ -171,6 +171,16 @@ static enum cli_exit print_counts(const struct account_test *t)
     return CLI_PART;
 }
 
+static enum cli_exit explain_success(const struct account_test *t)
+{
+    if (!t->outcome.no_insights)
+        return print_counts(t);
+    printf("The account shares no insights, so views are not measured: the author should reconnect it and "
+           "grant the permission for insights. ");
+    const enum cli_exit code = print_counts(t);
+    return code == CLI_DONE ? CLI_PART : code;
+}
+
 static enum cli_exit explain_outcome(const struct account_test *t, const char *account)
 {
     const char *title = t->session->desc->title;
@@ -178,11 +188,7 @@ static enum cli_exit explain_outcome(const struct account_test *t, const char *a
     case OUTCOME_OK:
         printf("%s: %s accepts the tokens%s. ", account, title,
                t->session->refreshed ? ", which were refreshed" : "");
-        if (t->outcome.no_insights)
-            printf("The account shares no insights, so views are not measured: the author should reconnect "
-                   "it and grant the "
-                   "permission for insights. ");
-        return print_counts(t);
+        return explain_success(t);
     case OUTCOME_TOKEN_REJECTED:
     case OUTCOME_RECONNECT:
         return cli_fail(

@@ -147,7 +147,10 @@ static enum cli_exit check_secrets(const struct config *config)
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
     enum err err = vault_check_key_file(config, store, &error);
     store_close(store);
-    return err ? cli_fail(CLI_USAGE, "%s", error.text) : CLI_DONE;
+    if (!err)
+        return CLI_DONE;
+    const bool is_key_file = err == ERR_NOT_FOUND || err == ERR_INVALID || err == ERR_CORRUPT;
+    return cli_fail(is_key_file ? CLI_USAGE : CLI_COULD_NOT, "%s", error.text);
 }
 
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)

@@ -59,13 +59,18 @@ static enum err run_transaction(struct store *store, bool dry_run, cli_work *wor
     return err;
 }
 
-/* Empties the write-ahead log. Prints a note if a transaction of the server prevents it. */
+/* Empties the write-ahead log. Prints a note if this fails, for example because a transaction of the server
+ * uses the log. */
 static void empty_log(struct store *store)
 {
-    if (store_checkpoint(store, CHECKPOINT_TRUNCATE))
+    const enum err err = store_checkpoint(store, CHECKPOINT_TRUNCATE);
+    if (err == ERR_BUSY)
         cli_note("the write-ahead log is in use, so it still contains deleted data until the server "
-                 "overwrites it; "
-                 "to empty it now, stop the server and run viewtally migrate");
+                 "overwrites it; to empty it now, stop the server and run viewtally migrate");
+    else if (err)
+        cli_note("the write-ahead log cannot be emptied (%s), so it still contains deleted data; after you "
+                 "have removed the cause, stop the server and run viewtally migrate",
+                 err_name(err));
 }
 
 enum err cli_erasing_transaction(struct cli *cli, bool dry_run, cli_work *work, void *ctx)

@@ -19,7 +19,7 @@ static void check_source(struct doctor *d)
 {
     if (d->cli->config_path)
         doctor_ok(d, "the configuration file is %s", d->cli->config_path);
-    else if (config_is_set(d->config, "store", "path"))
+    else if (config_is_set(d->config, "store", "path") || config_is_set(d->config, "store", "url"))
         doctor_ok(d, "the configuration is in the environment");
     else
         doctor_warn(d, "name a file with --config, or create " CLI_SYSTEM_CONFIG,

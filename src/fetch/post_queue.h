@@ -68,7 +68,7 @@ struct fetch_account {
                           counted only if the author has no other account at the platform */
     int tier;          /* request form */
     char dropped_metrics[METRIC_LIST_MAX]; /* metrics to omit, comma-separated */
-    int64_t not_before;                    /* monotonic */
+    int64_t not_before;                    /* monotonic; not stored, so the next run does not wait */
     struct bucket bucket;                  /* rate limit of the account */
 };
 

@@ -70,8 +70,10 @@ static void on_event(uv_fs_event_t *event, const char *name, int events, int sta
 static void log_failure(struct spool_watch *w, const char *why)
 {
     if (!w->failure_logged)
-        log_warn("spool: %s cannot be watched (%s): new files are applied only by the next scheduled run",
-                 w->path, why);
+        log_warn(
+            "spool: %s cannot be watched (%s): new files are applied only by the next scheduled run or by "
+            "viewtally refresh",
+            w->path, why);
     w->failure_logged = true;
 }
 

@@ -32,6 +32,7 @@ struct move_result {
     int64_t replaced; /* texts of `from` that are not valid UTF-8; the comparison ignores which bytes were
                          invalid (moved_rows_next()) */
     bool resumed;     /* the call has continued an interrupted one, whose rows are not included in `copied` */
+    bool differs;     /* the call has failed because the stores differ */
 };
 
 /* Copies all data of `from` into `to`, which must be empty, and compares the stores. Unless `keeps_id` is

@@ -152,6 +152,7 @@ static enum err differ(struct move *m, const struct moved_table *table, const st
                         "the databases differ: the row of %s with %.*s differs in the column %.*s",
                         table->name, (int)key.len, key.p, (int)name.len, name.p);
     buf_fini(&key);
+    m->result->differs = true;
     return ERR_INVALID;
 }
 

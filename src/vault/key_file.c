@@ -133,7 +133,8 @@ enum err key_file_read(const char *path, struct key_list *out, struct stat *st, 
             "cannot decrypt tokens that were sealed with another key)",
             path);
     if (fd < 0)
-        return error_set(error, ERR_IO, "cannot open the key file %s: %s", path, strerror(errno));
+        return error_set(error, errno == EACCES ? ERR_INVALID : ERR_IO, "cannot open the key file %s: %s",
+                         path, strerror(errno));
     enum err err = check_file(fd, path, st, error);
     if (!err && !read_all(fd, text, &len))
         err = error_set(error, ERR_IO, "cannot read the key file %s: %s", path, strerror(errno));

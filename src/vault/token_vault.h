@@ -15,7 +15,8 @@ enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MA
 
 /* Checks that the key file contains all keys that the sealed rows need, and that each key decrypts at least
  * one of its rows. Call before a server or a refresh starts. If there are no sealed rows, no key file is
- * needed. */
+ * needed. Returns ERR_NOT_FOUND, ERR_INVALID or ERR_CORRUPT if the key file is missing, invalid or not the
+ * right one, and ERR_IO if the database cannot be read. */
 MUST_USE enum err vault_check_key_file(const struct config *config, struct store *s, struct error *error);
 
 /* Numbers of sealed rows. */

@@ -146,7 +146,7 @@ enum err vault_inspect(const struct config *config, struct store *s, bool all, s
     err = inspect_all(&inspection, s);
     find_wrong_key(&inspection);
     if (err)
-        (void)error_set(error, err, "database error: %s", err_name(err));
+        err = error_set(error, ERR_IO, "database error: %s", err_name(err));
     if (inspection.err)
         explain(&inspection, path, error);
     rows->accounts = inspection.rows;

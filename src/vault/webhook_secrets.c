@@ -207,6 +207,7 @@ struct secrets_inspection {
     bool all;
     int64_t *rows;
     uint32_t missing; /* id of a key that is not in the key file */
+    enum err err;     /* of a row; OK if the database cannot be read */
 };
 
 static enum err inspect_one(struct secrets_inspection *i, const struct webhook_secret_place *place,
@@ -230,8 +231,10 @@ static enum err inspect_row(void *ctx, struct webhook_secrets *row)
     struct secrets_inspection *i = ctx;
     const struct webhook_secret_place place = {row->author_row, row->name};
     ++*i->rows;
-    const enum err err = inspect_one(i, &place, row->secret);
-    return err ? err : inspect_one(i, &place, row->old_secret);
+    i->err = inspect_one(i, &place, row->secret);
+    if (!i->err)
+        i->err = inspect_one(i, &place, row->old_secret);
+    return i->err;
 }
 
 enum err webhook_secrets_inspect(struct store *s, struct seal_keys *keys, bool all, const char *path,
@@ -241,8 +244,8 @@ enum err webhook_secrets_inspect(struct store *s, struct seal_keys *keys, bool a
     const enum err err = each_row(s, false, inspect_row, &i);
     if (!err)
         return OK;
-    if (err != ERR_CORRUPT && err != ERR_NOT_FOUND)
-        return error_set(error, err, "database error: %s", err_name(err));
+    if (!i.err && err != ERR_CORRUPT)
+        return error_set(error, ERR_IO, "database error: %s", err_name(err));
     if (!*path)
         return error_set(
             error, err,

@@ -78,7 +78,8 @@ def test_missing_configuration_file_is_a_warning(instance, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
     for environment, state, message in (({}, "warning", "no configuration file is used"),
-                                        ({"VIEWTALLY_STORE_PATH": str(instance.database)}, "ok", "the configuration is in the environment")):
+                                        ({"VIEWTALLY_STORE_PATH": str(instance.database)}, "ok", "the configuration is in the environment"),
+                                        ({"VIEWTALLY_STORE_URL": "postgresql://viewtally@127.0.0.1:1/none"}, "ok", "the configuration is in the environment")):
         done = subprocess.run([instance.binary, "doctor", "--json"], cwd=empty, capture_output=True, check=False, timeout=60,
                               env=instance.environment({"VIEWTALLY_TEST_SYSTEM_CONFIG": str(empty / "none"), **environment}))
         found = [f for f in json.loads(done.stdout)["findings"] if (f["group"], f["check"]) == ("configuration", "source")]

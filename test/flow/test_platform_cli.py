@@ -1,5 +1,7 @@
 """`viewtally platform connect`, `list` and `remove`. `platform test` and `platform status` are tested in test/platforms."""
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -82,6 +84,16 @@ def test_connect_rejects_invalid_input(keyed):
         assert keyed.run("platform", "connect", *options, stdin=json.dumps(secrets.GRANT), status=2).err, options
     assert "no author" in secrets.connect(keyed, NOBODY, status=1).err
     assert secrets.rows(keyed, "SELECT * FROM platform_credentials") == []
+
+
+def test_unreadable_standard_input_is_a_failure_of_the_system(keyed):
+    author = keyed.add_author()
+    for words in (["platform", "connect", "--author", author, "--platform", "tiktok", "--account", "a"], ["key", "find"], ["key", "revoke", "--leaked"]):
+        directory = os.open(keyed.directory, os.O_RDONLY)       # cannot be read as a file
+        done = subprocess.run([keyed.binary, *words, "--config", keyed.config_path], stdin=directory, env=keyed.environment(),
+                              capture_output=True, check=False, text=True, timeout=60)
+        os.close(directory)
+        assert done.returncode == 3 and "cannot read standard input: Is a directory" in done.stderr, done
 
 
 def test_connect_without_a_key_file_stores_nothing(viewtally):

@@ -125,6 +125,20 @@ def test_server_and_refresh_do_not_start_if_tokens_cannot_be_decrypted(viewtally
     assert reason in viewtally.run("secrets", "check", status=1 if "cannot decrypt" in reason else 2).err
 
 
+@pytest.mark.sqlite_only("damages a page of the database file")
+def test_unreadable_table_of_accounts_is_an_error_of_the_database(viewtally):
+    secrets.with_keys(viewtally)
+    viewtally.configure({"refresh": {"source": "simulated"}})
+    secrets.connect(viewtally, viewtally.add_author(), account="Q" * 200)
+    data = viewtally.database.read_bytes()
+    at = next(at for at in range(0, len(data), 4096) if data[at] == 13 and b"Q" * 200 in data[at:at + 4096])
+    with open(viewtally.database, "r+b") as file:
+        file.seek(at)
+        file.write(b"\xff" * 100)
+    for words in (["serve"], ["refresh"], ["secrets", "check"]):
+        assert "database error" in viewtally.run(*words, status=3, timeout=60).err
+
+
 def test_commands_fail_if_the_key_file_of_stored_tokens_is_not_configured(viewtally):
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())

@@ -141,9 +141,14 @@ def test_move_refuses_a_target_that_is_not_empty(filled, empty, tmp_path):
 
 def test_move_refuses_the_database_itself_as_its_target(filled, empty):
     assert "in use" in failure(filled, filled.database, filled.database)
-    assert "are the same database" in failure(filled, filled.database, filled.database, "--verify", status=1)
+    assert "are the same database" in failure(filled, filled.database, filled.database, "--verify")
     move(filled, filled.database, empty[0])
     assert "are the same database" in failure(filled, empty[0], empty[0])
+
+
+def test_verify_reports_only_a_difference_with_status_1(filled, cluster):
+    cluster.sql("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'", database="postgres")
+    assert "UTF8" in failure(filled, filled.database, cluster.url("latin"), "--verify")
 
 
 def test_move_continues_after_kills(filled, empty, tmp_path):

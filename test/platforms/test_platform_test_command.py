@@ -23,6 +23,13 @@ def test_command_shows_counts_of_every_platform(world, login):
         assert "accepts the tokens" in output and "views 1000" in output and world.ids(platform)[0] in output, output
 
 
+def test_author_must_act_if_the_account_shares_no_insights(world, standins):
+    [name] = world.add(platforms=("facebook",))
+    standins.command("facebook", "scopes", account=world.accounts[name, "facebook"], scopes=["pages_read_engagement", "pages_read_user_content"])
+    output = run_test(world, name, "facebook", 1).out
+    assert "the author should reconnect it and grant the permission for insights" in output and "views not measured" in output
+
+
 def test_command_tests_only_the_token_if_there_is_no_post(world):
     [name] = world.add(videos=0)
     for platform in PLATFORMS:
