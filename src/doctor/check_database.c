@@ -40,7 +40,8 @@ static const char *fix_for(enum err err)
 static void check_open(struct doctor *d)
 {
     if (d->store)
-        doctor_ok(d, "%s can be read and has the schema of this version", store_config_name(d->config));
+        doctor_ok(d, "%s can be read and has a schema that this version can use",
+                  store_config_name(d->config));
     else
         doctor_error(d,
                      store_config_is_file(d->config) ? fix_for(d->store_error.code)

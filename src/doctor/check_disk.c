@@ -58,7 +58,9 @@ static void check_inodes(struct doctor *d)
     char copy[PATH_MAX];
     struct statvfs s;
     const char *dir = directory_of(d->config->store.path, copy);
-    if (statvfs(dir, &s) != 0 || s.f_files == 0)
+    if (statvfs(dir, &s) != 0)
+        doctor_skip(d, "%s: %s", dir, strerror(errno));
+    else if (s.f_files == 0)
         doctor_skip(d, "the file system has no limit on the number of files");
     else if (s.f_favail < FILES_MIN)
         doctor_error(d, "delete files: df -i DIRECTORY", "only %llu more file%s can be created in %s",

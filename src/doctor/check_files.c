@@ -189,7 +189,8 @@ static void check_key_file(struct doctor *d)
     struct stat key;
     struct error error = {0};
     if (!*path) {
-        doctor_skip(d, "[secrets] key_file is not set; no platform tokens can be stored");
+        doctor_skip(
+            d, "[secrets] key_file is not set; no platform tokens and no secrets of webhooks can be stored");
         return;
     }
     (void)snprintf(fix, sizeof fix, "chown %s %s && chmod 600 %s (to create it: viewtally secrets init)",

@@ -47,13 +47,14 @@ static void check_refresh(struct doctor *d)
     }
     if (store_get_last_complete_run(d->store, &started_at, &finished_at) ||
         store_list_runs(d->store, 1, on_run, &last))
-        doctor_error(d, "see database.integrity", "the runs of the refresh cannot be read");
+        doctor_error(d, "see the findings about the database", "the runs of the refresh cannot be read");
     else if (last.has_failed)
         doctor_error(d, "correct the cause, then viewtally refresh (docs/operating.md, The hourly refresh)",
                      "the last run of the refresh failed: %s", last.error);
     else if (is_overdue(d, started_at))
         doctor_error(d, "start the server (systemctl status viewtally), or run viewtally refresh",
-                     started_at == TIME_NONE ? "the refresh has never run" : "the refresh is overdue");
+                     started_at == TIME_NONE ? "no run of the refresh has completed yet"
+                                             : "the refresh is overdue");
     else
         doctor_ok(d, "the refresh is up to date");
 }
@@ -73,7 +74,7 @@ static void check_backup(struct doctor *d)
         return;
     }
     if (store_get_backup_state(d->store, &state)) {
-        doctor_error(d, "see database.integrity", "the state of the backups cannot be read");
+        doctor_error(d, "see the findings about the database", "the state of the backups cannot be read");
         return;
     }
     const int64_t age_ms = state.started_at == TIME_NONE ? 0 : d->now_ms - state.started_at;

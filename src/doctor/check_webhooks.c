@@ -58,7 +58,7 @@ static bool count_endpoints(struct doctor *d, struct endpoint_counts *c)
         err = store_list_webhooks(d->store, c->last_row, ROWS_AT_ONCE, on_endpoint, c);
     } while (!err && c->page == ROWS_AT_ONCE);
     if (err)
-        doctor_error(d, "see database.integrity", "the webhooks cannot be read");
+        doctor_error(d, "see the findings about the database", "the webhooks cannot be read");
     else if (!c->all)
         doctor_skip(d, "there are no webhooks");
     return !err && c->all;
@@ -109,7 +109,7 @@ static void check_delivery(struct doctor *d)
                     "the delivery of webhooks is off, so the events of %lld webhook%s wait", c.all,
                     plural(c.all, "", "s"));
     else if (lease_read(d->store, LEASE_WEBHOOKS, &lease, &held))
-        doctor_error(d, "see database.integrity", "the lease of the webhooks cannot be read");
+        doctor_error(d, "see the findings about the database", "the lease of the webhooks cannot be read");
     else if (c.overdue && !held)
         doctor_error(d, "start the server (systemctl status viewtally), and see its log for \"webhooks:\"",
                      "the events of %lld webhook%s wait, but no process delivers them", c.overdue,

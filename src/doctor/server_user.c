@@ -61,6 +61,15 @@ static bool set_owner(struct server_user *user, const char *database)
     return true;
 }
 
+static void name_user(struct server_user *user)
+{
+    const struct passwd *entry = getpwuid(user->uid);
+    if (entry)
+        (void)snprintf(user->name, sizeof user->name, "%s", entry->pw_name);
+    else
+        (void)snprintf(user->name, sizeof user->name, "%lu", (unsigned long)user->uid);
+}
+
 static void name_group(struct server_user *user)
 {
     const struct group *group = getgrgid(user->gid);
@@ -93,7 +102,8 @@ static void add_groups(struct server_user *user, const struct server_unit *unit)
 void server_user_find(struct server_user *user, const struct server_units *units, const char *database)
 {
     const struct server_unit *unit = units->count ? &units->items[0] : NULL;
-    *user = (struct server_user){.uid = geteuid(), .gid = getegid(), .name = "this user"};
+    *user = (struct server_user){.uid = geteuid(), .gid = getegid()};
+    name_user(user);
     name_group(user);
     if (user->uid != 0)
         return;

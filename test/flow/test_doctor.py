@@ -223,7 +223,7 @@ def test_missing_refresh_and_backup_are_found(instance):
     spool.mkdir()
     instance.configure({"refresh": {"source": "spool", "spool_dir": spool}, "backup": {"directory": instance.directory}})
     findings = diagnose(instance, status=1)
-    expect(findings, "freshness.refresh", "error", "never run")
+    expect(findings, "freshness.refresh", "error", "no run of the refresh has completed yet")
     expect(findings, "freshness.backup", "error", "no scheduled backup yet")
     instance.run("refresh")
     expect(diagnose(instance), "freshness.refresh", "ok")

@@ -1,8 +1,10 @@
 """viewtally doctor: what the user of the server may do with files, and whether the units of systemd run."""
 import grp
+import json
 import os
 import pathlib
 import pwd
+import subprocess
 import tempfile
 
 import pytest
@@ -136,6 +138,18 @@ def test_server_that_runs_but_does_not_respond_is_an_error(units):
         units.add("viewtally@2.service", Environment=f"A=1 VIEWTALLY_ADMIN_LISTEN={address}")
         expect(units.diagnose(), "server.ready", "ok", f"the server at {address} responds: ready")
     expect(units.diagnose(), "server.ready", "skipped", "its port is 0")
+
+
+@needs_root
+def test_fix_names_the_user_who_runs_the_command(instance, open_directory):
+    key = open_directory / "secrets.key"
+    instance.run("secrets", "init", str(key))
+    nobody = pwd.getpwnam("nobody")
+    environment = instance.environment({"VIEWTALLY_SECRETS_KEY_FILE": str(key), "VIEWTALLY_TEST_SYSTEM_CONFIG": str(open_directory / "none")})
+    done = subprocess.run([instance.binary, "doctor", "--json"], cwd=open_directory, env=environment, user=nobody.pw_uid, group=nobody.pw_gid,
+                          extra_groups=[], capture_output=True, check=False, timeout=60)
+    [found] = [f for f in json.loads(done.stdout)["findings"] if f["check"] == "key_file"]
+    assert found["state"] == "error" and found["fix"].startswith(f"chown nobody {key} && "), found
 
 
 @needs_root
