@@ -174,8 +174,10 @@ static void check_base_url(const struct config *c)
         return;
     config_each_item(c->server.listen, find_reachable, &found);
     if (found)
-        log_warn("[server] base_url is not set, so links and the API description contain no host name. Set "
-                 "it to the URL that clients use, such as https://stats.example.com/v1");
+        log_warn(
+            "[server] base_url is not set, so invitation links lead to 127.0.0.1, and the API description "
+            "contains no host name. Set base_url to the URL that clients use, such as "
+            "https://stats.example.com/v1");
 }
 
 static enum err open_server(struct app *app, struct error *error)

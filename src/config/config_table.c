@@ -398,9 +398,11 @@ static const struct config_key keys[] = {
      "none."},
 
     {"secrets", "key_file", CONFIG_TEXT, KEY(secrets.key_file), "", TEXT_LIMIT(1000), false, NULL,
-     "The file with the key that encrypts the platform tokens in the database, made by viewtally secrets "
-     "init. Only the server\n"
-     "may be able to read it; do not store it with the backups. Empty: no tokens can be stored."},
+     "The file with the key that encrypts the platform tokens and the secrets of webhooks in the database, "
+     "made by\n"
+     "viewtally secrets init. Only the server may be able to read it; do not store it with the backups. "
+     "Empty: "
+     "none can be stored."},
 
     {"webhooks", "enabled", CONFIG_SWITCH, KEY(webhooks.enabled), "on", NO_LIMIT, false, NULL,
      "Deliver events to the webhooks of authors and apps. off: events wait, and a notice on the authors' "
