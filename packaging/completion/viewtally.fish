@@ -84,7 +84,7 @@ complete -c viewtally -n '__viewtally_at platform' -a list -d 'Lists the account
 complete -c viewtally -n '__viewtally_at platform' -a test -d 'Makes one call with the account\'s tokens and explains the result'
 complete -c viewtally -n '__viewtally_at platform' -a probe -d 'Makes every call that a refresh could make for the account and shows …'
 complete -c viewtally -n '__viewtally_at platform' -a remove -d 'Removes an account and its tokens'
-complete -c viewtally -n '__viewtally_at platform' -a status -d 'Shows for each API the number of accounts, the last response, the …'
+complete -c viewtally -n '__viewtally_at platform' -a status -d 'Shows for each API the number of accounts, the last successful call, …'
 complete -c viewtally -n '__viewtally_at platform' -a capabilities -d 'Prints a table of the counts that each API provides'
 complete -c viewtally -n '__viewtally_at secrets' -a init -d 'Creates the key file with a new key'
 complete -c viewtally -n '__viewtally_at secrets' -a rotate -d 'Adds a new key to the file, reseals all tokens and webhook secrets, …'

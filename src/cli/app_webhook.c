@@ -122,6 +122,7 @@ struct webhook_setting {
     struct str client_id;
     struct new_app_webhook webhook;
     bool is_json;
+    bool is_removed; /* the app was removed; nothing was changed */
     int64_t app_row;
     struct app_webhook before; /* the replaced webhook; its texts are in `memory` */
     struct arena memory;
@@ -132,7 +133,8 @@ static enum err set_webhook(struct store *store, struct arena *arena, void *ctx)
     struct webhook_setting *s = ctx;
     struct app_record app;
     enum err err = store_find_app(store, arena, s->client_id, &app);
-    if (!err && app.removed_at != TIME_NONE)
+    s->is_removed = !err && app.removed_at != TIME_NONE;
+    if (s->is_removed)
         err = ERR_NOT_FOUND;
     s->app_row = app.row;
     if (!err)
@@ -190,6 +192,7 @@ enum cli_exit app_set_webhook(struct cli *cli, const struct cli_arguments *argum
     arena_fini(&s.memory);
     sodium_memzero(&s.webhook, sizeof s.webhook);
     if (err == ERR_NOT_FOUND)
-        return cli_fail(CLI_PART, "no app has this client_id (see viewtally app list)");
+        return cli_fail(CLI_PART, s.is_removed ? "the app was removed, so it can have no webhook"
+                                               : "no app has this client_id (see viewtally app list)");
     return err ? CLI_COULD_NOT : CLI_DONE;
 }

@@ -252,38 +252,42 @@ static void reject_repeated(struct author_file *f)
         qsort(all, count, sizeof *all, by_text);
     for (size_t i = 1; i < count; i++)
         if (str_eq(all[i].text, all[i - 1].text))
-            author_file_reject(f, all[i].line, "this is the same author as in line %lld: give ids or logins",
-                               (long long)all[i - 1].line);
+            author_file_reject(f, all[i].line, "this is the same author as in line %lld%s",
+                               (long long)all[i - 1].line,
+                               str_starts_with(all[i].text, STR("name "))
+                                   ? "; if there are two authors with this name, give ids or logins"
+                                   : "");
 }
 
 /* ---- reading ---- */
 
-static bool read_all(const char *path, struct buf *b)
+/* Prints an error on failure, and returns the exit status. */
+static enum cli_exit read_all(const char *path, struct buf *b)
 {
+    enum cli_exit code = CLI_DONE;
     const bool is_stdin = strcmp(path, "-") == 0;
     FILE *from = is_stdin ? stdin : fopen(path, "re");
     char part[16 * 1024];
     size_t n;
     while (from && (n = fread(part, 1, sizeof part, from)) > 0)
         buf_append(b, str_make(part, n));
-    const bool failed = !from || ferror(from);
-    if (failed)
-        (void)cli_fail(CLI_COULD_NOT, "%s: %s", path, strerror(errno));
+    if (!from || ferror(from))
+        code = cli_fail(CLI_COULD_NOT, "%s: %s", path, strerror(errno));
     else if (b->failed)
-        (void)cli_fail(CLI_USAGE, "%s is longer than %d bytes", path, AUTHOR_FILE_MAX);
+        code = cli_fail(CLI_USAGE, "%s is longer than %d bytes", path, AUTHOR_FILE_MAX);
     if (from && !is_stdin)
         (void)fclose(from);
-    return !failed && !b->failed;
+    return code;
 }
 
-bool author_file_read(struct author_file *f, const char *path)
+enum cli_exit author_file_read(struct author_file *f, const char *path)
 {
     struct buf b;
     *f = (struct author_file){.path = path};
     arena_init(&f->arena, ARENA_BLOCK);
     buf_init(&b, AUTHOR_FILE_MAX);
-    const bool ok = read_all(path, &b);
-    const struct str text = ok && b.len ? arena_copy(&f->arena, buf_str(&b)) : (struct str){"", 0};
+    const enum cli_exit code = read_all(path, &b);
+    const struct str text = !code && b.len ? arena_copy(&f->arena, buf_str(&b)) : (struct str){"", 0};
     const struct str start = str_trim(text);
     if (start.len && start.p[0] == '{')
         parse_ndjson(f, text);
@@ -291,7 +295,7 @@ bool author_file_read(struct author_file *f, const char *path)
         parse_csv(f, text);
     reject_repeated(f);
     buf_fini(&b);
-    return ok;
+    return code;
 }
 
 void author_file_fini(struct author_file *f)

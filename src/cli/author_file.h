@@ -23,9 +23,9 @@ struct author_file {
 };
 
 /* Reads and checks the whole file. Reports bad lines, including a line that names the same author as another
- * line. If the file cannot be read or is longer than AUTHOR_FILE_MAX, prints an error and returns false. Call
- * author_file_fini() in any case. */
-bool author_file_read(struct author_file *f, const char *path);
+ * line. If the file cannot be read or is longer than AUTHOR_FILE_MAX, prints an error and returns the exit
+ * status. Call author_file_fini() in any case. */
+enum cli_exit author_file_read(struct author_file *f, const char *path);
 void author_file_fini(struct author_file *f);
 
 /* Reports a bad line and counts it. */

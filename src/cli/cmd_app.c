@@ -156,9 +156,14 @@ static enum cli_exit add(struct cli *cli, const struct cli_arguments *arguments)
     struct key_text id;
     struct new_app n = {.is_json = cli_flag(arguments, "json")};
     if (!is_name(name))
-        return cli_fail(CLI_USAGE, "--name must be 1 to %d bytes of UTF-8 on one line", NAME_MAX_BYTES);
+        return cli_fail(
+            CLI_USAGE,
+            "--name must be 1 to %d bytes of UTF-8 without control characters, and not only spaces",
+            NAME_MAX_BYTES);
     if (home.p && !is_home_url(home))
-        return cli_fail(CLI_USAGE, "--home-url must be an https URL");
+        return cli_fail(
+            CLI_USAGE, "--home-url must be an https URL with a host, of at most %d bytes, without a fragment",
+            URL_MAX_BYTES);
     if (!add_uris(&n, arguments) || !app_webhook_init(cli, cli_value(arguments, "webhook-url"), &n.webhook))
         return CLI_USAGE;
     client_id_generate(&id);
@@ -453,7 +458,7 @@ static const struct cli_action actions[] = {
      .description = "Authors must connect the app again before a new URL receives their events. With the "
                     "same URL, only the secret changes; for a day, messages are signed with both the old "
                     "and the new secret.",
-     .partial = "no app has this client_id",
+     .partial = "no app has this client_id, or the app was removed",
      .examples = "viewtally app set-webhook app_5WQzTnBqk2sX9dRfLm7YcA https://planner.example/hook\n"
                  "viewtally app set-webhook app_5WQzTnBqk2sX9dRfLm7YcA --remove",
      .run = app_set_webhook},

@@ -137,7 +137,8 @@ static enum cli_exit export_to_file(struct cli *cli, struct author_file_export *
         return code;
     }
     if (!file_sync_directory_of(resolved))
-        return cli_fail(CLI_COULD_NOT, "%s: %s", path, strerror(errno));
+        return cli_fail(CLI_COULD_NOT, "%s is complete, but its directory cannot be synced: %s", path,
+                        strerror(errno));
     return print_summary(e, path);
 }
 

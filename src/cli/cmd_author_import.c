@@ -430,8 +430,9 @@ static enum err apply_file(struct store *store, struct arena *arena, void *ctx)
 
 static enum cli_exit set_up(struct cli *cli, struct author_setup *s, const char *path)
 {
-    if (!author_file_read(&s->file, path))
-        return CLI_COULD_NOT;
+    const enum cli_exit code = author_file_read(&s->file, path);
+    if (code)
+        return code;
     const enum err err = s->file.bad_lines ? ERR_CANCELED : cli_transaction(cli, apply_file, s);
     if (err == ERR_UNKNOWN_OUTCOME && s->is_written)
         cli_note("%s contains the links, which are valid if the change was made", s->links_path);

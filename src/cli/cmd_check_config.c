@@ -154,7 +154,9 @@ static const struct cli_action actions[] = {
      .description =
          "Loads the configuration like every other command. Prints which file it used and all keys "
          "with their effective values. Secrets are hidden. If there are mistakes, prints each "
-         "as FILE:LINE: message (VARIABLE: message for the environment) and exits with status 2.",
+         "as FILE:LINE: message (VARIABLE: message for the environment) and exits with status 2. Without "
+         "such mistakes, also checks [store] password_file, socket_group and the TLS files of Redis; a "
+         "mistake there is printed without FILE:LINE.",
      .examples = "viewtally check-config --config /etc/viewtally/config.ini\n"
                  "viewtally check-config --example >config.ini",
      .run = run},

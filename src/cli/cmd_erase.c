@@ -101,10 +101,10 @@ static void note_copies(const struct config *config)
     struct before_list list = {0};
     if (store_config_is_file(config) && database_list_replaced(config->store.path, &list))
         for (size_t i = 0; i < list.paths.count; i++)
-            cli_note("%s still contains the author; delete it when you no longer need it",
+            cli_note("%s may still contain the author; delete it when you no longer need it",
                      list.paths.items[i].path);
     VEC_FREE(&list.paths);
-    cli_note("backups and log files still contain the author until you delete them; a restore from a "
+    cli_note("backups and log files may contain the author until you delete them; a restore from a "
              "backup deletes the author again");
 }
 

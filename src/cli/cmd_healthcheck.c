@@ -79,8 +79,8 @@ static const struct cli_action actions[] = {
      .description =
          "Requests /readyz from [admin] listen and prints the result. If [admin] listen is not set, "
          "checks instead that [server] listen responds. Waits at most 3 seconds. Use it as the health "
-         "check of a container. Exit status 0: the server is ready, or degraded, in which state it still "
-         "serves all requests. Exit status 3: the server is not ready or did not respond.",
+         "check of a container. Exit status 0: the server is ready, or degraded: it serves the API, but "
+         "needs attention. Exit status 3: the server is not ready or did not respond.",
      .partial = "the server is degraded and --strict was given",
      .examples = "viewtally healthcheck --strict",
      .run = run},

@@ -235,7 +235,8 @@ static enum cli_exit import_into(struct store *store, const struct import_reques
     clear_bar(&display);
     if (err)
         return cli_fail(CLI_COULD_NOT, "the import stopped: %s%s", summary.why,
-                        has_applied(&summary) ? "; import the same files again to complete it" : "");
+                        !r->dry_run && has_applied(&summary) ? "; import the same files again to complete it"
+                                                             : "");
     const enum cli_exit code = import_report_print(&summary, r->files, r->dry_run, r->is_json);
     if (code)
         return code;

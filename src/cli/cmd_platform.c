@@ -341,8 +341,9 @@ static const struct cli_action actions[] = {
      .run = remove_command},
     {.name = "status",
      .options = status_options,
-     .summary = "Shows for each API the number of accounts, the last response, the remaining quota and how "
-                "long calls are paused. Also shows the calls of the last run.",
+     .summary =
+         "Shows for each API the number of accounts, the last successful call, the remaining quota and "
+         "how long calls are paused. Also shows the calls of the last run.",
      .examples = "viewtally platform status",
      .run = platform_status},
     {.name = "capabilities",

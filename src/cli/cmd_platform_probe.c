@@ -41,7 +41,7 @@ struct probe {
     size_t count;
     enum err err;
     int calls, recorded;
-    bool any_ok;
+    bool any_ok, no_insights;        /* of all calls; `no_insights`: outcome.no_insights of a call */
     enum outcome_kind first_failure; /* among the calls in the first form of the request (form 0) */
 };
 
@@ -103,8 +103,8 @@ static void find_posts(struct probe *p)
     p->err = p->err ? p->err : err;
     if (p->err || p->count)
         return;
-    buf_append(&p->out, STR("The author has no post on this platform, so the calls are made for an id that "
-                            "does not exist.\n"));
+    buf_append(&p->out, STR("The author has no post on this platform that can be read now, so the calls are "
+                            "made for an id that does not exist.\n"));
     p->posts[p->count] = nothing;
     p->posts[p->count++].posted_at = now - 10 * DAY_MS;
 }
@@ -287,6 +287,7 @@ static const char *change_of_account(const struct outcome *o)
 static void record_outcome(struct probe *p, const struct platform_call *call, const struct outcome *o)
 {
     p->any_ok = p->any_ok || o->kind == OUTCOME_OK;
+    p->no_insights = p->no_insights || o->no_insights;
     if (call->tier == 0 && !call->combined && (p->first_failure == OUTCOME_OK || p->calls == 1))
         p->first_failure = o->kind;
 }
@@ -470,7 +471,7 @@ static void call_everything(struct probe *p)
 static enum cli_exit exit_of(const struct probe *p)
 {
     if (p->any_ok)
-        return CLI_DONE;
+        return p->no_insights ? CLI_PART : CLI_DONE;
     if (p->first_failure == OUTCOME_TOKEN_REJECTED || p->first_failure == OUTCOME_RECONNECT)
         return CLI_PART;
     return p->first_failure == OUTCOME_APP_REJECTED ? CLI_USAGE : CLI_COULD_NOT;

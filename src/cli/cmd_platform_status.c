@@ -182,8 +182,8 @@ static void text_api(struct buf *b, const struct platform_health *p)
     if (!p->configured)
         buf_append(b, STR("; not read: no app or no key file is configured"));
     if (p->last_success_at == TIME_NONE)
-        buf_append(b, STR("; no response yet"));
-    append_until(b, "last response", p->last_success_at);
+        buf_append(b, STR("; no successful call yet"));
+    append_until(b, "last successful call", p->last_success_at);
     if (p->units_per_day)
         buf_printf(b, "; quota %lld of %lld left", (long long)p->units_left, (long long)p->units_per_day);
     if (p->fallback_units_left >= 0)

@@ -76,10 +76,9 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
                         (int)pid);
     const int fd = reload_reply_open(pid);
     if (fd < 0)
-        return cli_fail(CLI_COULD_NOT,
-                        errno == EADDRINUSE ? "process %d is already being reloaded"
-                                            : "cannot wait for process %d",
-                        (int)pid);
+        return errno == EADDRINUSE ? cli_fail(CLI_COULD_NOT, "process %d is already being reloaded", (int)pid)
+                                   : cli_fail(CLI_COULD_NOT, "cannot wait for the reply of process %d: %s",
+                                              (int)pid, strerror(errno));
     const enum cli_exit code = wait_for_reply(fd, pid);
     (void)close(fd);
     return code;

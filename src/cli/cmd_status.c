@@ -340,7 +340,8 @@ static void text_refresh(struct buf *b, const struct service_status *s)
     else if (s->lease_is_held)
         buf_printf(b, "in progress since ");
     else if (is_overdue(s))
-        buf_printf(b, "OVERDUE: no run in the last scheduled hour; check that a server is running");
+        buf_printf(b, "OVERDUE: no run has completed since the last scheduled time; check that a server "
+                      "is running, and the results of its runs");
     else
         buf_printf(b, "up to date");
     if (is_enabled(s) && s->lease_is_held) {
@@ -532,9 +533,9 @@ static const struct cli_action actions[] = {
      .description =
          "Shows whether the refresh is running, overdue or up to date; the time of the next run; pending "
          "files; the number of videos younger than 30 days, and how many of them have not been updated "
-         "for two hours; the last and next scheduled backup; the size of the database; and the results of "
-         "the last ten runs. Times are in "
-         "UTC.",
+         "for two hours; the accounts of the platforms; the state of Redis; the last and next scheduled "
+         "backup; the size of the database file, or the load of the database server; and the results of the "
+         "last ten runs. Times are in UTC.",
      .examples = "viewtally status\n"
                  "viewtally status --json | jq .refresh.overdue",
      .run = run},

@@ -47,7 +47,7 @@ const struct help_topic help_topics[] = {
      "  [refresh] spool_dir     input files; applied ones are moved to done/, files with bad lines to bad/\n"
      "  [log] access            the access log, reopened on SIGHUP\n\n"
      "Only viewtally migrate, demo, serve --create, import --create, restore and move create a database. "
-     "viewtally migrate and restore leave copies of the old database beside it (PATH.schema-N, "
+     "Migrations and viewtally restore can leave copies of the old database beside it (PATH.schema-N, "
      "PATH.before-TIME). Copy a database with viewtally backup, not with cp: a plain copy lacks what is "
      "still in the write-ahead log. Paths in the "
      "configuration are relative to the working directory, so use absolute ones."},

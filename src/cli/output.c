@@ -74,8 +74,11 @@ enum cli_exit cli_flush(void)
 
 enum cli_exit cli_print(struct buf *out)
 {
-    const bool ok = !out->failed && (!out->len || fwrite(out->p, 1, out->len, stdout) == out->len);
+    const bool is_too_long = out->failed;
+    const bool ok = is_too_long || !out->len || fwrite(out->p, 1, out->len, stdout) == out->len;
     buf_fini(out);
+    if (is_too_long)
+        return cli_fail(CLI_COULD_NOT, "the output is too long");
     if (!ok)
         return cli_fail(CLI_COULD_NOT, "standard output cannot be written");
     return cli_flush();

@@ -127,6 +127,13 @@ def test_csv_files_from_spreadsheets_can_be_imported(installation, text):
 # --- import: bad lines ---
 
 
+def test_file_that_is_too_long_is_a_mistake_of_the_caller(installation):
+    path = installation.directory / "long.csv"
+    with open(path, "wb") as file:
+        file.truncate((64 << 20) + 1)
+    assert f"{path} is longer than {64 << 20} bytes" in installation.run("author", "import", str(path), status=2).err
+
+
 @pytest.mark.parametrize("text, expected", [
     ("name,mail\nA,x\n", {1: 'unknown field "mail"; the fields are id, name, login and plan'}),
     ("name,logn\nA,x\n", {1: 'unknown field "logn" (did you mean login?); the fields are id, name, login and plan'}),
@@ -137,8 +144,8 @@ def test_csv_files_from_spreadsheets_can_be_imported(installation, text):
     ("name,plan\n,active\n", {2: "the line must have a name, a login or an id"}), ("name,plan\nA,active,x\n", {2: "there are more fields than in the heading"}),
     ('name\n"A\n', {2: "a quotation mark is not closed"}), ('name\n"A"x\n', {2: "a quoted field must end at a separator or at the end of the line"}),
     ("login\na\n", {2: "there is no such author yet, and name is missing"}),
-    ('name\n"A\nB"\nC\nC\n', {5: "this is the same author as in line 4: give ids or logins"}),
-    ("name,login\nA,x\nB,X\n", {3: "this is the same author as in line 2: give ids or logins"}),
+    ('name\n"A\nB"\nC\nC\n', {5: "this is the same author as in line 4; if there are two authors with this name, give ids or logins"}),
+    ("name,login\nA,x\nB,X\n", {3: "this is the same author as in line 2"}),
     ("name\nTwin\n", {2: "several authors have this name: give the id or the login"}),
     (f"id,login,name\n{uid('Ada')},,\n,ada,\n", {3: "this is the same author as in line 2"}),
     (f"id,login\n{uid('Bob')},ada\n", {2: "another author uses this login"}),

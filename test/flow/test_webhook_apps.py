@@ -167,5 +167,7 @@ def test_wrong_arguments_of_set_webhook_are_rejected(world):
                                 ((client_id, "http://a.example/"), 2, "must begin with https://"), ((client_id, "https://10.0.0.1/"), 2, "not public"),
                                 (("app_unknown", "https://a.example/"), 1, "no app")):
         assert text in world.instance.run("app", "set-webhook", *words, status=status).err, words
+    world.instance.run("app", "remove", client_id)
+    assert "the app was removed" in world.instance.run("app", "set-webhook", client_id, "https://a.example/", status=1).err
     world.instance.configure({"secrets": {"key_file": None}})
     assert "secrets init" in world.instance.run("app", "set-webhook", client_id, "https://a.example/", status=2).err

@@ -55,6 +55,12 @@ def test_probe_reads_a_facebook_reel_by_its_video_id(world, standins):
     assert f"{video}/video_insights" in output and "form 0, with the account" in output
 
 
+def test_author_must_act_if_the_account_shares_no_insights(world, standins):
+    [name] = world.add(platforms=("facebook",))
+    standins.command("facebook", "scopes", account=world.accounts[name, "facebook"], scopes=["pages_read_engagement", "pages_read_user_content"])
+    assert "the author is notified that insights are not granted" in probe(world, name, "facebook", status=1).out
+
+
 def test_probe_resolves_the_composite_id_of_a_facebook_reel(world, standins):
     [name] = world.add(platforms=("facebook",))
     [video] = world.ids("facebook")
