@@ -93,10 +93,14 @@ static enum cli_exit rotate(struct cli *cli, const struct cli_arguments *argumen
     return CLI_DONE;
 }
 
+enum { FAILURES_SHOWN = 20 };
+
 struct key_file_report {
     uint32_t ids[SEAL_KEYS_MAX]; /* the first key encrypts; all keys decrypt */
     size_t count;
     struct sealed_rows rows;
+    int64_t failures; /* number of rows that cannot be decrypted */
+    bool lacks_key;   /* the key file lacks the key of one of these rows */
 };
 
 static enum cli_exit print_keys(const struct key_file_report *r)
@@ -135,6 +139,23 @@ static enum cli_exit print_json(const struct key_file_report *r)
     return cli_print(&b);
 }
 
+static void on_failure(void *ctx, const struct error *failure)
+{
+    struct key_file_report *r = ctx;
+    r->lacks_key |= failure->code == ERR_NOT_FOUND;
+    if (++r->failures <= FAILURES_SHOWN)
+        cli_note("%s", failure->text);
+}
+
+static enum cli_exit fail_rows(const struct key_file_report *r)
+{
+    const enum cli_exit code = r->lacks_key ? CLI_USAGE : CLI_PART;
+    const long long all = r->rows.accounts + r->rows.webhooks;
+    return cli_fail(code, "accounts and webhooks that cannot be decrypted: %lld of %lld%s",
+                    (long long)r->failures, all,
+                    r->failures > FAILURES_SHOWN ? "; only the first are listed" : "");
+}
+
 static enum cli_exit check(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct error error;
@@ -151,10 +172,12 @@ static enum cli_exit check(struct cli *cli, const struct cli_arguments *argument
     struct store *store = cli_open_store(cli);
     if (!store)
         return CLI_COULD_NOT;
-    err = vault_inspect(&cli->config, store, true, &report.rows, &error);
+    err = vault_list_failures(&cli->config, store, &report.rows, on_failure, &report, &error);
     store_close(store);
     if (err)
         return cli_fail(exit_of(err), "%s", error.text);
+    if (report.failures)
+        return fail_rows(&report);
     if (is_json)
         return print_json(&report);
     if (!configured_file(cli)) {
@@ -195,7 +218,8 @@ static const struct cli_action actions[] = {
     {.name = "check",
      .options = check_options,
      .summary = "Checks that all tokens of accounts and all secrets of webhooks can be decrypted.",
-     .description = "Exit status 2: the key file is missing or invalid, or lacks a key.",
+     .description = "Prints why an account or webhook cannot be decrypted, for at most the first 20. Exit "
+                    "status 2: the key file is missing or invalid, or lacks a key.",
      .partial = "the tokens of an account or the secret of a webhook cannot be decrypted",
      .examples = "viewtally secrets check",
      .run = check},

@@ -30,6 +30,15 @@ struct sealed_rows {
 MUST_USE enum err vault_inspect(const struct config *config, struct store *s, bool all,
                                 struct sealed_rows *rows, struct error *error);
 
+/* Receives a row that cannot be decrypted: ERR_NOT_FOUND if the key file lacks its key, ERR_CORRUPT if the
+ * row is damaged or the key is the wrong one. */
+typedef void vault_failure_fn(void *ctx, const struct error *failure);
+
+/* Decrypts every sealed row and calls `on_failure` for each row that cannot be decrypted. Returns an error,
+ * as vault_check_key_file() does, only if the rows cannot be checked. */
+MUST_USE enum err vault_list_failures(const struct config *config, struct store *s, struct sealed_rows *rows,
+                                      vault_failure_fn *on_failure, void *ctx, struct error *error);
+
 /* The result of a key rotation. */
 struct key_rotation_result {
     uint32_t key_id; /* id of the new key; 0: not created yet */

@@ -16,8 +16,7 @@ struct key_result {
 };
 
 struct inspection {
-    struct seal_keys *keys;
-    bool all; /* decrypt every row, not just one per key */
+    struct sealed_check check;
     int64_t last, rows;
     struct key_result results[SEAL_KEYS_MAX];
     size_t result_count;
@@ -47,14 +46,14 @@ static enum err open_row(struct inspection *inspection, const struct credential 
                          struct key_result *refresh)
 {
     struct tokens t;
-    enum err err = tokens_decrypt(inspection->keys, c, &t);
+    enum err err = tokens_decrypt(inspection->check.keys, c, &t);
     tokens_wipe(&t);
     if (!err) {
         access->decrypts_a_row = refresh->decrypts_a_row = true;
         return OK;
     }
     (void)fail(inspection, err, access->id, c);
-    if (inspection->all)
+    if (inspection->check.all)
         return err;
     /* A single damaged row must not stop the server if the key decrypts another row. So record, for each key,
      * the first account that it failed to decrypt. If the key decrypts no row, the error names this
@@ -72,11 +71,37 @@ static enum err inspect_row(struct inspection *inspection, const struct credenti
     const uint32_t access = seal_key_id(c->access_sealed);
     const uint32_t refresh = c->refresh_sealed.p ? seal_key_id(c->refresh_sealed) : access;
     if (!access || !refresh)
-        return inspection->all ? fail(inspection, ERR_CORRUPT, access, c) : OK;
-    if (!seal_has_key(inspection->keys, access) || !seal_has_key(inspection->keys, refresh))
-        return fail(inspection, ERR_NOT_FOUND, seal_has_key(inspection->keys, access) ? refresh : access, c);
+        return inspection->check.all ? fail(inspection, ERR_CORRUPT, access, c) : OK;
+    if (!seal_has_key(inspection->check.keys, access) || !seal_has_key(inspection->check.keys, refresh))
+        return fail(inspection, ERR_NOT_FOUND,
+                    seal_has_key(inspection->check.keys, access) ? refresh : access, c);
     struct key_result *a = result_of(inspection, access), *r = result_of(inspection, refresh);
-    return a->decrypts_a_row && r->decrypts_a_row && !inspection->all ? OK : open_row(inspection, c, a, r);
+    return a->decrypts_a_row && r->decrypts_a_row && !inspection->check.all ? OK
+                                                                            : open_row(inspection, c, a, r);
+}
+
+static void explain(const struct inspection *inspection, struct error *error)
+{
+    const char *path = inspection->check.path;
+    const char *platform = inspection->at.api >= 0 && inspection->at.api < PLATFORM_APIS
+                               ? platform_desc((enum platform_api)inspection->at.api)->title
+                               : "a platform";
+    if (!*path)
+        (void)error_set(error, inspection->err,
+                        "the database contains tokens of platform accounts, but [secrets] key_file is not "
+                        "set: set it to the key file that "
+                        "sealed them, or restore that file from its own backup");
+    else if (inspection->err == ERR_NOT_FOUND)
+        (void)error_set(
+            error, inspection->err,
+            "the tokens of the %s account %s are sealed with key %08x, which is not in the key file %s",
+            platform, inspection->at.account, inspection->at.id, path);
+    else
+        (void)error_set(
+            error, inspection->err,
+            "cannot decrypt the tokens of the %s account %s: key %08x in %s is not the key that sealed them, "
+            "or the row is damaged",
+            platform, inspection->at.account, inspection->at.id, path);
 }
 
 static bool on_row(void *ctx, const struct credential *c)
@@ -85,6 +110,12 @@ static bool on_row(void *ctx, const struct credential *c)
     inspection->rows++;
     inspection->last = c->row;
     inspection->err = inspect_row(inspection, c);
+    if (inspection->err && inspection->check.on_failure) {
+        struct error error;
+        explain(inspection, &error);
+        inspection->check.on_failure(inspection->check.ctx, &error);
+        inspection->err = OK;
+    }
     return !inspection->err;
 }
 
@@ -111,49 +142,44 @@ static enum err inspect_all(struct inspection *inspection, struct store *s)
     return OK;
 }
 
-static void explain(const struct inspection *inspection, const char *path, struct error *error)
+/* Opens the key file and checks the rows as `check` says; sets the keys and the path of `check`. */
+static enum err inspect_rows(const struct config *config, struct store *s, struct sealed_check *check,
+                             struct sealed_rows *rows, struct error *error)
 {
-    const char *platform = inspection->at.api >= 0 && inspection->at.api < PLATFORM_APIS
-                               ? platform_desc((enum platform_api)inspection->at.api)->title
-                               : "a platform";
-    if (!*path)
-        (void)error_set(error, inspection->err,
-                        "the database contains tokens of platform accounts, but [secrets] key_file is not "
-                        "set: set it to the key file that "
-                        "sealed them, or restore that file from its own backup");
-    else if (inspection->err == ERR_NOT_FOUND)
-        (void)error_set(
-            error, inspection->err,
-            "the tokens of the %s account %s are sealed with key %08x, which is not in the key file %s",
-            platform, inspection->at.account, inspection->at.id, path);
-    else
-        (void)error_set(
-            error, inspection->err,
-            "cannot decrypt the tokens of the %s account %s: key %08x in %s is not the key that sealed them, "
-            "or the row is damaged",
-            platform, inspection->at.account, inspection->at.id, path);
-}
-
-enum err vault_inspect(const struct config *config, struct store *s, bool all, struct sealed_rows *rows,
-                       struct error *error)
-{
-    const char *path = config->secrets.key_file;
-    struct inspection inspection = {.all = all, .last = 0};
-    enum err err = seal_keys_open(&inspection.keys, path, error);
+    struct inspection inspection = {.last = 0};
+    check->path = config->secrets.key_file;
+    enum err err = seal_keys_open(&check->keys, check->path, error);
     *rows = (struct sealed_rows){.accounts = 0};
     if (err)
         return err;
+    inspection.check = *check;
     err = inspect_all(&inspection, s);
     find_wrong_key(&inspection);
     if (err)
         err = error_set(error, ERR_IO, "database error: %s", err_name(err));
     if (inspection.err)
-        explain(&inspection, path, error);
+        explain(&inspection, error);
     rows->accounts = inspection.rows;
     if (!err && !inspection.err)
-        err = webhook_secrets_inspect(s, inspection.keys, all, path, &rows->webhooks, error);
-    seal_keys_close(inspection.keys);
+        err = webhook_secrets_inspect(s, check, &rows->webhooks, error);
+    seal_keys_close(check->keys);
     return err ? err : inspection.err;
+}
+
+enum err vault_inspect(const struct config *config, struct store *s, bool all, struct sealed_rows *rows,
+                       struct error *error)
+{
+    struct sealed_check check = {.all = all};
+    return inspect_rows(config, s, &check, rows, error);
+}
+
+enum err vault_list_failures(const struct config *config, struct store *s, struct sealed_rows *rows,
+                             vault_failure_fn *on_failure, void *ctx, struct error *error)
+{
+    /* Without a key file, all rows have the same failure, so the first one is the error. */
+    struct sealed_check check = {
+        .all = true, .on_failure = *config->secrets.key_file ? on_failure : NULL, .ctx = ctx};
+    return inspect_rows(config, s, &check, rows, error);
 }
 
 enum err vault_check_key_file(const struct config *config, struct store *s, struct error *error)

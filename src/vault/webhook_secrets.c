@@ -5,6 +5,7 @@
 #include "store/write.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -203,11 +204,11 @@ enum err webhook_secrets_count_old(struct store *s, uint32_t key_id, int64_t *co
 /* ---- check ---- */
 
 struct secrets_inspection {
-    struct seal_keys *keys;
-    bool all;
+    const struct sealed_check *check;
     int64_t *rows;
     uint32_t missing; /* id of a key that is not in the key file */
     enum err err;     /* of a row; OK if the database cannot be read */
+    struct error *error;
 };
 
 static enum err inspect_one(struct secrets_inspection *i, const struct webhook_secret_place *place,
@@ -217,44 +218,71 @@ static enum err inspect_one(struct secrets_inspection *i, const struct webhook_s
     const uint32_t id = seal_key_id(sealed);
     if (!sealed.p)
         return OK;
-    if (id && !seal_has_key(i->keys, id)) {
+    if (id && !seal_has_key(i->check->keys, id)) {
         i->missing = id;
         return ERR_NOT_FOUND;
     }
-    const enum err err = i->all ? webhook_secret_open(i->keys, place, sealed, secret) : OK;
+    const enum err err = i->check->all ? webhook_secret_open(i->check->keys, place, sealed, secret) : OK;
     sodium_memzero(secret, sizeof secret);
     return err;
+}
+
+/* Formats the name of an endpoint or app, such as "webhook 6f1d2a5c-…" or "app app_5WQz…". */
+static void format_place(const struct webhook_secret_place *place, char out[NAME_MAX_BYTES + 16])
+{
+    struct uuid id;
+    char text[UUID_TEXT_LEN];
+    if (!place->author_row || place->name.len != sizeof id.b) {
+        (void)snprintf(out, NAME_MAX_BYTES + 16, "app %.*s", (int)place->name.len, place->name.p);
+        return;
+    }
+    memcpy(id.b, place->name.p, sizeof id.b);
+    uuid_format(&id, text);
+    (void)snprintf(out, NAME_MAX_BYTES + 16, "webhook %.*s", UUID_TEXT_LEN, text);
+}
+
+static enum err explain(const struct secrets_inspection *i, const struct webhook_secret_place *place,
+                        struct error *error)
+{
+    char name[NAME_MAX_BYTES + 16];
+    format_place(place, name);
+    if (!*i->check->path)
+        return error_set(
+            error, i->err,
+            "the database contains secrets of webhooks, but [secrets] key_file is not set: set it to "
+            "the key file that sealed them, or restore that file from its own backup");
+    if (i->err == ERR_NOT_FOUND)
+        return error_set(error, i->err,
+                         "the secret of the %s is sealed with key %08x, which is not in the key file %s",
+                         name, i->missing, i->check->path);
+    return error_set(error, i->err,
+                     "cannot decrypt the secret of the %s with the keys of %s: the row is damaged", name,
+                     i->check->path);
 }
 
 static enum err inspect_row(void *ctx, struct webhook_secrets *row)
 {
     struct secrets_inspection *i = ctx;
     const struct webhook_secret_place place = {row->author_row, row->name};
+    struct error error;
     ++*i->rows;
     i->err = inspect_one(i, &place, row->secret);
     if (!i->err)
         i->err = inspect_one(i, &place, row->old_secret);
-    return i->err;
+    if (!i->err || !i->check->on_failure)
+        return i->err ? explain(i, &place, i->error) : OK;
+    (void)explain(i, &place, &error);
+    i->check->on_failure(i->check->ctx, &error);
+    i->err = OK;
+    return OK;
 }
 
-enum err webhook_secrets_inspect(struct store *s, struct seal_keys *keys, bool all, const char *path,
-                                 int64_t *rows, struct error *error)
+enum err webhook_secrets_inspect(struct store *s, const struct sealed_check *check, int64_t *rows,
+                                 struct error *error)
 {
-    struct secrets_inspection i = {.keys = keys, .all = all, .rows = rows};
+    struct secrets_inspection i = {.check = check, .rows = rows, .error = error};
     const enum err err = each_row(s, false, inspect_row, &i);
-    if (!err)
-        return OK;
-    if (!i.err && err != ERR_CORRUPT)
+    if (err && !i.err)
         return error_set(error, ERR_IO, "database error: %s", err_name(err));
-    if (!*path)
-        return error_set(
-            error, err,
-            "the database contains secrets of webhooks, but [secrets] key_file is not set: set it to "
-            "the key file that sealed them, or restore that file from its own backup");
-    if (i.missing)
-        return error_set(error, err,
-                         "secrets of webhooks are sealed with key %08x, which is not in the key file %s",
-                         i.missing, path);
-    return error_set(error, err,
-                     "cannot decrypt the secret of a webhook with the keys of %s: the row is damaged", path);
+    return err;
 }

@@ -32,10 +32,21 @@ MUST_USE enum err webhook_secrets_reseal(struct store *s, struct seal_keys *keys
 /* Adds the number of rows with a secret that is sealed with a key other than `key_id` to `*count`. */
 MUST_USE enum err webhook_secrets_count_old(struct store *s, uint32_t key_id, int64_t *count);
 
-/* Checks that the key file contains the key of each secret. If `all` is true, also checks that each secret
- * can be decrypted. Adds the number of rows with secrets to `*rows`. `path` is the path of the key file, for
- * the error text. */
-MUST_USE enum err webhook_secrets_inspect(struct store *s, struct seal_keys *keys, bool all, const char *path,
-                                          int64_t *rows, struct error *error);
+/* How the sealed rows are checked. */
+struct sealed_check {
+    struct seal_keys *keys;
+    const char *path; /* path of the key file, for error texts; "": not configured */
+    bool all;         /* decrypt every row, not just one per key */
+    /* Called for each row that cannot be decrypted; the check then continues. NULL: the first such row ends
+     * the check with an error. */
+    void (*on_failure)(void *ctx, const struct error *failure);
+    void *ctx;
+};
+
+/* Checks that the key file contains the key of each secret. If `check->all` is true, also checks that each
+ * secret can be decrypted. Adds the number of rows with secrets to `*rows`. Returns ERR_IO if the database
+ * cannot be read. */
+MUST_USE enum err webhook_secrets_inspect(struct store *s, const struct sealed_check *check, int64_t *rows,
+                                          struct error *error);
 
 #endif

@@ -204,6 +204,22 @@ def test_rotate_does_not_advise_to_remove_an_account_if_the_database_is_damaged(
     assert "the row is damaged" not in viewtally.run("secrets", "check", status=None).err
 
 
+def test_check_lists_the_rows_that_cannot_be_decrypted(viewtally):
+    path = secrets.with_keys(viewtally)
+    author = viewtally.add_author()
+    for number in range(23):
+        secrets.connect(viewtally, author, account=f"open-{number}")
+    viewtally.run("app", "add", "--name", "A", "--redirect-uri", "https://a.example/", "--webhook-url", "https://a.example/hook")
+    viewtally.sql("UPDATE platform_credentials SET refresh_sealed = access_sealed WHERE account_id IN ('open-3', 'open-7')")
+    viewtally.sql("UPDATE apps SET webhook_secret = substr(webhook_secret, 1, length(webhook_secret) - 1)")
+    *failures, last = viewtally.run("secrets", "check", status=1).err.splitlines()
+    assert [word in line for word, line in zip(("account open-3:", "account open-7:", "the secret of the app app_"), failures, strict=True)] == [True] * 3
+    assert last.endswith(": accounts and webhooks that cannot be decrypted: 3 of 24")
+    path.write_text("deadbeef " + "00" * 32 + "\n")
+    *failures, last = viewtally.run("secrets", "check", status=2).err.splitlines()
+    assert len(failures) == 20 and last.endswith("cannot be decrypted: 24 of 24; only the first are listed")
+
+
 @pytest.mark.sqlite_only("serves a backup")
 def test_tokens_in_a_backup_cannot_be_decrypted_without_the_key(viewtally, tmp_path):
     secrets.with_keys(viewtally)

@@ -216,7 +216,7 @@ static void vault_check_fails_if_the_key_file_lacks_the_key_of_a_secret(void **s
     assert_int_equal(remove(rig.key_path), 0);
     assert_int_equal(seal_create_key_file(rig.key_path, rig.db.path, &rig.error), OK);
     assert_int_equal(vault_check_key_file(&rig.config, rig.db.w, &rig.error), ERR_NOT_FOUND);
-    assert_non_null(strstr(rig.error.text, "secrets of webhooks are sealed with key"));
+    assert_non_null(strstr(rig.error.text, "is not in the key file"));
     assert_int_equal(vault_inspect(&rig.config, rig.db.w, true, &rows, &rig.error), ERR_NOT_FOUND);
 }
 
