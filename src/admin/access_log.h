@@ -3,7 +3,8 @@
  * Lines are collected in memory and written by jobs on the thread pool, so that a slow disk does not block
  * the loop. While the log cannot be written, lines wait in a bounded buffer; when the buffer is full, further
  * lines are dropped and counted. Lines are written completely; only the last line of a file that cannot be
- * written may be cut off. A line contains no URL, header field or body of the request. */
+ * written may be cut off. A line contains neither the URL nor the body of the request, and of its header
+ * fields only the ids of the request and the trace, and the client address. */
 #ifndef VT_ADMIN_ACCESS_LOG_H
 #define VT_ADMIN_ACCESS_LOG_H
 

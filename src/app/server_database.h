@@ -16,9 +16,9 @@ struct server_database {
     struct file_lock key_lock;         /* lock of vault/key_credential.h; released when the process ends */
 };
 
-/* Completes an interrupted import, checks that stored tokens can be decrypted, and opens the connections. The
- * database must have been migrated (store/upgrade.h). Blocks until done. Call server_database_close() also
- * after a failure. */
+/* Checks that stored tokens can be decrypted, completes an interrupted import, and opens the connections. The
+ * database must have been migrated (store/upgrade.h). Blocks until done. Returns ERR_INVALID if the key
+ * file is missing or wrong. Call server_database_close() also after a failure. */
 MUST_USE enum err server_database_open(struct server_database *db, uv_loop_t *loop,
                                        const struct config *config, struct error *error);
 

@@ -13,7 +13,7 @@ enum cli_exit {
     CLI_DONE = 0,
     CLI_PART = 1,      /* a part failed, or the input was bad */
     CLI_USAGE = 2,     /* wrong usage or configuration */
-    CLI_COULD_NOT = 3, /* database or network failure */
+    CLI_COULD_NOT = 3, /* failure of the database, a file, the network or standard output */
 };
 
 /* The configuration file that is used if the user names no file and ./config.ini does not exist. */

@@ -158,8 +158,9 @@ void cli_print_topic(const struct help_topic *topic)
     write_text(stdout, topic->text, 0);
 }
 
-const char cli_exit_statuses[] = "0 done; 1 partly done, or the input was bad; 2 wrong usage or "
-                                 "configuration; 3 database or network failure";
+const char cli_exit_statuses[] =
+    "0 done; 1 partly done, or the input was bad; 2 wrong usage or "
+    "configuration; 3 failure of the database, a file, the network or standard output.";
 
 void cli_print_overview(const struct cli_command *const *commands, size_t count)
 {
@@ -176,7 +177,7 @@ void cli_print_overview(const struct cli_command *const *commands, size_t count)
            "`viewtally --licenses` the notices of its libraries.\n"
            "The configuration is FILE, else $VIEWTALLY_CONFIG, else ./config.ini, else\n" CLI_SYSTEM_CONFIG
            ", else the defaults;\n"
-           "VIEWTALLY_<SECTION>_<KEY> in the environment overrides a key.\n\n"
-           "Exit status: %s.\n",
-           cli_exit_statuses);
+           "VIEWTALLY_<SECTION>_<KEY> in the environment overrides a key.\n\n");
+    const int width = printf("Exit status: ");
+    write_paragraph(stdout, str_from_cstr(cli_exit_statuses), 0, (size_t)width);
 }

@@ -20,7 +20,7 @@ void cli_print_help(const struct cli_command *command, const struct cli_action *
 
 /* ---- for docs/cli.md ---- */
 
-extern const char cli_exit_statuses[]; /* the meaning of each exit status, in one sentence */
+extern const char cli_exit_statuses[]; /* the meaning of each exit status, one sentence with its period */
 
 /* The maximum size in bytes of a usage line. */
 enum { CLI_USAGE_MAX = 1024 };

@@ -23,7 +23,8 @@ void cli_append_time(struct buf *out, int64_t t_ms);
 
 void cli_append_uuid(struct buf *out, const struct uuid *id);
 
-/* Writes the buffer to standard output and frees it. Returns CLI_COULD_NOT if it cannot be written. */
+/* Writes the buffer to standard output and frees it. Returns CLI_COULD_NOT after printing
+ * an error if it cannot be written, or if the buffer has failed. */
 enum cli_exit cli_print(struct buf *out);
 
 /* Flushes standard output. Returns CLI_COULD_NOT if it cannot be written. */

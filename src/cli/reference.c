@@ -89,7 +89,7 @@ void cli_write_commands(FILE *to, const struct cli_command *const *commands, siz
         "Every command accepts `--config FILE` and `--help`. The configuration is FILE, else "
         "`$VIEWTALLY_CONFIG`,\nelse `./config.ini`, else `/etc/viewtally/config.ini`, else the defaults;\n"
         "`VIEWTALLY_<SECTION>_<KEY>` in the environment overrides a key.\n\n"
-        "Exit status: %s.\n",
+        "Exit status: %s\n",
         cli_exit_statuses);
     for (size_t i = 0; i < count; i++)
         write_command(to, commands[i]);

@@ -94,7 +94,7 @@ struct config {
         int64_t min_views, compare_last, compare_min_age_hours;
     } viral;
     struct {
-        char *source; /* names, comma separated; "" disables the refresh */
+        char *source; /* names, comma separated; "none" disables the refresh */
         int64_t minute, jitter_s;
         char *spool_dir;        /* "" if not set */
         int64_t interval_s;     /* used by the simulated source only; 0 means hourly */
@@ -105,7 +105,7 @@ struct config {
         char *directory; /* "" disables scheduled backups */
         int64_t every_ms;
         int64_t keep_hourly, keep_daily, keep_weekly;
-        char *ping_url; /* called after each scheduled backup; "" if not set */
+        char *ping_url; /* called after each successful scheduled backup; "" if not set */
     } backup;
     struct {
         char *key_file; /* "" if not set */

@@ -96,9 +96,11 @@ static bool parse_duration(const struct config_key *key, struct str text, int64_
         if (text.p[text.len - 1] != duration_units[i].letter ||
             !str_to_u64(str_make(text.p, text.len - 1), DURATION_MAX, &n))
             continue;
-        *out = (int64_t)n * duration_units[i].ms;
-        if (*out >= key->min && *out <= key->max)
-            return true;
+        const int64_t ms = (int64_t)n * duration_units[i].ms;
+        if (ms < key->min || ms > key->max)
+            continue;
+        *out = ms;
+        return true;
     }
     buf_append(why, STR("must be a whole number with s, m, h or d, such as 90m, from "));
     print_duration(key->min, why);

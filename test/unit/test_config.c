@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "config/config.h"
+#include "config/value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -500,6 +501,21 @@ static void example_file_matches_the_table(void **state)
     buf_fini(&expected);
 }
 
+static void rejected_duration_does_not_change_the_configuration(void **state)
+{
+    (void)state;
+    struct config c;
+    struct buf why;
+    size_t at;
+    config_init(&c);
+    buf_init(&why, 256);
+    const int64_t before = c.backup.every_ms;
+    assert_false(value_set(&c, config_find_key("backup", "every", &at), STR("400d"), &why));
+    assert_int_equal(c.backup.every_ms, before);
+    buf_fini(&why);
+    config_fini(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +538,7 @@ int main(void)
         cmocka_unit_test(secret_files_may_end_lines_with_cr_lf),
         cmocka_unit_test(secret_file_with_a_long_line_is_rejected),
         cmocka_unit_test(copied_configuration_outlives_its_original),
+        cmocka_unit_test(rejected_duration_does_not_change_the_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
