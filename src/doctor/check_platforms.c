@@ -37,14 +37,22 @@ static void check_tokens(struct doctor *d)
 {
     struct error error = {0};
     struct sealed_rows rows;
-    if (vault_inspect(d->config, d->store, d->full, &rows, &error))
-        doctor_error(d, "restore the key file that belongs to this database, then viewtally secrets check",
+    const enum err err = vault_inspect(d->config, d->store, d->full, &rows, &error);
+    if (err)
+        doctor_error(d,
+                     err == ERR_IO
+                         ? "see the findings about the database and about files.key_file"
+                         : "restore the key file that belongs to this database, then viewtally secrets check",
                      "%s", error.text);
     else if (!rows.accounts)
         doctor_skip(d, "no tokens are stored");
     else
-        doctor_ok(d, "the tokens of %lld account%s can be opened", (long long)rows.accounts,
-                  plural(rows.accounts, "", "s"));
+        doctor_ok(d,
+                  d->full
+                      ? "the tokens of %lld account%s can be decrypted"
+                      : "the key file has the keys for the tokens of %lld account%s (--full also decrypts "
+                        "all tokens)",
+                  (long long)rows.accounts, plural(rows.accounts, "", "s"));
 }
 
 static void check_accounts(struct doctor *d)
@@ -53,8 +61,10 @@ static void check_accounts(struct doctor *d)
     for (int api = 0; api < PLATFORM_APIS; api++) {
         struct platform_health h;
         const char *name = platform_desc((enum platform_api)api)->name;
-        if (platform_health_read(d->store, d->config, (enum platform_api)api, d->now_ms, &h))
-            continue;
+        if (platform_health_read(d->store, d->config, (enum platform_api)api, d->now_ms, &h)) {
+            doctor_error(d, "see the findings about the database", "the accounts of %s cannot be read", name);
+            return;
+        }
         const long long reconnect = h.accounts[CREDENTIAL_RECONNECT_REQUIRED];
         if (reconnect) {
             findings++;

@@ -284,7 +284,8 @@ def test_tokens_that_the_key_file_cannot_decrypt_are_found(instance):
     path = secrets.with_keys(instance)
     expect(diagnose(instance), "platforms.tokens", "skipped", "no tokens are stored")
     secrets.connect(instance, instance.add_author())
-    expect(diagnose(instance), "platforms.tokens", "ok", "the tokens of 1 account can be opened")
+    expect(diagnose(instance), "platforms.tokens", "ok", "the key file has the keys for the tokens of 1 account (--full")
+    expect(diagnose(instance, "--full"), "platforms.tokens", "ok", "the tokens of 1 account can be decrypted")
     key = secrets.key_ids(path)[0]
     path.write_text(f"{key} {'00' * 32}\n")
     expect(diagnose(instance, "--full"), "platforms.tokens", "error", "cannot decrypt the tokens")
@@ -305,6 +306,22 @@ def test_accounts_that_need_attention_are_found(instance):
     expect(diagnose(instance), "platforms.accounts", "warning", "2 accounts of tiktok must be reconnected")
     secrets.rows(instance, "INSERT INTO platform_limits (api, name, value, until) VALUES (0, 'breaker', 1, 99999999999999)")
     expect(diagnose(instance), "platforms.accounts", "warning", "calls to tiktok are suspended")
+
+
+@pytest.mark.sqlite_only("damages a page of the database file")
+def test_unreadable_accounts_are_errors_of_the_database(instance):
+    secrets.with_keys(instance)
+    secrets.connect(instance, instance.add_author())
+    instance.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    pages = [row[0] for row in instance.sql("SELECT rootpage FROM sqlite_master WHERE tbl_name = 'platform_credentials' AND rootpage > 0")]
+    with open(instance.database, "r+b") as file:
+        for page in pages:
+            file.seek((page - 1) * 4096)
+            file.write(b"\xff" * 100)
+    findings = diagnose(instance)
+    for check, message in (("platforms.tokens", "database error"), ("platforms.accounts", "cannot be read")):
+        [(state, text, fix)] = findings[check]
+        assert state == "error" and message in text and fix.startswith("see the findings about the database"), findings[check]
 
 
 def add_webhook(instance, n=1, state=0, failures=0, position=1, next_attempt_at=None):
