@@ -181,6 +181,8 @@ static enum cli_exit check_replaceable(const struct config *config, bool force, 
     if (err && (err != ERR_BUSY || !force))
         return cli_fail(CLI_COULD_NOT, "%s. Nothing was changed%s", skipped->text,
                         err == ERR_BUSY ? ". --force skips this check" : "");
+    if (!err)
+        skipped->code = OK; /* the check is repeated, so an error of an earlier attempt may be set */
     return CLI_DONE;
 }
 

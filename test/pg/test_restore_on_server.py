@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lib import lines, postgres, wait
+from lib import lines, old_schema, postgres, wait
 from lib.pgstore import StoreDriver
 from lib.viewtally import Viewtally
 from test_commands import Commands, history, world
@@ -227,7 +227,8 @@ def test_restore_refuses_while_a_viewtally_server_with_another_application_name_
         with server.admin() as client:
             wait.until(lambda: client.get("/readyz").status == 200, "the server to be ready")
         assert "other viewtally processes use this database" in commands.run("restore", "b.db", status=3)
-    assert "restored from b.db" in commands.run("restore", "b.db")      # waits until the server is known to have ended
+    restored = commands.run("restore", "b.db")      # waits until the server is known to have ended
+    assert "restored from b.db" in restored and "--force" not in restored
 
 
 def test_sqlite_file_at_store_path_can_be_restored_to_postgresql(commands, tmp_path, sql, url):
@@ -236,3 +237,82 @@ def test_sqlite_file_at_store_path_can_be_restored_to_postgresql(commands, tmp_p
     add_views(commands, 99_000)
     Commands(tmp_path, url, STORE_PATH="b.db").run("restore", "b.db")
     assert sql("SELECT views FROM videos") == [["25000"]]
+
+
+def lose_block(cluster, database, table):
+    """Overwrites the first block of a table on the disk of the server."""
+    [[path]] = cluster.sql(f"SELECT pg_relation_filepath('{table}')", database)
+    cluster.stop()
+    with open(cluster.data / path, "r+b") as file:
+        file.write(b"\xa5" * 8192)
+    cluster.start()
+
+
+@pytest.mark.parametrize("table", ["events", "api_keys"])
+def test_restore_without_the_present_data_needs_force_if_the_server_has_lost_a_block(tmp_path, table):
+    with postgres.Postgres(schema="") as private:
+        database = private.database("template0")
+        commands = Commands(tmp_path, private.url(database))
+        commands.run("migrate")
+        commands.run("import", "-", stdin=world(25_000))
+        key = commands.json("key", "create", "--author", lines.uid("Ann"), "--name", "laptop")["id"]
+        commands.run("backup", "b.db")
+        commands.run("key", "revoke", key)
+        lose_block(private, database, table)
+        refused = commands.run("restore", "b.db", status=3)
+        assert "the present data cannot be copied" in refused and "--force" in refused and "Nothing was changed" in refused
+        forced = commands.run("restore", "--force", "b.db")
+        assert "--force: skipped: the copy of the present data" in forced
+        assert "Some revocations after the backup could not be carried over" in forced and key in forced
+        assert private.sql("SELECT views FROM videos", database) == [["25000"]]
+        assert [path.name for path in tmp_path.iterdir()] == ["b.db"]
+        add_views(commands, 99_000)
+        commands.run("move", "--verify", "--from", private.url(database), "--to", commands.run("backup", "c.db").split(":")[0])
+
+
+def test_backup_of_an_older_schema_is_migrated_and_one_of_a_newer_schema_is_refused(commands, tmp_path, sql):
+    add_views(commands, 99_000)
+    old_schema.create(tmp_path / "old.db", 8)
+    (tmp_path / "newer.db").write_bytes((tmp_path / "b.db").read_bytes())
+    old_schema.make_newer(tmp_path / "newer.db", compatible_since=old_schema.NEWEST + 1)
+    refused = commands.run("restore", "newer.db", status=3)
+    assert "newer than version" in refused and "Nothing was changed" in refused and refused.count("\n") == 1
+    assert sql("SELECT views FROM videos") == [["99000"]]
+    assert "restored from old.db" in commands.run("restore", "old.db")
+    assert sql("SELECT name, videos_count FROM authors") == [["Ann", "1"]] and old_schema.version_of(tmp_path / "old.db") == 8
+
+
+def test_drill_changes_nothing_on_the_server(commands, tmp_path, sql):
+    add_views(commands, 99_000)
+    before = sql("SELECT pg_current_wal_insert_lsn()")
+    assert "can be restored" in commands.run("restore", "--drill", "b.db")
+    away = Commands(tmp_path, "postgresql://u@127.0.0.1:1/d")
+    assert "can be restored" in away.run("restore", "--drill", "b.db")
+    assert sql("SELECT views FROM videos") == [["99000"]] and [path.name for path in tmp_path.iterdir()] == ["b.db"]
+    assert before
+
+
+def test_commands_read_the_old_data_during_a_restore_and_writes_wait(commands, cluster, sql, url):
+    """The trigger stops the restore before its commit, until the test releases a lock."""
+    add_views(commands, 99_000)
+    sql("""CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1, 1); RETURN NULL; END $$;
+           CREATE CONSTRAINT TRIGGER at_commit AFTER UPDATE ON store DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pause()""")
+    holder = subprocess.Popen([postgres.programs() / "psql", url, "-At"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        holder.stdin.write("SELECT pg_advisory_lock(1, 1), 'held';\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline() == "|held\n"
+        with commands.start("restore", "b.db") as restore:
+            waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND classid = 1"
+            wait.until(lambda: sql(waiting), "the commit of the restore")
+            impatient = Commands(commands.directory, url, STORE_BUSY_TIMEOUT_MS=50)
+            assert "database error: busy" in impatient.run("author", "add", "--name", "Bob", status=3)
+            assert [author["name"] for author in impatient.json("author", "list")] == ["Ann"]
+            assert sql("SELECT views FROM videos") == [["99000"]]
+            holder.stdin.close()
+            assert "restored from b.db" in restore.stdout.read()
+    finally:
+        holder.kill()
+        holder.wait()
+    assert sql("SELECT views FROM videos") == [["25000"]]
+    commands.run("author", "add", "--name", "Bob")

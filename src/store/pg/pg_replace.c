@@ -116,15 +116,19 @@ static void append_names(struct buf *text, bool only_numbered)
 }
 
 /* Uses DELETE, because after a TRUNCATE, a snapshot that is older than the commit sees empty tables: a backup
- * or pg_dump that runs at the same time would be empty. Uses ALTER SEQUENCE, because a rollback does not undo
- * setval(). */
+ * or pg_dump that runs at the same time would be empty. But DELETE reads all rows, so if a row is unreadable,
+ * for example because the disk has lost a block, uses TRUNCATE. Uses ALTER SEQUENCE, because a rollback does
+ * not undo setval(). */
 enum err pg_replace_clear(struct pg_sql *db, struct error *error)
 {
     struct buf text;
     buf_init(&text, CLEAR_BYTES_MAX);
-    buf_append(&text, STR("DO $viewtally$ DECLARE t text; s text; BEGIN FOREACH t IN ARRAY "));
+    buf_append(&text, STR("DO $viewtally$ DECLARE t text; s text; all_tables text[] := "));
     append_names(&text, false);
-    buf_append(&text, STR(" LOOP EXECUTE 'DELETE FROM ' || t; END LOOP; FOREACH t IN ARRAY "));
+    buf_append(&text, STR("; BEGIN BEGIN FOREACH t IN ARRAY all_tables LOOP EXECUTE 'DELETE FROM ' || t; "
+                          "END LOOP; EXCEPTION WHEN data_corrupted OR index_corrupted OR io_error OR "
+                          "undefined_file THEN EXECUTE 'TRUNCATE ' || array_to_string(all_tables, ', '); "
+                          "END; FOREACH t IN ARRAY "));
     append_names(&text, true);
     buf_append(&text, STR(" LOOP s := pg_get_serial_sequence(t, 'id'); IF s IS NOT NULL THEN "
                           "EXECUTE 'ALTER SEQUENCE ' || s || ' RESTART'; END IF; END LOOP; "
