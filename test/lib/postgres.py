@@ -79,6 +79,11 @@ class Postgres:
         with open(self.data / "postgresql.conf", "a", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
+    def own(self, path):
+        """Makes the user of the server the owner of a directory."""
+        if self._user:
+            shutil.chown(path, self._user)
+
     def install(self, path, name):
         """Copies a file into the data directory, readable only by the server."""
         target = self.data / name
