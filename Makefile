@@ -339,7 +339,7 @@ TEST_BUILDS := test-build-release test-build-debug test-build-asan
 ## make test              all tests and lint; unit, flow, property and contract tests also under AddressSanitizer
 ## make test CACHE=0      the same with a response cache of that many bytes (0: none)
 ## make test STRICT=1     a skipped test fails unless test/allowed-skips.toml lists it; includes tests that take minutes
-## make test STORE=pg      the tests that are independent of the database file, on a PostgreSQL that they start
+## make test STORE=pg     the Python tests of the server and its commands, on a PostgreSQL that they start
 test: build/.have-test
 	@$(MAKE) --no-print-directory test-builds
 	@$(if $(STORE),STORE=$(STORE) )$(if $(CACHE),CACHE=$(CACHE) )$(if $(STRICT),STRICT=$(STRICT) )scripts/run-tests $(if $(TESTS),--python $(TESTS))

@@ -1,7 +1,5 @@
 """The platforms page in a real browser: accounts in every state, and the whole flow to a platform and back."""
-import contextlib
 import pathlib
-import sqlite3
 import sys
 
 import pytest
@@ -38,13 +36,11 @@ class Stage:
 
     def insert_accounts(self):
         now = self.instance.clock.wall_ms
-        path = self.instance.settings["store"]["path"]
         accounts = [(bytes.fromhex(uid("Mara").replace("-", "")), state[0], f"account-{n}", {"access_token": "a", "expires_in": 864_000}) for n, state in enumerate(STATES)]
-        insert_accounts(path, self.instance.settings["secrets"]["key_file"], accounts, now)
-        with contextlib.closing(sqlite3.connect(path)) as database, database:
-            for n, (_, name, state, failures, error, minutes) in enumerate(STATES):
-                database.execute("UPDATE platform_credentials SET account_name = ?, state = ?, failures = ?, last_error = ?, last_error_at = ?, last_ok_at = ? WHERE account_id = ?",
-                                 (name or None, state, failures, error, now - 60_000 if error else None, None if minutes is None else now - minutes * 60_000, f"account-{n}"))
+        insert_accounts(self.instance, accounts, now)
+        for n, (_, name, state, failures, error, minutes) in enumerate(STATES):
+            self.instance.sql("UPDATE platform_credentials SET account_name = ?, state = ?, failures = ?, last_error = ?, last_error_at = ?, last_ok_at = ? WHERE account_id = ?",
+                              name or None, state, failures, error, now - 60_000 if error else None, None if minutes is None else now - minutes * 60_000, f"account-{n}")
 
     def arguments(self, name, **more):
         return {"base": self.base, "cookie": session_cookie(self.instance, uid(name)), **more}

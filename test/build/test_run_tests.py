@@ -65,6 +65,17 @@ def test_each_directory_runs_with_both_builds_unless_one_is_enough(script, tmp_p
         ("asan", ["test/oauth"], "python asan test/oauth"), ("plain", ["test/oauth"], "python plain test/oauth")]
 
 
+def test_each_test_file_either_runs_on_postgresql_or_has_a_reason_not_to(script):
+    root = SCRIPT.parent.parent
+    directories = script.STORE_NAMES.keys() - {"test/pg"}
+    existing = {str(path.relative_to(root)) for directory in directories for path in (root / directory).glob("test_*.py")}
+    run = [path for path in script.STORE_FILES if not path.startswith("test/pg/")]
+    left_out = script.NOT_ON_POSTGRESQL
+    assert len(run) == len(set(run)) and not set(run) & set(left_out)
+    assert {*run, *left_out} == existing, "add the new file to STORE_NAMES or NOT_ON_POSTGRESQL in scripts/run-tests, or remove the deleted one"
+    assert all(left_out.values())
+
+
 def failing(*passing_runs):
     """The source of a test that passes only in the runs with these numbers, counted from 1."""
     return f"""import pathlib

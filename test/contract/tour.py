@@ -1,9 +1,7 @@
 """Sends requests for every endpoint, parameter, header and error code to running servers, and checks each pair of
 request and response."""
-import contextlib
 import http.client
 import io
-import sqlite3
 import urllib.parse
 
 import scene
@@ -196,12 +194,12 @@ def tour_stats(installation):
 
 def spread_gains(installation):
     """Gives each platform a gain of one view. All other gains lose their platform, so /stats shows them without one."""
-    with contextlib.closing(sqlite3.connect(installation.viewtally.settings["store"]["path"])) as database, database:
-        author, day = database.execute("SELECT author_id, day FROM author_daily WHERE gained > 5 ORDER BY day DESC LIMIT 1").fetchone()
-        database.execute("DELETE FROM author_daily WHERE author_id = ?", (author,))
-        database.executemany("INSERT INTO author_daily (author_id, day, platform, gained) VALUES (?, ?, ?, 1)",
-                             [(author, day, platform) for platform in range(5)])
-        database.execute("UPDATE authors SET rev = rev + 1")
+    with installation.viewtally.write_transaction() as execute:
+        [(author, day)] = execute("SELECT author_id, day FROM author_daily WHERE gained > 5 ORDER BY day DESC LIMIT 1")
+        execute("DELETE FROM author_daily WHERE author_id = ?", author)
+        for platform in range(5):
+            execute("INSERT INTO author_daily (author_id, day, platform, gained) VALUES (?, ?, ?, 1)", author, day, platform)
+        execute("UPDATE authors SET rev = rev + 1")
 
 
 def tour_events(installation):
@@ -342,10 +340,8 @@ def tour_broken_store(installation):
     app = oauth.add_app(installation.viewtally)
     for changes in (("videos RENAME TO videos_gone", "books RENAME TO books_gone", "authors RENAME COLUMN created_at TO made_at"),
                     ("api_keys RENAME TO keys_gone", "apps RENAME TO apps_gone")):
-        with contextlib.closing(sqlite3.connect(installation.viewtally.settings["store"]["path"])) as database:
-            for change in changes:
-                database.execute("ALTER TABLE " + change)
-            database.commit()
+        for change in changes:
+            installation.viewtally.sql("ALTER TABLE " + change)
         for operation, path in installation.targets(keyed=True):
             rejected = expect(installation.get(path), 503, "internal_error")
             assert int(rejected.headers["Retry-After"]) >= 1

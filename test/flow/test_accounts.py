@@ -1,7 +1,6 @@
 """The author's web pages without JavaScript: invitation, password, sign-in, sessions, API keys, connected apps."""
 import os
 import re
-import sqlite3
 import threading
 import urllib.parse
 import uuid
@@ -411,7 +410,6 @@ def test_lag_of_an_app_is_shown(make_viewtally, clock, redis):
 
 # ---- the database cannot be written -----------------------------------------------------------------------------
 
-@pytest.mark.sqlite_only("locks the database file")
 def test_page_reports_a_locked_database(make_viewtally, tmp_path):
     viewtally = make_viewtally({"store": {"busy_timeout_ms": "50"}}, clock=FakeClock(tmp_path / "c", "2026-07-10"))
     author = viewtally.add_author()
@@ -421,25 +419,21 @@ def test_page_reports_a_locked_database(make_viewtally, tmp_path):
     forms = {path: browser.get(path) for path in ("/keys", "/account", link)}
     fresh = Browser(viewtally.client())
     forms["/sign-in"] = fresh.get("/sign-in")
-    lock = sqlite3.connect(viewtally.settings["store"]["path"], isolation_level=None)
-    lock.execute("BEGIN IMMEDIATE")
-    passwords = {"current": PASSWORD, "password": "another password", "again": "another password"}
-    for who, page, action, values in (
-            (browser, "/keys", "/keys", {"name": "x"}), (browser, "/keys", "/sign-out", {}), (browser, "/account", "/account/sign-out", {}),
-            (browser, "/account", "/account/password", passwords), (browser, link, link, passwords),
-            (fresh, "/sign-in", "/sign-in", {"login": "ann", "password": PASSWORD})):
-        response = who.send(forms[page], action, values, follow=False)
-        assert response.status == 503 and "cannot reach its data" in response.text and not KEY.search(response.body), (action, response)
-        assert "Set-Cookie" not in response.headers
-    lock.execute("ROLLBACK")
-    lock.close()
+    with viewtally.write_transaction():
+        passwords = {"current": PASSWORD, "password": "another password", "again": "another password"}
+        for who, page, action, values in (
+                (browser, "/keys", "/keys", {"name": "x"}), (browser, "/keys", "/sign-out", {}), (browser, "/account", "/account/sign-out", {}),
+                (browser, "/account", "/account/password", passwords), (browser, link, link, passwords),
+                (fresh, "/sign-in", "/sign-in", {"login": "ann", "password": PASSWORD})):
+            response = who.send(forms[page], action, values, follow=False)
+            assert response.status == 503 and "cannot reach its data" in response.text and not KEY.search(response.body), (action, response)
+            assert "Set-Cookie" not in response.headers
     assert is_signed_in(browser) and not is_signed_in(fresh)
     make_key(browser)
     sign_in(viewtally, "ann", PASSWORD)
     assert rows(viewtally, "SELECT count(*) FROM api_keys") == [(1,)]
 
 
-@pytest.mark.sqlite_only("locks the database file")
 def test_request_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
     clock = FakeClock(tmp_path / "both", "2026-07-10T12:00:00Z", monotonic_ms=10_000_000)
     viewtally = make_viewtally(clock=clock)
@@ -447,26 +441,22 @@ def test_request_timeout_is_reported_on_a_page(make_viewtally, tmp_path):
     viewtally.start()
     browser = sign_up(viewtally, author, "ann", PASSWORD)
     page = browser.get("/keys")
-    lock = sqlite3.connect(viewtally.settings["store"]["path"], isolation_level=None)
-    lock.execute("BEGIN IMMEDIATE")
-    responses = []
-    thread = threading.Thread(target=lambda: responses.append(browser.send(page, "/keys", {"name": "x"}, follow=False)))
-    thread.start()
-    # If the clock advanced earlier, an idle connection or an unread request would time out instead.
-    wait.until(lambda: scrape(viewtally).get("viewtally_http_requests_in_flight") == 1, "the request to wait for the write")
+    with viewtally.write_transaction():
+        responses = []
+        thread = threading.Thread(target=lambda: responses.append(browser.send(page, "/keys", {"name": "x"}, follow=False)))
+        thread.start()
+        # If the clock advanced earlier, an idle connection or an unread request would time out instead.
+        wait.until(lambda: scrape(viewtally).get("viewtally_http_requests_in_flight") == 1, "the request to wait for the write")
 
-    def advance():
-        clock.advance(30_000)
-        return responses
-    wait.until(advance, "the response")
-    thread.join()
-    lock.execute("ROLLBACK")
-    lock.close()
+        def advance():
+            clock.advance(30_000)
+            return responses
+        wait.until(advance, "the response")
+        thread.join()
     assert responses[0].status == 503 and "text/html" in responses[0].headers["Content-Type"] and "<main" in responses[0].body
     assert "frame-ancestors 'none'" in responses[0].headers["Content-Security-Policy"]
 
 
-@pytest.mark.sqlite_only("locks the database file")
 def test_form_completes_after_its_client_disconnects(world):
     """The client disconnects while the server verifies its password or writes. The server completes the work and sends
     no response."""
@@ -477,14 +467,11 @@ def test_form_completes_after_its_client_disconnects(world):
         sock.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nCookie: %s\r\n"
                      b"Content-Length: %d\r\n\r\n%s" % (action.encode(), cookie.encode(), len(body), body))
         return sock
-    lock = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
-    lock.execute("BEGIN IMMEDIATE")
-    socks = [send(world.browser, "/keys", "/keys", {"name": f"key {i}"}) for i in range(3)]
-    socks += [send(Browser(world.client()), "/sign-in", "/sign-in", {"login": f"nobody{i}", "password": "wrong"}) for i in range(8)]
-    Browser(world.client()).get("/sign-in")         # once this is answered, the server has read the requests above
-    for sock in socks:
-        sock.close()
-    lock.execute("ROLLBACK")
-    lock.close()
+    with world.write_transaction():
+        socks = [send(world.browser, "/keys", "/keys", {"name": f"key {i}"}) for i in range(3)]
+        socks += [send(Browser(world.client()), "/sign-in", "/sign-in", {"login": f"nobody{i}", "password": "wrong"}) for i in range(8)]
+        Browser(world.client()).get("/sign-in")         # once this is answered, the server has read the requests above
+        for sock in socks:
+            sock.close()
     wait.until(lambda: rows(world, "SELECT count(*) FROM api_keys") == [(3,)], "the writes")
     sign_in(world, "ann", PASSWORD)

@@ -100,7 +100,6 @@ def test_limit_and_since_select_the_newest_entries(viewtally):
     assert viewtally.run("audit", "--since", "2999-01-01").out.startswith("TIME")
 
 
-@pytest.mark.sqlite_only("viewtally restore replaces a file")
 def test_audit_entries_newer_than_the_backup_survive_a_restore(viewtally):
     viewtally.import_lines([author_line("Ann")])
     viewtally.run("author", "set-plan", uid("Ann"), "inactive")

@@ -4,6 +4,10 @@ import pathlib
 import sqlite3
 import uuid
 
+import pytest
+
+from lib.viewtally import IN_USE
+
 AUTHOR, VIDEO = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
 
 
@@ -35,19 +39,17 @@ def test_backup_has_all_commits_and_can_be_restored(viewtally):
     assert later[:4] == before and len(later) == 7
     # A restore is rejected while the database is in use, and changes nothing.
     refused = viewtally.run("restore", "copy.db", status=3)
-    assert "in use" in refused.err and events(viewtally, key) == later
+    assert IN_USE.search(refused.err) and events(viewtally, key) == later
     viewtally.stop()
-    restored = viewtally.run("restore", "copy.db")
-    assert "was moved to" in restored.out
+    aside = viewtally.run("restore", "copy.db", "--json").json()["replaced_database"]
     viewtally.start()
     assert events(viewtally, key) == before
     # Importing the same readings again creates new events with ids above all that were ever returned.
     viewtally.import_lines([reading(2, 600_000)])
     again = events(viewtally, key)
     assert again[:4] == before and len(again) == 7 and min(again[4:]) > max(later)
-    # The database that was put aside is intact.
-    aside = next(viewtally.directory.glob("viewtally.db.before-*"))
-    with sqlite3.connect(aside) as database:
+    # The replaced data are intact.
+    with sqlite3.connect(viewtally.directory / aside) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
@@ -120,12 +122,13 @@ def test_failed_backup_leaves_no_files(viewtally):
     (viewtally.directory / "taken.db").mkdir()
     assert viewtally.run("backup", "taken.db", status=2).err
     assert leftover_files(viewtally) == []
-    viewtally.configure({"store": {"path": "elsewhere.db"}})
+    viewtally.lose_database()
     assert viewtally.run("backup", "x.db", status=3).err
     assert leftover_files(viewtally) == []
     assert viewtally.run("backup", status=2).err and viewtally.run("restore", "a", "b", status=2).err
 
 
+@pytest.mark.sqlite_only("the path of the database file")
 def test_backup_does_not_overwrite_the_database(viewtally):
     viewtally.import_lines(first_lines())
     (viewtally.directory / "other-name.db").symlink_to("viewtally.db")

@@ -9,15 +9,12 @@ import tempfile
 
 import pytest
 
-from lib.doctor import SECRET, diagnose, expect
+from lib.doctor import SECRET, diagnose, expect, with_author
 
 
 @pytest.fixture
 def instance(make_viewtally):
-    made = make_viewtally({"server": {"base_url": "http://127.0.0.1:1/v1"}})
-    made.add_author()
-    made.database.chmod(0o640)
-    return made
+    return with_author(make_viewtally({"server": {"base_url": "http://127.0.0.1:1/v1"}}))
 
 
 @pytest.fixture
@@ -33,6 +30,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to other 
 
 
 @needs_root
+@pytest.mark.sqlite_only("the server is assumed to run as the owner of the database file")
 @pytest.mark.parametrize("owner, group, mode, state", [
     (1234, 1234, 0o750, "ok"), (1234, 0, 0o550, "error"), (0, 1234, 0o770, "ok"), (0, 1234, 0o755, "error"),
     (0, 0, 0o755, "error"), (0, 0, 0o777, "ok"), (1234, 1234, 0o070, "error"),
@@ -49,6 +47,7 @@ def test_backup_directory_that_the_server_cannot_write_is_found(instance, open_d
 
 
 @needs_root
+@pytest.mark.sqlite_only("the server is assumed to run as the owner of the database file")
 @pytest.mark.parametrize("owner, group, mode, state", [
     (1234, 0, 0o600, "ok"), (0, 1234, 0o640, "ok"), (0, 0, 0o600, "error"), (0, 1234, 0o600, "error"), (0, 0, 0o640, "error"),
 ])
@@ -152,6 +151,12 @@ def test_fix_names_the_user_who_runs_the_command(instance, open_directory):
     assert found["state"] == "error" and found["fix"].startswith(f"chown nobody {key} && "), found
 
 
+@pytest.mark.sqlite_only("the permissions of the database file")
+def test_database_is_checked_for_the_user_of_the_unit(units):
+    units.add(User="nobody")
+    expect(units.diagnose(), "files.database", "error", "user nobody cannot read and write the database")
+
+
 @needs_root
 def test_files_are_checked_for_the_user_of_the_unit(units, open_directory):
     """doctor checks as the owner of the database only if no unit names a user."""
@@ -164,7 +169,6 @@ def test_files_are_checked_for_the_user_of_the_unit(units, open_directory):
     units.add(User="nobody", SupplementaryGroups="daemon")
     findings = units.diagnose()
     expect(findings, "files.secret_files", "error", f"the server, which runs as nobody, cannot read {secret}")
-    expect(findings, "files.database", "error", "user nobody cannot read and write the database")
     expect(findings, "files.key_file", "error", "does not belong to nobody")
     os.chown(secret, 0, grp.getgrnam("daemon").gr_gid)
     secret.chmod(0o640)

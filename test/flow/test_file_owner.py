@@ -75,6 +75,7 @@ def assert_the_service_reads_and_writes(instance, key):
         assert done.returncode == 0, done
 
 
+@pytest.mark.sqlite_only("the owner of the database file")
 def test_files_created_by_root_commands_belong_to_the_service(installation):
     installation.run("migrate")
     assert foreign_files(installation) == []
@@ -84,6 +85,7 @@ def test_files_created_by_root_commands_belong_to_the_service(installation):
     assert_the_service_reads_and_writes(installation, installation.create_key(uid("A")))
 
 
+@pytest.mark.sqlite_only("the owner of the database file")
 def test_wal_of_a_running_command_belongs_to_the_service(installation):
     """SQLite gives its own files the owner of the database if the superuser creates them."""
     installation.import_lines([author("A")])
@@ -97,6 +99,7 @@ def test_wal_of_a_running_command_belongs_to_the_service(installation):
     assert importing.returncode == 0
 
 
+@pytest.mark.sqlite_only("the owner of the database file")
 def test_restored_database_keeps_owner_group_and_permissions(installation):
     installation.import_lines([author("A"), video("V", "A", POSTED), reading("V", READ, 500)])
     key = installation.create_key(uid("A"))
@@ -114,6 +117,7 @@ def test_restored_database_keeps_owner_group_and_permissions(installation):
     assert_the_service_reads_and_writes(installation, key)
 
 
+@pytest.mark.sqlite_only("the owner of the database file")
 def test_database_restored_into_an_empty_directory_gets_the_owner_of_the_directory(installation):
     installation.import_lines([author("A")])
     key = installation.create_key(uid("A"))
@@ -147,6 +151,7 @@ def test_files_that_a_refresh_by_root_leaves_in_the_spool_belong_to_the_service(
         wait.until((spool / "bad" / "two.ndjson.errors").exists, "the service to move a file")
 
 
+@pytest.mark.sqlite_only("the owner of the database file")
 def test_root_command_does_not_follow_planted_links(installation):
     """The service can write its directory. A root command must not change the owner of the target of a link in it."""
     installation.import_lines([author("A")])

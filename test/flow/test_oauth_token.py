@@ -1,9 +1,9 @@
 """The token and revocation endpoints under attack (RFC 6749, 7009, 7636, 9700). Tests write codes directly into the database,
 as the consent page does."""
 import concurrent.futures
+import contextlib
 import http.client
 import socket
-import sqlite3
 import struct
 import threading
 import time
@@ -305,39 +305,29 @@ def test_app_revokes_only_its_own_keys(world, client):
 
 # -- locked database, disconnects, kill -9 ----------------------------------------------------------------------------------
 
-@pytest.mark.sqlite_only("locks the database file")
 def test_code_remains_valid_if_the_database_is_locked(world, client):
     grant, before = grant_of(world), keys(world)
     key = grant_of(world, world.confidential).exchange(client).json()["access_token"]
     named = {"client_id": world.confidential["client_id"], "client_secret": world.confidential["client_secret"]}
-    holder = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    for response in (grant.exchange(client), post(client, "revoke", {"token": key, **named})):
-        assert error_of(response, 503) == "server_error" and int(response.headers["Retry-After"]) >= 1
-    holder.execute("ROLLBACK")
-    holder.close()
+    with world.write_transaction():
+        for response in (grant.exchange(client), post(client, "revoke", {"token": key, **named})):
+            assert error_of(response, 503) == "server_error" and int(response.headers["Retry-After"]) >= 1
     assert works(world, key) and keys(world) == before + 1
     assert grant.exchange(client).status == 200
     assert post(client, "revoke", {"token": key, **named}).status == 200 and not works(world, key)
 
 
-@pytest.mark.sqlite_only("locks the database file")
 def test_disconnect_during_an_exchange_is_harmless(world, client):
     """The exchange is completed or not started; no response is written to a closed connection."""
     for wait_for_lock in (True, False):
         grant = grant_of(world)
-        holder = sqlite3.connect(world.settings["store"]["path"], isolation_level=None)
-        if wait_for_lock:
-            holder.execute("BEGIN IMMEDIATE")
         body = oauth.urllib.parse.urlencode(grant.fields()).encode()
-        with connect(world.address) as sock:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            sock.sendall(b"POST /v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
-                         b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        assert client.get("/openapi.json").status == 200
-        if wait_for_lock:
-            holder.execute("ROLLBACK")
-        holder.close()
+        with world.write_transaction() if wait_for_lock else contextlib.nullcontext():
+            with connect(world.address) as sock:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                sock.sendall(b"POST /v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                             b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            assert client.get("/openapi.json").status == 200
         response = grant.exchange(client)
         assert response.status == 200 or error_of(response) == "invalid_grant"
         assert error_of(grant.exchange(client)) == "invalid_grant"

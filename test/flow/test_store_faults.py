@@ -69,6 +69,7 @@ def assert_fails(instance, command, *words, status=3, options=()):
 # --- at start ---
 
 
+@pytest.mark.sqlite_only("the state of the database file; test/pg/test_server_upgrade.py has the states of a database on a server")
 @pytest.mark.parametrize("command", COMMANDS)
 class TestAtStart:
     def test_missing_directory_is_reported(self, make_viewtally, command):
@@ -159,6 +160,7 @@ class TestAtStart:
         instance.run("migrate")
 
 
+@pytest.mark.sqlite_only("the path of the database file")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_database_in_memory_is_rejected(make_viewtally, command):
     instance = make_viewtally({"store": {"path": ":memory:"}})
@@ -169,7 +171,7 @@ def test_database_in_memory_is_rejected(make_viewtally, command):
 
 
 @contextlib.contextmanager
-def holding_lock(instance, *statements):
+def holding_file_lock(instance, *statements):
     """Holds the lock that the statements acquire, as another process would, until the block ends."""
     with contextlib.closing(sqlite3.connect(database_of(instance), isolation_level=None)) as database:
         for statement in statements:
@@ -177,10 +179,11 @@ def holding_lock(instance, *statements):
         yield database
 
 
+@pytest.mark.sqlite_only("locks the whole database file")
 def test_commands_wait_until_a_lock_is_released(viewtally):
     """The whole file is locked, as for a repair. Every command continues when the lock is released."""
     filled(viewtally, "A")
-    with holding_lock(viewtally, "PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE"):
+    with holding_file_lock(viewtally, "PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE"):
         waiting = [viewtally.background(*COMMANDS[name]) for name in COMMANDS if name != "serve"]
         for process in waiting:
             wait.until(lambda pid=process.pid: holds_open(pid, database_of(viewtally)), "the command to open the database")
@@ -199,17 +202,17 @@ def holds_open(pid, path):
 def test_write_lock_that_is_not_released_is_reported_as_busy(viewtally, command):
     viewtally.configure({"store": {"busy_timeout_ms": 50}})
     filled(viewtally, "A")
-    with holding_lock(viewtally, "BEGIN IMMEDIATE"):
+    with viewtally.write_transaction():
         finished = viewtally.run(*COMMANDS[command], stdin=b'{"type":"author","id":"%s","name":"Z"}' % uid("Z").encode(), status=3)
     assert "busy" in finished.err or "locked" in finished.err, finished
     viewtally.run(*COMMANDS[command])
 
 
-@pytest.mark.parametrize("command", ["serve", "migrate"])
+@pytest.mark.parametrize("command", ["serve", pytest.param("migrate", marks=pytest.mark.sqlite_only("with PostgreSQL, it waits for writers"))])
 def test_start_does_not_need_the_write_lock(viewtally, command):
     """If there is nothing to migrate, the start writes nothing."""
     key, = filled(viewtally, "A")
-    with holding_lock(viewtally, "BEGIN IMMEDIATE"):
+    with viewtally.write_transaction():
         if command == "serve":
             viewtally.start()
             assert total_views(viewtally, key) == 1503
@@ -220,6 +223,7 @@ def test_start_does_not_need_the_write_lock(viewtally, command):
 # --- while serving ---
 
 
+@pytest.mark.sqlite_only("damages pages of the database file")
 def test_damaged_page_affects_one_author_and_is_logged_once_a_second(viewtally, clock):
     """One author's videos cannot be read. Others are not affected; the error is logged once a second, not for each request."""
     for name in "AB":
@@ -252,8 +256,7 @@ def test_damaged_page_affects_one_author_and_is_logged_once_a_second(viewtally, 
 
 
 def last_used(instance):
-    with contextlib.closing(sqlite3.connect(database_of(instance))) as database:
-        return [used for used, in database.execute("SELECT last_used_at FROM api_keys")]
+    return [used for used, in instance.sql("SELECT last_used_at FROM api_keys")]
 
 
 def test_write_lock_of_another_process_delays_no_read_and_no_time_of_use_is_lost(viewtally):
@@ -261,7 +264,7 @@ def test_write_lock_of_another_process_delays_no_read_and_no_time_of_use_is_lost
     keys = filled(viewtally, *names)
     viewtally.configure({"store": {"busy_timeout_ms": 600_000}})
     viewtally.start()
-    with holding_lock(viewtally, "BEGIN IMMEDIATE"):
+    with viewtally.write_transaction():
         # A read that waited for the lock would hang.
         for _ in range(25):
             assert [total_views(viewtally, key) for key in keys] == [1503] * 4
@@ -270,6 +273,7 @@ def test_write_lock_of_another_process_delays_no_read_and_no_time_of_use_is_lost
     assert "cannot be written" not in viewtally.log
 
 
+@pytest.mark.sqlite_only("locks the database file")
 def test_other_process_cannot_lock_out_a_server(viewtally):
     """Statements that would lock out the server fail while it runs."""
     key, = filled(viewtally, "A")
@@ -280,10 +284,11 @@ def test_other_process_cannot_lock_out_a_server(viewtally):
             with pytest.raises(sqlite3.OperationalError, match="locked"):
                 for statement in statements:
                     other.execute(statement)
-    with holding_lock(viewtally, "BEGIN EXCLUSIVE"):
+    with holding_file_lock(viewtally, "BEGIN EXCLUSIVE"):
         assert total_views(viewtally, key) == 1503
 
 
+@pytest.mark.sqlite_only("the write-ahead log of the database file")
 def test_reads_give_503_while_another_process_recovers_the_wal(viewtally):
     """This is the only case in which SQLite rejects a reader. The server responds with 503 without waiting, and with
     200 as soon as the recovery ends."""
@@ -304,6 +309,7 @@ def test_reads_give_503_while_another_process_recovers_the_wal(viewtally):
         assert answer.status == 200 and summed(answer) == 1503
 
 
+@pytest.mark.sqlite_only("fills the disk of the database file; test/pg/test_full_disk.py fills that of PostgreSQL")
 def test_server_survives_a_full_disk(make_viewtally, make_disk, clock):
     disk = make_disk("1m")
     instance = make_viewtally({"store": {"path": disk.path / "viewtally.db"}}, clock)
@@ -344,6 +350,7 @@ def other_database(viewtally, make_viewtally, clock):
     return database_of(other), key
 
 
+@pytest.mark.sqlite_only("replaces the database file")
 def test_server_continues_with_its_open_file_after_the_database_is_replaced(viewtally, make_viewtally, clock):
     """The server continues with the file that it has open; after a restart it serves the new file.
 
@@ -370,10 +377,11 @@ def test_server_continues_with_its_open_file_after_the_database_is_replaced(view
 
 
 def assert_intact(instance):
-    with contextlib.closing(sqlite3.connect(database_of(instance))) as database:
+    with contextlib.closing(sqlite3.connect(instance.as_file())) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
+@pytest.mark.sqlite_only("deletes the database file")
 def test_server_continues_after_the_database_is_deleted(viewtally):
     key, = filled(viewtally, "A")
     viewtally.start()
@@ -389,6 +397,7 @@ def test_server_continues_after_the_database_is_deleted(viewtally):
     assert total_views(viewtally, key) == 1503
 
 
+@pytest.mark.sqlite_only("deletes files of SQLite")
 @pytest.mark.parametrize("tail", ["-wal", "-shm"])
 def test_server_continues_after_the_wal_or_shm_file_is_deleted(viewtally, tail):
     key, = filled(viewtally, "A")

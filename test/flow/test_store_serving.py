@@ -1,4 +1,5 @@
 """The database is locked, damaged, full or removed while the server runs: responses during the fault, and recovery."""
+import contextlib
 import json
 import os
 import pathlib
@@ -43,6 +44,23 @@ class World:
 
     def statuses(self):
         return {answer.status for answer in self.answers().values()}
+
+    @contextlib.contextmanager
+    def unreadable(self, table):
+        """Makes a table unreadable until the block ends: damages its first page in the database file, or renames it on a server. Yields a
+        part of the message that the server logs."""
+        if self.instance.is_on_server:
+            self.instance.sql(f"ALTER TABLE {table} RENAME TO {table}_gone")
+            yield "does not exist (42P01)"
+            self.instance.sql(f"ALTER TABLE {table}_gone RENAME TO {table}")
+            return
+        page = self.root_page(table)
+        self.truncate_log()
+        whole = self.overwrite(page, b"\xa5" * PAGE)
+        self.commit_unrelated_change()
+        yield "malformed"
+        self.overwrite(page, whole)
+        self.commit_unrelated_change()
 
     def root_page(self, table):
         with sqlite3.connect(self.path) as database:
@@ -110,31 +128,16 @@ def fill(place):
     return path
 
 
-class Lock:
-    """A lock on the database, as another process would hold it: by default the write lock."""
-
-    def __init__(self, path, how="IMMEDIATE"):
-        self.database = sqlite3.connect(path, isolation_level=None)
-        self.database.execute(f"BEGIN {how}")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.database.close()
-
-
 def test_start_does_not_wait_for_another_writer(world):
-    with Lock(world.path):          # waiting for the lock would time out
+    with world.instance.write_transaction():          # waiting for the lock would time out
         world.serve()
         assert world.statuses() == {200}
-        assert "up to date" in world.instance.run("migrate").out
         assert len(world.instance.run("author", "list", "--json").json()) == 1
         assert len(world.instance.run("key", "list", "--author", uid("Ada"), "--json").json()) == 1
 
 
 def test_write_that_times_out_is_reported_as_busy(world):
-    with Lock(world.path):
+    with world.instance.write_transaction():
         for command in (["author", "add", "--name", "B"], ["author", "set-plan", uid("Ada"), "inactive"], ["import", "-"],
                         ["key", "create", "--author", uid("Ada"), "--name", "n"]):
             done = world.instance.run(*command, stdin=b'{"type":"author","id":"%s","name":"New"}\n' % uid("Ada").encode(),
@@ -147,7 +150,7 @@ def test_long_write_of_another_process_delays_no_read(world):
     """Reads continue; the key's time of use is written when the lock is released."""
     world.instance.configure({"store": {"busy_timeout_ms": 600_000}})
     world.serve()
-    with Lock(world.path):
+    with world.instance.write_transaction():
         for _ in range(40):
             for path in PATHS:                      # waiting for the lock would end with 503
                 assert world.client.request("GET", "/v1" + path).status == 200
@@ -160,66 +163,53 @@ def test_shutdown_waits_for_a_write_lock_no_longer_than_the_busy_timeout(world):
     """The write of the key's time of use waits for the lock."""
     world.instance.configure({"store": {"busy_timeout_ms": 300}})
     world.serve()
-    with Lock(world.path):
+    with world.instance.write_transaction():
         assert world.statuses() == {200}
         world.instance.stop()
 
 
 @pytest.mark.parametrize("table, hit", [("api_keys", set(PATHS)), ("authors", set(PATHS)), ("books", {"/books", MONTHS[1]}),
                                         ("videos", {"/videos", f"/videos/{uid('a')}", "/stats", *MONTHS}), ("events", {"/events"})])
-def test_damaged_page_gives_503_until_it_is_repaired(world, table, hit):
-    page = world.root_page(table)
+def test_unreadable_table_gives_503_until_it_is_repaired(world, table, hit):
     world.serve()
     assert world.statuses() == {200}
     wait.until(lambda: world.client.get("/account").json()["data"]["key"]["last_used_at"], "the use to be written")
-    world.truncate_log()
-    whole = world.overwrite(page, b"\xa5" * PAGE)
-    world.commit_unrelated_change()
-    answers = world.answers()
-    for path, answer in answers.items():
-        assert is_unavailable(answer) if path in hit else is_ok_or_unavailable(answer), (path, answer)
-    assert world.client.get("/nowhere").status == 404 and world.client.get("/openapi.json").status == 200
-    assert "malformed" in world.instance.log and len(world.instance.log.splitlines()) < 60
-    world.overwrite(page, whole)
-    world.commit_unrelated_change()
+    with world.unreadable(table) as logged:
+        answers = world.answers()
+        for path, answer in answers.items():
+            assert is_unavailable(answer) if path in hit else is_ok_or_unavailable(answer), (path, answer)
+        assert world.client.get("/nowhere").status == 404 and world.client.get("/openapi.json").status == 200
+        assert logged in world.instance.log and len(world.instance.log.splitlines()) < 60
     wait.until(lambda: world.statuses() == {200}, "service to be back")
 
 
 @pytest.mark.parametrize("table, hit", [("authors", {"/dashboard", "/videos", VIDEO_PAGE}), ("videos", {"/dashboard", "/videos", VIDEO_PAGE}),
                                         ("events", {"/dashboard"}), ("sessions", {"/dashboard", "/videos", VIDEO_PAGE})])
 def test_web_page_reports_unavailable_data(world, table, hit):
-    page = world.root_page(table)
     world.serve()
     browser = Browser(world.client)
     browser.cookies["viewtally-session"] = session_cookie(world.instance, uid("Ada"))
     see = lambda: {path: browser.get(path, follow=False).status for path in ("/dashboard", "/videos", VIDEO_PAGE)}     # noqa: E731
     assert set(see().values()) == {200}
     world.instance.import_lines([author("Ada", plan_active=True), reading("a", "2026-07-09T01:00:00Z", 20001)])     # invalidates cached responses
-    world.truncate_log()
-    whole = world.overwrite(page, b"\xa5" * PAGE)
-    world.commit_unrelated_change()
-    shown = see()
-    assert {path for path, status in shown.items() if status == 503} >= hit and set(shown.values()) <= {200, 503}
-    failed = browser.get("/dashboard", follow=False)
-    assert "cannot reach its data" in failed.text and failed.headers["Retry-After"] == "5"
-    world.overwrite(page, whole)
-    world.commit_unrelated_change()
+    with world.unreadable(table):
+        shown = see()
+        assert {path for path, status in shown.items() if status == 503} >= hit and set(shown.values()) <= {200, 503}
+        failed = browser.get("/dashboard", follow=False)
+        assert "cannot reach its data" in failed.text and failed.headers["Retry-After"] == "5"
     wait.until(lambda: set(see().values()) == {200}, "service to be back")
 
 
-def test_damaged_page_ends_a_long_poll(world):
+def test_unreadable_table_ends_a_long_poll(world):
     world.instance.import_lines([author("Bob"), video("b", "Bob", POSTED), reading("b", "2026-07-09T00:00:00Z", 10)])
     world.serve()
     head = world.client.get("/events?after=latest").json()["next_cursor"]
-    page = world.root_page("events")
-    whole = world.overwrite(page, b"\xa5" * PAGE)
-    with sqlite3.connect(world.path) as database:
-        database.execute("UPDATE authors SET last_event_id = last_event_id + 1 WHERE uuid = ?", (uuid.UUID(uid("Ada")).bytes,))
-    database.close()
-    assert is_unavailable(world.client.get("/events", {"wait": "55", "after": head}))
-    world.overwrite(page, whole)
+    with world.unreadable("events"):
+        world.instance.sql("UPDATE authors SET last_event_id = last_event_id + 1 WHERE uuid = ?", uuid.UUID(uid("Ada")))
+        assert is_unavailable(world.client.get("/events", {"wait": "55", "after": head}))
 
 
+@pytest.mark.sqlite_only("fills the disk of the database file; test/pg/test_full_disk.py fills that of PostgreSQL")
 def test_reads_succeed_while_the_disk_is_full(viewtally, small_disk):
     viewtally.configure({"store": {"path": small_disk / "x.db"}})
     world = World(viewtally).serve()
@@ -248,6 +238,7 @@ def test_reads_succeed_while_the_disk_is_full(viewtally, small_disk):
     viewtally.stop()
 
 
+@pytest.mark.sqlite_only("limits the size of the write-ahead log")
 def test_server_survives_its_file_size_limit(world):
     """Because of RLIMIT_FSIZE, the WAL cannot grow. Reads succeed, times of use are lost, and the server keeps
     running."""
@@ -270,6 +261,7 @@ def snapshot(world, place):
     return place
 
 
+@pytest.mark.sqlite_only("removes the database files")
 @pytest.mark.parametrize("how", ["replaced", "deleted", "log deleted", "shared memory deleted", "all but the database deleted", "truncated to nothing"])
 def test_server_survives_removal_of_its_files(world, how):
     """No crash, no hang, no partial response; an intact database is served after a restart."""
@@ -323,4 +315,4 @@ def test_stopped_or_killed_import_delays_no_read_and_can_be_repeated(world):
     total = {item["title"]: item["views"] for item in world.client.get("/videos", {"limit": 100}).json()["data"]}
     assert total == {"a": 20000, **{f"v{i}": 5990 for i in range(50)}}
     assert not SANITIZER_REPORT.search(world.instance.log)
-    assert not re.search(r"-import-|\.viewtally", " ".join(path.name for path in world.path.parent.iterdir()))
+    assert not re.search(r"-import-|\.viewtally", " ".join(path.name for path in world.instance.directory.iterdir()))

@@ -2,6 +2,14 @@
 SECRET = "hunter2-5ecret"      # a secret that no finding may contain
 
 
+def with_author(instance):
+    """Creates the database with an author; a database file is private, as doctor expects."""
+    instance.add_author()
+    if not instance.is_on_server:
+        instance.database.chmod(0o640)
+    return instance
+
+
 def diagnose(instance, *arguments, status=None, env=None):
     """Runs the command and returns the findings as {"group.check": [(state, message, fix)]}."""
     done = instance.run("doctor", "--json", *arguments, status=status, env=env)

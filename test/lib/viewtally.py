@@ -76,10 +76,15 @@ def sql_on_server(url, statement, values):
     import psycopg2.extras     # here, because only a run on PostgreSQL needs it
     psycopg2.extras.register_uuid()
     with contextlib.closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
-        cursor.execute(statement.replace("%", "%%").replace("?", "%s"), values)
-        rows = cursor.fetchall() if cursor.description else []
+        rows = run_on_server(cursor, statement, values)
         if not statement.upper().startswith("SELECT"):
             cursor.execute(COUNT_WRITE)
+    return rows
+
+
+def run_on_server(cursor, statement, values):
+    cursor.execute(statement.replace("%", "%%").replace("?", "%s"), values)
+    rows = cursor.fetchall() if cursor.description else []
     return [tuple(as_sqlite(value) for value in row) for row in rows]
 
 
@@ -88,6 +93,10 @@ def as_sqlite(value):
     if isinstance(value, uuid.UUID):
         return value.bytes
     return bytes(value) if isinstance(value, memoryview) else value
+
+
+# What `viewtally restore` prints if another process uses the database file or the database on a server.
+IN_USE = re.compile(r"is in use: stop|other viewtally processes use this database")
 
 
 class Finished:
@@ -171,18 +180,48 @@ class Viewtally:
 
     @contextlib.contextmanager
     def write_transaction(self):
-        """A transaction that excludes all other writers; it is committed when the block ends. Yields a function that runs a statement in it."""
+        """A transaction that excludes all other writers; it is committed when the block ends. Yields a function that runs a statement in it,
+        with `?` for each value, and returns its rows."""
         if self.is_on_server:
             import psycopg2
             with contextlib.closing(psycopg2.connect(self.settings["store"]["url"])) as connection, connection, connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(7239, hashtext(current_schema()))")    # PG_SQL_LOCK in pg_session.h
-                yield cursor.execute
+                yield lambda statement, *values: run_on_server(cursor, statement, values)
                 cursor.execute(COUNT_WRITE)
             return
         with contextlib.closing(sqlite3.connect(self.database, isolation_level=None)) as database:
             database.execute("BEGIN IMMEDIATE")
-            yield database.execute
+            yield lambda statement, *values: database.execute(statement, values).fetchall()
             database.execute("COMMIT")
+
+    def lose_database(self):
+        """Deletes the database file, or sets a URL at which no server listens."""
+        if self.is_on_server:
+            self.configure({"store": {"url": "postgresql://u@127.0.0.1:1/d"}})
+        else:
+            self.database.unlink()
+
+    def begin_new_database(self):
+        """Replaces the database by a new one without authors."""
+        if self.is_on_server:
+            self.configure({"store": {"url": Viewtally.create_database()}})
+        else:
+            self.database.unlink()
+            self.run("migrate")
+
+    def replaced_database(self):
+        """Returns the path of the only file with the data that a restore has replaced."""
+        path, = self.directory.glob("viewtally*.before-*")
+        return path
+
+    def as_file(self):
+        """Returns the path of a database file with the present data: that of the installation, or on a server a new
+        backup."""
+        if not self.is_on_server:
+            return self.database
+        path = self.directory / f"copy-{next(self._numbers)}.backup"
+        self.run("backup", path)
+        return path
 
     def tables(self):
         """Returns the names of the tables of the schema, without those of SQLite itself."""

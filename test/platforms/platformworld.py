@@ -2,7 +2,6 @@
 import http.client
 import json
 import pathlib
-import sqlite3
 import subprocess
 import sys
 import time
@@ -19,6 +18,8 @@ from sealing import insert_accounts
 HERE = pathlib.Path(__file__).resolve().parent
 PLATFORMS = ("tiktok", "instagram", "youtube", "facebook", "pinterest")         # ordered by their number in the database
 APIS = ("tiktok", "instagram", "instagram-facebook", "youtube", "facebook", "pinterest")
+# The columns of an account that the tests check.
+CREDENTIAL = ("id", "state", "version", "refresh_sealed", "access_expires_at", "refresh_expires_at", "tier", "dropped", "failures", "last_error", "last_ok_at")
 COUNTS = ("views", "likes", "comments", "shares", "saves")
 MARK = "LeAkMaRk"             # part of every token, code and client secret of the stand-ins
 NO_COMMANDS = False
@@ -255,7 +256,7 @@ class World:
             ids = [self.accounts[name, platform] for name in names]
             tokens = self.standins.commands(platform, [{"op": "connect", "account": id} for id in ids])
             accounts += [(uuid.UUID(uid(name)).bytes, self.api(name, platform), id, tokens_of_account) for name, id, tokens_of_account in zip(names, ids, tokens)]
-        insert_accounts(self.instance.settings["store"]["path"], self.instance.settings["secrets"]["key_file"], accounts, self.instance.clock.wall_ms if self.instance.clock else time.time_ns() // 1_000_000)
+        insert_accounts(self.instance, accounts, self.instance.clock.wall_ms if self.instance.clock else time.time_ns() // 1_000_000)
 
     @staticmethod
     def account_id(platform, number):
@@ -291,10 +292,9 @@ class World:
         files = [path for path in self.instance.directory.iterdir() if path.is_file() and path.name not in ("config.ini", "secrets.key")]
         for path in files:
             assert mark not in path.read_bytes(), f"{path.name} contains a secret"
-        database = sqlite3.connect(self.instance.settings["store"]["path"])
-        for line in database.iterdump():
-            assert MARK not in line, f"the database contains a secret: {line[:60]}"
-        database.close()
+        for table in self.instance.tables():
+            for row in self.rows(f"SELECT * FROM {table}"):
+                assert mark not in b" ".join(as_bytes(value) for value in row), f"the table {table} contains a secret: {row}"
 
     # -- state of the database -----------------------------------------------------------------------------------------
 
@@ -317,13 +317,8 @@ class World:
 
     def credential(self, name, platform):
         """Returns the row of the account as a dictionary, or None."""
-        database = sqlite3.connect(self.instance.settings["store"]["path"])
-        database.row_factory = sqlite3.Row
-        try:
-            row = database.execute("SELECT * FROM platform_credentials WHERE account_id = ?", [self.accounts[name, platform]]).fetchone()
-            return dict(row) if row else None
-        finally:
-            database.close()
+        rows = self.rows(f"SELECT {', '.join(CREDENTIAL)} FROM platform_credentials WHERE account_id = ?", self.accounts[name, platform])
+        return dict(zip(CREDENTIAL, rows[0])) if rows else None
 
     def expect_truth(self, platforms=PLATFORMS, at=None):
         """Checks that every readable count equals that of the stand-in, that all others are unknown, and that they were read at `at`."""
@@ -337,6 +332,10 @@ class World:
                     assert found[name] == expected, f"{platform} {id}: {name} is {found[name]}, expected {expected}"
                 if at is not None:
                     assert found["at"] == at, f"{platform} {id}: read at {found['at']}, not at {at}"
+
+
+def as_bytes(value):
+    return value if isinstance(value, bytes) else str(value).encode()
 
 
 def unpack_posts(packed):

@@ -2,7 +2,6 @@
 import ctypes
 import ctypes.util
 import os
-import sqlite3
 import struct
 
 APIS = ("tiktok", "instagram", "instagram-facebook", "youtube", "facebook", "pinterest")
@@ -32,22 +31,17 @@ class Sealer:
         return self._id + nonce + out.raw[:length.value]
 
 
-def insert_accounts(database_path, key_file, accounts, now_ms):
+def insert_accounts(instance, accounts, now_ms):
     """Inserts `accounts`: [(author's UUID, api, account id, tokens in the format of `platform connect`), …]"""
-    sealer = Sealer(key_file)
-    database = sqlite3.connect(database_path, isolation_level=None)
-    database.execute("BEGIN IMMEDIATE")
-    rows = {uuid: row for row, uuid in database.execute("SELECT id, uuid FROM authors")}
-    for uuid, api, account, tokens in accounts:
-        row = rows[uuid]
-        refresh = tokens.get("refresh_token")
-
-        def expiry(name):
-            return now_ms + tokens[name] * 1000 if tokens.get(name) else None
-
-        database.execute("INSERT INTO platform_credentials (author_id, api, account_id, scopes, access_sealed, refresh_sealed, access_expires_at, "
-                         "refresh_expires_at, obtained_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                         [row, APIS.index(api), account, tokens.get("scope", ""), sealer.seal(row, api, account, ACCESS, tokens["access_token"]),
-                          sealer.seal(row, api, account, REFRESH, refresh) if refresh else None, expiry("expires_in"), expiry("refresh_expires_in"), now_ms])
-    database.execute("COMMIT")
-    database.close()
+    sealer = Sealer(instance.settings["secrets"]["key_file"])
+    with instance.write_transaction() as execute:
+        rows = dict(execute("SELECT uuid, id FROM authors"))
+        for uuid, api, account, tokens in accounts:
+            row = rows[uuid]
+            refresh = tokens.get("refresh_token")
+            access_sealed = sealer.seal(row, api, account, ACCESS, tokens["access_token"])
+            refresh_sealed = sealer.seal(row, api, account, REFRESH, refresh) if refresh else None
+            expiries = [now_ms + tokens[name] * 1000 if tokens.get(name) else None for name in ("expires_in", "refresh_expires_in")]
+            execute("INSERT INTO platform_credentials (author_id, api, account_id, scopes, access_sealed, refresh_sealed, access_expires_at, "
+                    "refresh_expires_at, obtained_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    row, APIS.index(api), account, tokens.get("scope", ""), access_sealed, refresh_sealed, *expiries, now_ms)

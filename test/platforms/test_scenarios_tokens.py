@@ -1,6 +1,5 @@
 """Tokens: expiry, rotation, rejection and lost responses; no account is lost through our own fault."""
 import signal
-import sqlite3
 
 import pytest
 
@@ -270,12 +269,9 @@ def test_missing_scope_is_recorded_for_the_account(world, clock, standins):
 
 def test_swapped_sealed_tokens_do_not_decrypt(world, clock, standins):
     names = world.add(authors=3, platforms=("tiktok",))
-    database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
-    rows = database.execute("SELECT id, access_sealed, refresh_sealed FROM platform_credentials ORDER BY id DESC LIMIT 2").fetchall()
-    (a, *of_a), (b, *of_b) = rows
+    (a, *of_a), (b, *of_b) = world.rows("SELECT id, access_sealed, refresh_sealed FROM platform_credentials ORDER BY id DESC LIMIT 2")
     for id, sealed in ((a, of_b), (b, of_a)):
-        database.execute("UPDATE platform_credentials SET access_sealed = ?, refresh_sealed = ? WHERE id = ?", [*sealed, id])
-    database.close()
+        world.rows("UPDATE platform_credentials SET access_sealed = ?, refresh_sealed = ? WHERE id = ?", *sealed, id)
     world.refresh(status=None)
     stored = world.counts()["tiktok"]
     assert [stored[world.ids("tiktok", name)[0]]["at"] for name in names] == [clock.wall_ms, None, None]

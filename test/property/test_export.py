@@ -8,7 +8,7 @@ import random
 import pytest
 
 from lib.clock import FakeClock
-from lib.viewtally import Viewtally, encode_lines, sanitized
+from lib.viewtally import Viewtally, sanitized
 from model import Model
 from model.values import DAY, date_text, day_of
 from test_model import forget_splits
@@ -88,17 +88,17 @@ def test_imported_exports_give_equal_responses(seed, tmp_path):
     for now, lines in world.imports():
         clock.set_wall(now)
         model.import_lines(lines, now)
-        left.run("import", "--create", "-", stdin=encode_lines(lines), status=None)
+        left.import_lines(lines, status=None)
     left.run("migrate")
     keys = {writer.id: left.create_key(writer.id) for writer in world.authors if writer.id in model.authors}
     for writer in world.authors:
         if writer.id in keys:
             disturb(left, rng, writer)
     if rng.random() < 0.5:
-        forget_splits(left.settings["store"]["path"], rng)
+        forget_splits(left, rng)
     clock.set_wall(now + rng.choice([0, 3 * DAY]))
     exports = b"".join(left.run("author", "export", author_id, "-").out.encode() for author_id in keys)
-    right.run("import", "--create", "-", stdin=exports)
+    right.import_lines(exports)
     again = b"".join(right.run("author", "export", author_id, "-").out.encode() for author_id in keys)
     assert again == exports, f"VIEWTALLY_SEED={seed}"
     assert not right.run("events", "verify", "--json").json()["differences"]

@@ -7,7 +7,6 @@ import collections
 import os
 import random
 import re
-import sqlite3
 import uuid
 
 import pytest
@@ -51,33 +50,31 @@ def run_import(instance, rng, lines):
     """Imports through standard input or as two files. Returns (result of the command, (file, number) of each line)."""
     status = None
     if rng.random() < 0.7:
-        return instance.run("import", "--create", "-", stdin=encode_lines(lines), status=status), \
+        return instance.run("import", "-", stdin=encode_lines(lines), status=status), \
             [("-", number) for number in range(1, len(lines) + 1)]
     middle = rng.randrange(len(lines) + 1)
     names = []
     for name, part in (("one.ndjson", lines[:middle]), ("two.ndjson", lines[middle:])):
         (instance.directory / name).write_bytes(encode_lines(part))
         names += [(name, number) for number in range(1, len(part) + 1)]
-    return instance.run("import", "--create", "one.ndjson", "two.ndjson", status=status), names
+    return instance.run("import", "one.ndjson", "two.ndjson", status=status), names
 
 
-def forget_splits(path, rng):
+def forget_splits(instance, rng):
     """Imitates an older program, which does not split gains by platform, for random rows."""
-    with sqlite3.connect(path) as database:
-        rows = database.execute("SELECT author_id, day, platform, gained FROM author_daily ORDER BY 1, 2, 3").fetchall()
-        for author, day, platform, gained in rows:
+    with instance.write_transaction() as execute:
+        for author, day, platform, gained in execute("SELECT author_id, day, platform, gained FROM author_daily ORDER BY 1, 2, 3"):
             if rng.random() < 0.4:
-                database.execute("UPDATE author_daily SET gained = ? WHERE author_id = ? AND day = ? AND platform = ?",
-                                 (rng.choice([0, gained // 2]), author, day, platform))
+                execute("UPDATE author_daily SET gained = ? WHERE author_id = ? AND day = ? AND platform = ?",
+                        rng.choice([0, gained // 2]), author, day, platform)
             elif rng.random() < 0.4:
-                database.execute("DELETE FROM author_daily WHERE author_id = ? AND day = ? AND platform = ?", (author, day, platform))
-        database.execute("UPDATE authors SET rev = rev + 1")
-    database.close()
+                execute("DELETE FROM author_daily WHERE author_id = ? AND day = ? AND platform = ?", author, day, platform)
+        execute("UPDATE authors SET rev = rev + 1")
 
 
 def check_sums_without_splits(world, instance, model, now, keys, rng):
     """Gains that are not split are in the row without a platform, so no sum changes."""
-    forget_splits(instance.settings["store"]["path"], rng)
+    forget_splits(instance, rng)
     for writer in world.authors:
         with instance.client(keys[writer.id]) as client:
             comparison = Comparison(client, Responses(model, writer.id, now), rng)
@@ -115,15 +112,13 @@ def check_world(seed, only, directory, url=None):
             finished, names = run_import(instance, rng, lines)
             assert finished.status == (1 if rejected else 0), finished
             check_rejections(rejected, finished, names)
-            if not url:
-                packed_days.check(instance.database)
-            if not url and rng.random() < 0.3:
+            packed_days.check(instance.as_file())
+            if not instance.is_on_server and rng.random() < 0.3:
                 packed_days.make_stale(instance.database, rng)
             later = now + rng.choice([0, 0, HOUR, 3 * DAY])
             clock.set_wall(later)
             compare_world(world, instance, model, later, keys)
-        if not url:
-            check_sums_without_splits(world, instance, model, later, keys, rng)
+        check_sums_without_splits(world, instance, model, later, keys, rng)
     except AssertionError as failure:
         raise AssertionError(f"VIEWTALLY_SEED={seed}: {failure}") from None
     finally:

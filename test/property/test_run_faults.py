@@ -2,7 +2,6 @@
 faults, and no request fails."""
 import random
 import signal
-import sqlite3
 
 import pytest
 
@@ -16,6 +15,7 @@ from lib.viewtally import sanitized
 from model import Model, Responses, iso
 from model.values import HOUR
 from test_events_once import NOW, START, Feed, Poller, failures
+from test_kills import check_file
 
 VIDEOS, STEPS, STEP = 30, 50, 5 * 60 * 1000         # a file has about 4,000 readings, which take several transactions
 RETRY_PAUSE = 16 * 1000                             # longer than the pause before a failed run is retried
@@ -70,16 +70,17 @@ class Spooled:
         for author_id, key in self.keys.items():
             with self.server.client(key) as client:
                 Comparison(client, Responses(self.model, author_id, self.clock.wall_ms), random.Random(1)).all()
-        assert self.runs.one("PRAGMA integrity_check") == "ok"
-        packed_days.check(self.server.settings["store"]["path"])
+        check_file(self.server.as_file())
 
 
 def assert_gains_add_up(runs):
-    assert runs.rows("SELECT id FROM videos v WHERE views <> baseline + ifnull((SELECT sum(gained) FROM daily WHERE video_id = v.id), 0)") == []
+    for id, gained, days in runs.rows("SELECT id, views - baseline, days FROM videos"):
+        assert sum(row[1] for row in packed_days.unpack(days)) == gained, f"video {id}"
 
 
 # --- full disk ---
 
+@pytest.mark.sqlite_only("fills the disk of the database file; test/pg/test_full_disk.py fills that of PostgreSQL")
 def test_run_on_a_full_disk_fails_and_the_next_completes_it(make_viewtally, make_disk, time, tmp_path):
     """`viewtally refresh` runs with more and more free space: each failed run reports the full disk and loses nothing that
     earlier runs applied. The file stays in the spool until it is applied completely."""
@@ -113,6 +114,7 @@ def test_run_on_a_full_disk_fails_and_the_next_completes_it(make_viewtally, make
     assert set(spooled.runs.outcomes) <= {SUCCEEDED, FAILED, ABANDONED}
 
 
+@pytest.mark.sqlite_only("fills the disk of the database file; test/pg/test_full_disk.py fills that of PostgreSQL")
 def test_server_recovers_from_a_full_disk(make_viewtally, make_disk, time, tmp_path):
     disk = make_disk("16m")
     spooled = Spooled(make_viewtally, time, tmp_path, {"store": {"path": disk.path / "viewtally.db"}})
@@ -141,13 +143,11 @@ def test_run_is_repeated_if_the_write_lock_is_held_too_long(make_viewtally, time
     spooled = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 300}})
     with spooled.server:
         wait.until(lambda: spooled.runs.outcomes == [SUCCEEDED], "the run at the start")
-        lock = sqlite3.connect(spooled.runs.path, isolation_level=None)
-        lock.execute("BEGIN IMMEDIATE")
-        spooled.drop("one.ndjson")
-        wait.until(lambda: "refresh: retrying in" in spooled.server.log, "the run to fail")
-        spooled.check_requests()
-        assert spooled.spool.waiting == ["one.ndjson"]
-        lock.execute("ROLLBACK")
+        with spooled.server.write_transaction():
+            spooled.drop("one.ndjson")
+            wait.until(lambda: "refresh: retrying in" in spooled.server.log, "the run to fail")
+            spooled.check_requests()
+            assert spooled.spool.waiting == ["one.ndjson"]
         time.advance(RETRY_PAUSE)
         wait.until(lambda: spooled.spool.done == ["one.ndjson"], "the file to be applied")
         spooled.compare_with_model()
@@ -157,13 +157,11 @@ def test_run_waits_for_the_write_lock_of_another_process(make_viewtally, time, t
     spooled = Spooled(make_viewtally, time, tmp_path, {"store": {"busy_timeout_ms": 60000}})
     with spooled.server:
         wait.until(lambda: spooled.runs.outcomes == [SUCCEEDED], "the run at the start")
-        lock = sqlite3.connect(spooled.runs.path, isolation_level=None)
-        lock.execute("BEGIN IMMEDIATE")
-        spooled.drop("one.ndjson")
-        for _ in range(20):
-            spooled.check_requests()
-        time.advance(10_000)
-        lock.execute("ROLLBACK")
+        with spooled.server.write_transaction():
+            spooled.drop("one.ndjson")
+            for _ in range(20):
+                spooled.check_requests()
+            time.advance(10_000)
         wait.until(lambda: spooled.spool.done == ["one.ndjson"], "the file to be applied")
         wait.until(lambda: spooled.runs.outcomes == [SUCCEEDED, SUCCEEDED], "the run to end")
         spooled.compare_with_model()
@@ -253,5 +251,6 @@ def test_gains_around_midnight_belong_to_their_dates(make_viewtally, time, tmp_p
         time.set_wall(midnight)
         assert runs.wait_for_runs(2) == (0, SUCCEEDED, midnight)
     assert 0 < before < runs.views()
-    assert runs.rows("SELECT day, gained FROM daily ORDER BY day") == [(midnight // (24 * HOUR) - 1, before),
-                                                                       (midnight // (24 * HOUR), runs.views() - before)]
+    gains = [gain for days, in runs.rows("SELECT days FROM videos") for gain in packed_days.unpack(days)]
+    day = midnight // (24 * HOUR)
+    assert [sum(gained for gained_on, gained in gains if gained_on == each) for each in (day - 1, day)] == [before, runs.views() - before]
