@@ -72,10 +72,17 @@ COUNT_WRITE = ("INSERT INTO barriers (process, n, at) VALUES ('writer test-case'
                "ON CONFLICT (process) DO UPDATE SET n = barriers.n + 1, at = now()")
 
 
-def sql_on_server(url, statement, values):
+@contextlib.contextmanager
+def transaction_on_server(url):
+    """A transaction, which is committed when the block ends. Yields its cursor."""
     import psycopg2.extras     # here, because only a run on PostgreSQL needs it
     psycopg2.extras.register_uuid()
     with contextlib.closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
+        yield cursor
+
+
+def sql_on_server(url, statement, values):
+    with transaction_on_server(url) as cursor:
         rows = run_on_server(cursor, statement, values)
         if not statement.upper().startswith("SELECT"):
             cursor.execute(COUNT_WRITE)
@@ -183,8 +190,7 @@ class Viewtally:
         """A transaction that excludes all other writers; it is committed when the block ends. Yields a function that runs a statement in it,
         with `?` for each value, and returns its rows."""
         if self.is_on_server:
-            import psycopg2
-            with contextlib.closing(psycopg2.connect(self.settings["store"]["url"])) as connection, connection, connection.cursor() as cursor:
+            with transaction_on_server(self.settings["store"]["url"]) as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(7239, hashtext(current_schema()))")    # PG_SQL_LOCK in pg_session.h
                 yield lambda statement, *values: run_on_server(cursor, statement, values)
                 cursor.execute(COUNT_WRITE)
