@@ -243,6 +243,19 @@ def test_rotation_fails_while_another_process_seals_with_the_old_key(cluster, co
     assert not {old, new} & set(secrets.key_ids(path)) and "all can be decrypted" in commands.run("secrets", "check")
 
 
+def test_nothing_is_removed_during_an_import(commands, url):
+    commands.run("import", "-", stdin=world(1_000))
+    removals = (["video", "remove", lines.uid("Wave")], ["book", "remove", lines.uid("Tides"), "--with-videos"], ["author", "erase", lines.uid("Ann")])
+    with StoreDriver(url) as importer:
+        importer.ok("open write 0", "share")        # the import lock
+        for words in removals:
+            assert "nothing was changed: an import is running; repeat the command when it has ended" in commands.run(*words, status=3)
+    assert commands.json("author", "list")[0]["videos_count"] == 1
+    for words in removals:
+        commands.run(*words)
+    assert commands.json("author", "list") == []
+
+
 def test_error_names_the_directory_for_temporary_files(commands, tmp_path):
     commands.env["VIEWTALLY_STORE_PATH"] = str(tmp_path / "none" / "x.db")
     text = commands.run("import", "-", stdin=world(1), status=3)

@@ -33,17 +33,23 @@ def disk(cluster):
 
 
 @pytest.fixture
-def served(cluster, disk, tmp_path):
-    """A server whose database is on the small disk, and a key of its author Ann, who has one video with 500 views."""
+def small(cluster, disk):
+    """The name of an empty database on the small disk."""
     cluster.sql("CREATE DATABASE small TEMPLATE template0 TABLESPACE small", "postgres")
-    server = Viewtally(tmp_path / "server", {"store": {"url": cluster.url("small")}}, seams=True)
+    yield "small"
+    cluster.sql("DROP DATABASE small WITH (FORCE)", "postgres")
+
+
+@pytest.fixture
+def served(cluster, small, tmp_path):
+    """A server whose database is on the small disk, and a key of its author Ann, who has one video with 500 views."""
+    server = Viewtally(tmp_path / "server", {"store": {"url": cluster.url(small)}}, seams=True)
     server.run("migrate")
     server.import_lines([lines.author("Ann"), lines.video("Wave", "Ann", POSTED), lines.reading("Wave", READ, 500)])
     server.key = server.create_key(lines.uid("Ann"))
     with server:
         wait.until(lambda: server.admin().get("/readyz").status == 200, "the server to be ready")
         yield server
-    cluster.sql("DROP DATABASE small WITH (FORCE)", "postgres")
 
 
 def many():
@@ -86,6 +92,17 @@ def test_refresh_fails_while_the_disk_of_postgresql_is_full_and_the_next_one_com
     served.run("refresh")
     assert spool.done == ["one.ndjson"]
     assert served.sql("SELECT sum(views) FROM videos WHERE title LIKE 'x%'") == [(sum(range(2_000_000, 2_000_000 + VIDEOS)),)]
+
+
+def test_migrate_on_a_full_disk_of_postgresql_creates_nothing_and_can_be_repeated(cluster, small, disk, tmp_path):
+    instance = Viewtally(tmp_path / "new", {"store": {"url": cluster.url(small)}}, seams=True)
+    disk.fill(room=300 * KIB)
+    failed = instance.run("migrate", status=3)
+    assert "nothing was changed" in failed.err and "could not extend file" in failed.err, failed
+    assert cluster.sql("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace", small) == [["0"]]
+    disk.make_room()
+    instance.run("migrate")
+    assert instance.add_author()
 
 
 @pytest.fixture
