@@ -2,6 +2,7 @@
 import contextlib
 import itertools
 import tempfile
+import urllib.parse
 
 import pytest
 
@@ -34,8 +35,8 @@ def store_server():
                    f"EXECUTE format('ALTER ROLE {postgres.SUPERUSER} SET %s = %L', split_part(setting, '=', 1), split_part(setting, '=', 2)); "
                    "END LOOP; END $$", migrated)
 
-        def create():
-            name = server.database(migrated)
+        def create(copied=None):
+            name = server.database(urllib.parse.urlsplit(copied).path.strip("/") if copied else migrated)
             server.sql("UPDATE store SET id = uuid_send(gen_random_uuid())", name)
             return server.url(name)
 

@@ -61,7 +61,7 @@ class Refreshing:
 
     def data(self):
         """Everything that a run writes, except the lease."""
-        return [self.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for table in ("authors", "videos", "daily", "events", "refresh_runs", "refresh_counts")]
+        return [self.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for table in ("authors", "videos", "author_daily", "events", "refresh_runs", "refresh_counts")]
 
     def is_locked(self):
         """Returns True if a write transaction is open."""

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -124,7 +125,8 @@ class Finished:
 class Viewtally:
     """One installation in `directory`. `config` is {section: {key: value}}, merged into the settings that every test needs."""
 
-    # A function that creates a migrated database on a server and returns its URL; None if installations use a database file.
+    # A function that creates a migrated database on a server, or a copy of a database, and returns its URL; None if installations use a
+    # database file.
     create_database = None
 
     def __init__(self, directory, config=None, clock=None, seams=None):
@@ -199,6 +201,13 @@ class Viewtally:
             database.execute("BEGIN IMMEDIATE")
             yield lambda statement, *values: database.execute(statement, values).fetchall()
             database.execute("COMMIT")
+
+    def copy_database(self, other):
+        """Replaces the database by a copy of the database of an installation that no process uses."""
+        if self.is_on_server:
+            self.configure({"store": {"url": Viewtally.create_database(other.settings["store"]["url"])}})
+        else:
+            shutil.copy(other.database, self.database)
 
     def lose_database(self):
         """Deletes the database file, or sets a URL at which no server listens."""
