@@ -218,14 +218,12 @@ def test_overdue_refresh_is_reported_as_degraded(viewtally, clock, tmp_path):
     with viewtally:
         wait.until(lambda: scrape(viewtally).get("viewtally_refresh_runs_total") == 1, "the run at the start")
         assert viewtally.admin().get("/readyz").body == b"ready\n"
-        lock = sqlite3.connect(viewtally.directory / "viewtally.db", isolation_level=None)
-        lock.execute("BEGIN IMMEDIATE")
-        clock.set_wall("2026-07-10T13:20:00Z")
-        assert viewtally.admin().get("/readyz").body == b"ready\n"
-        clock.set_wall("2026-07-10T13:26:00Z")
-        wait.until(lambda: viewtally.admin().get("/readyz").body == b"degraded: the refresh is overdue\n", "the run to be overdue")
-        assert viewtally.admin().get("/readyz").status == 200
-        lock.close()
+        with viewtally.write_transaction():
+            clock.set_wall("2026-07-10T13:20:00Z")
+            assert viewtally.admin().get("/readyz").body == b"ready\n"
+            clock.set_wall("2026-07-10T13:26:00Z")
+            wait.until(lambda: viewtally.admin().get("/readyz").body == b"degraded: the refresh is overdue\n", "the run to be overdue")
+            assert viewtally.admin().get("/readyz").status == 200
 
 
 def test_server_is_degraded_after_a_failed_write_until_a_write_succeeds(served):
