@@ -232,11 +232,12 @@ def test_server_is_degraded_after_a_failed_write_until_a_write_succeeds(served):
     served.configure({"store": {"busy_timeout_ms": "0"}})
     served.start()
     admin, client = served.admin(), served.client(served.key)
-    wait.until(lambda: scrape(served).get("viewtally_store_write_duration_seconds_count") == 1, "the time to be stored at the start")
+    wait.until(lambda: scrape(served).get("viewtally_store_write_duration_seconds_count") >= 1, "the time to be stored at the start")
     with served.write_transaction():
         assert client.get("/account").status == 200
         wait.until(lambda: admin.get("/readyz").body == b"degraded: the database cannot be written\n", "the write to fail")
-        assert scrape(served).get("viewtally_store_writes_failed_total") == 1
+        # On PostgreSQL, the job that reads states for /metrics fails, too.
+        assert scrape(served).get("viewtally_store_writes_failed_total") >= 1
     other = served.create_key(served.add_author("Another"))
     assert client.get("/account", key=other).status == 200
     wait.until(lambda: admin.get("/readyz").body == b"ready\n", "a write to succeed")
