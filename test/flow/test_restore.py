@@ -234,7 +234,7 @@ def test_error_of_a_restore_on_a_full_disk_names_this_disk(make_viewtally, make_
         (disk.path / "filler").unlink()
         if done.status == 0:
             break
-        assert done.status == 3 and f"no space left on the disk of the database {viewtally.database}" in done.err and "--force" not in done.err, done
+        assert done.status == 3 and f"no space left on the disk of {viewtally.database}" in done.err and "--force" not in done.err, done
     assert room > 0 and authors(viewtally) == ["One"]
 
 

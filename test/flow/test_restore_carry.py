@@ -341,10 +341,10 @@ def test_account_unknown_to_the_replaced_database_is_restored(world):
 
 @pytest.mark.parametrize("removed", [False, True])
 def test_password_of_a_newer_backup_is_not_set_back(world, removed):
-    """An older backup was restored first, without a database to replace. A password that was removed since then stays so."""
+    """An older backup was first restored over a new database. A password that was removed since then stays so."""
     sql(world, "UPDATE logins SET password = ?, password_set_at = 2 WHERE name = 'ann'", PASSWORD_B)
     world.run("backup", "newer.db")
-    world.database.unlink()
+    world.begin_new_database()
     world.run("restore", "then.db")
     if removed:
         sql(world, "UPDATE logins SET password = NULL WHERE name = 'ann'")
@@ -362,12 +362,12 @@ def test_newer_password_is_carried_over_even_if_the_clock_was_set_back(world):
 
 
 def test_tokens_of_a_newer_backup_are_not_set_back(world):
-    """An older backup was restored first, without a database to replace. The account was connected again between the backups."""
+    """An older backup was first restored over a new database. The account was connected again between the backups."""
     sql(world, "UPDATE platform_credentials SET version = 7 WHERE account_id = 'stays'")
     world.run("backup", "older.db")
     sql(world, "UPDATE platform_credentials SET version = 1, obtained_at = 2, access_sealed = ? WHERE account_id = 'stays'", b"newer")
     world.run("backup", "newer.db")
-    world.database.unlink()
+    world.begin_new_database()
     world.run("restore", "older.db")
     world.run("restore", "newer.db")
     assert sql(world, "SELECT access_sealed, version FROM platform_credentials WHERE account_id = 'stays'") == [(b"newer", 1)]
@@ -438,14 +438,14 @@ def test_restore_keeps_the_newer_state_of_webhooks(world):
 
 
 def test_restore_of_a_newer_backup_does_not_set_webhooks_back(world):
-    """An older backup was restored first, without a database to replace. If the number of attempts decreased, the next
+    """An older backup was first restored over a new database. If the number of attempts decreased, the next
     attempt would have the number of a stored one, and no result could be stored any more."""
     add_endpoint(world, "Ann", "https://a.example")
     world.run("backup", "older.db")
     sql(world, "UPDATE webhook_endpoints SET position = 9, attempts = 4")
     sql(world, "INSERT INTO webhook_attempts SELECT id, 4, 9, 1, 1, 200, NULL, 0 FROM webhook_endpoints")
     world.run("backup", "newer.db")
-    world.database.unlink()
+    world.begin_new_database()
     world.run("restore", "older.db")
     sql(world, "UPDATE webhook_endpoints SET position = 5, attempts = 2, state = 1")
     printed = world.run("restore", "newer.db").out

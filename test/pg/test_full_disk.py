@@ -133,7 +133,7 @@ def test_restore_without_disk_space_changes_nothing(filled, what):
         filled.configure({"backup": {"directory": filled.disk.path}})
     before = filled.sql("SELECT id FROM store")
     failed = filled.run("restore", "good.db", status=3, env=environment)
-    assert re.search(f"{filled.disk.path}.*(database error: full|no space left on the disk).* Nothing was changed", failed.err), failed
+    assert re.search(f"({filled.disk.path}.*database error: full|no space left on the disk of {filled.disk.path}).* Nothing was changed", failed.err), failed
     assert filled.sql("SELECT id FROM store") == before
     assert list(filled.disk.path.iterdir()) == [] and not list(filled.directory.glob("*before*"))
     filled.configure({"backup": {"directory": None}})

@@ -197,9 +197,7 @@ def test_public_videos_are_read_while_their_channel_must_be_reconnected(world, c
     world.expect_truth(("youtube",), at=clock.wall_ms)
     first_read_at = clock.wall_ms
     standins.command("youtube", "post", id=public, state="public")
-    database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
-    database.execute("UPDATE platform_credentials SET state = ?", [RECONNECT_REQUIRED])
-    database.close()
+    world.instance.sql("UPDATE platform_credentials SET state = ?", RECONNECT_REQUIRED)
     clock.advance(HOUR)
     world.refresh(status=None)
     assert [world.post("youtube", id)["at"] for id in (public, private)] == [clock.wall_ms, first_read_at]
