@@ -61,7 +61,7 @@ struct database_states *database_states_new(const struct config *config)
 {
     struct database_states *s = xcalloc(1, sizeof *s);
     s->config = config;
-    s->job = (struct writer_job){.work = read_work, .done = read_done};
+    s->job = (struct writer_job){.work = read_work, .done = read_done, .only_reads = true};
     return s;
 }
 

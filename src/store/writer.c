@@ -114,7 +114,7 @@ static void run_next(struct writer *w)
     CHECK(code == 0);
 }
 
-static void count_job(struct writer *w)
+static void count_job(struct writer *w, const struct writer_job *job)
 {
     struct writer_counts *c = &w->counts;
     metrics_observe(&c->times, w->took_us);
@@ -123,7 +123,7 @@ static void count_job(struct writer *w)
     if (w->database_failed) {
         c->failed_ms = clock_mono_ms();
         c->is_failing = true;
-    } else if (!w->result) {
+    } else if (!w->result && !job->only_reads) {
         c->is_failing = false;
     }
 }
@@ -137,7 +137,7 @@ static void on_finished(uv_work_t *work, int status)
     w->first = job->next;
     if (!w->first)
         w->last = &w->first;
-    count_job(w);
+    count_job(w, job);
     w->busy = false;
     /* Start the next job before calling `done`, which may free this job or submit others. */
     run_next(w);

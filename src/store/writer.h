@@ -22,6 +22,8 @@ struct writer_job {
     /* Called on the loop thread. If `err` is OK, the transaction is on disk. Otherwise nothing was written,
      * unless `err` is ERR_UNKNOWN_OUTCOME. */
     void (*done)(struct writer_job *job, enum err err);
+    /* `work` writes nothing. Then its success does not show that the database can be written. */
+    bool only_reads;
     struct writer_job *next; /* private to the queue */
 };
 
@@ -41,7 +43,7 @@ struct writer_counts {
     int waiting;       /* number of jobs in the queue, including the running job */
     uint64_t failed;   /* jobs that failed after the database had reported a failure to them */
     int64_t failed_ms; /* monotonic time of the last job counted in `failed` */
-    bool is_failing;   /* true if no job has succeeded since `failed_ms` */
+    bool is_failing;   /* true if no job that writes has succeeded since `failed_ms` */
     struct metrics_duration_histogram times; /* duration of the transactions */
 };
 /* Returns the counters. They are valid until writer_close(). */

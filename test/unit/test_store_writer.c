@@ -177,6 +177,10 @@ static void only_database_errors_count_as_failures(void **state)
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_true(writer_counts(writer)->is_failing); /* a job that fails with its own result does not prove
                                                        that the database works again */
+    new_job(4, OK)->job.only_reads = true;
+    assert_int_equal(writer_submit(writer, &jobs[4].job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_true(jobs[4].result == OK && writer_counts(writer)->is_failing);
     assert_int_equal(writer_submit(writer, &new_job(3, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_false(writer_counts(writer)->is_failing);
