@@ -482,18 +482,22 @@ void graph_ignore_denials(struct graph_response *g)
 }
 
 /* Records that no operation succeeded and some were denied: either the permission was lost, or the requested
- * posts were deleted. If other operations failed for another reason, the permission may still be valid. A
- * result of read_account() takes precedence, because it is more serious. */
+ * posts were deleted. If other operations failed for another reason, the permission may still be valid, and
+ * this reason is the outcome: with OUTCOME_OK, the denied posts would count as missing. A result of
+ * read_account() takes precedence, because it is more serious. */
 static void record_all_denied(struct graph_response *g)
 {
-    struct outcome o = outcome_make(OUTCOME_OTHER_FORM, SCOPE_CALL, g->denied_code);
-    const bool others_failed = g->outcome.kind != OUTCOME_OK || g->retry_code.p || g->request_error.code.p;
-    if (g->gone_or_denied && g->call && platform_id_is_plain(g->call->account_id))
+    struct outcome o = outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT, g->denied_code);
+    if (g->gone_or_denied && g->call && platform_id_is_plain(g->call->account_id)) {
+        o = outcome_make(OUTCOME_OTHER_FORM, SCOPE_CALL, g->denied_code);
         o.with_account = true;
-    else if (!others_failed)
-        o = outcome_make(OUTCOME_RECONNECT, SCOPE_ACCOUNT, g->denied_code);
-    else
+    } else if (g->outcome.kind != OUTCOME_OK) {
         return;
+    } else if (g->request_error.code.p) {
+        o = g->request_error;
+    } else if (g->retry_code.p) {
+        o = outcome_make(OUTCOME_RETRY, SCOPE_CALL, g->retry_code);
+    }
     record(g, o);
 }
 

@@ -239,6 +239,24 @@ static void denials_beside_another_error_do_not_revoke_the_grant(void **state)
     graph_rig_fini(&r);
 }
 
+/* A deleted post is understood, but does not show that the account may read the denied post. */
+static void denied_post_is_not_missing_because_another_is_deleted(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    graph_rig_init(&r, &instagram_facebook_desc, three_ids);
+    struct str entries[] = {graph_rig_entry(&r, 400, error(&r, 100, 33, "gone", "")),
+                            graph_rig_entry(&r, 400, error(&r, 10, 0, "permission", "")), STR("null")};
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_RETRY, SCOPE_CALL,
+                   "batch-null");
+    assert_int_equal(r.items[0].state, ITEM_MISSING);
+    entries[2] = graph_rig_entry(&r, 400, error(&r, 12345, 0, "who knows", ""));
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 3)), OUTCOME_BAD_REQUEST, SCOPE_CALL,
+                   "12345");
+    assert_int_equal(r.items[0].state, ITEM_MISSING);
+    graph_rig_fini(&r);
+}
+
 /* ---- batches ---- */
 
 static void malformed_batches_are_rejected(void **state)
@@ -466,6 +484,7 @@ int main(void)
         cmocka_unit_test(most_serious_error_of_a_batch_becomes_its_outcome),
         cmocka_unit_test(temporary_failure_is_the_outcome_of_a_batch_without_results),
         cmocka_unit_test(denials_beside_another_error_do_not_revoke_the_grant),
+        cmocka_unit_test(denied_post_is_not_missing_because_another_is_deleted),
         cmocka_unit_test(malformed_batches_are_rejected),
         cmocka_unit_test(malformed_operations_are_rejected),
         cmocka_unit_test(deep_and_large_bodies_are_rejected),
