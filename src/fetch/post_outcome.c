@@ -26,8 +26,10 @@ static struct fetch_account *next_account(const struct fetch_account *tried, str
     const struct author_posts *group = post->group;
     if (!tried->row) {
         /* The API key cannot read private videos, so try the author's account. If no run has ever read the
-         * post, try the account only at the first miss. */
-        if (!group->account_count || (post->read_at == TIME_NONE && post->record.misses))
+         * post, try the account only at the first miss. If the post has an account, this account must be
+         * reconnected, and no other account can read the post. */
+        if (!group->account_count || post->record.credential_row ||
+            (post->read_at == TIME_NONE && post->record.misses))
             return NULL;
         post->by_owner = true;
         return &group->accounts[0];

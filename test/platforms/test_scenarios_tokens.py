@@ -1,4 +1,5 @@
 """Tokens: expiry, rotation, rejection and lost responses; no account is lost through our own fault."""
+import json
 import signal
 
 import pytest
@@ -202,6 +203,27 @@ def test_public_videos_are_read_while_their_channel_must_be_reconnected(world, c
     world.refresh(status=None)
     assert [world.post("youtube", id)["at"] for id in (public, private)] == [clock.wall_ms, first_read_at]
     assert world.rows("SELECT misses FROM platform_posts WHERE post_id = ?", private) == [(0,)], "the API key cannot read a private video"
+
+
+def test_private_videos_of_a_channel_to_reconnect_are_not_requested_from_another_channel(world, clock, standins):
+    """The other channel of the author cannot read them, and this is no sign that it is the wrong account."""
+    first, second = world.add(authors=2, videos=2, platforms=("youtube",), connect=False)
+    for account in (first, second):
+        tokens = standins.command("youtube", "connect", account=world.accounts[account, "youtube"])
+        world.instance.run("platform", "connect", "--author", uid(first), "--platform", "youtube", "--account", world.accounts[account, "youtube"], stdin=json.dumps(tokens))
+    private = world.ids("youtube", first)
+    for id in private:
+        standins.command("youtube", "post", id=id, state="private")
+    world.refresh()
+    database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
+    database.execute("UPDATE platform_credentials SET state = ? WHERE account_id = ?", [RECONNECT_REQUIRED, world.accounts[first, "youtube"]])
+    database.close()
+    clock.advance(HOUR)
+    standins.forget()
+    world.refresh(status=None)
+    requests = [record["ids"] for record in standins.log("youtube") if set(private) & set(record.get("ids") or [])]
+    assert len(requests) == 1, "only the API key may request them"
+    assert world.credential(second, "youtube")["last_error"] is None
 
 
 def test_refresh_token_stays_if_the_response_has_none(world, clock, standins):
