@@ -194,6 +194,7 @@ static enum err add_post(const struct author_plan *p, struct author_posts *group
     };
     list_init(&pending->link);
     group->open++;
+    group->by_key += !account->row;
     fetch_account_add(account, pending);
     return OK;
 }

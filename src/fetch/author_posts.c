@@ -42,7 +42,7 @@ void author_posts_free(struct author_posts *group)
         struct fetch_account *account = &group->accounts[i];
         /* With one post per call, no single response shows that all posts are missing, but the counts of all
          * calls together do. */
-        if (account->missing > 1 && !account->seen && !group->found_by_key)
+        if (account->missing > 1 && !account->seen && !group->by_key)
             fetch_account_record_failure(account, group->window->writes, "missing", STR("all"));
         list_remove(&account->link);
     }

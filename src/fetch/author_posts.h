@@ -26,9 +26,9 @@ struct author_posts {
     struct arena arena; /* posts, accounts and their texts */
     struct fetch_account *accounts;
     size_t account_count;
-    size_t open;         /* number of open posts */
-    size_t found_by_key; /* number of posts that YouTube's API key has returned */
-    int references;      /* number of calls that use an account of the group */
+    size_t open;    /* number of open posts */
+    size_t by_key;  /* number of posts that YouTube's API key has returned or may still return */
+    int references; /* number of calls that use an account of the group */
 };
 
 /* Initializes an empty post_window. The pointers must outlive it. */

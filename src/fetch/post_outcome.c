@@ -43,6 +43,7 @@ void post_set_missing(struct api_call *call, struct pending_writes *writes, stru
                       bool record)
 {
     struct fetch_account *next = next_account(call->account, post);
+    post->group->by_key -= !call->account->row;
     if (next) {
         post->reads_own_id = false;
         fetch_account_add(next, post);
@@ -140,13 +141,13 @@ static bool apply_item(struct api_call *call, struct pending_writes *writes, str
 
 /* Returns true if the response contains none of the posts, so that the account is the likely cause. Returns
  * false if the account itself was requested with the posts, because then the posts are proven to be deleted.
- * Also returns false if the API key has returned posts of the author: then the account reads only the posts
- * that the API key did not return, and these may all be deleted. */
+ * Also returns false if the API key has returned posts of the author or may still return some: then the
+ * account reads only the posts that the API key cannot read, and these may all be deleted. */
 static bool are_all_missing(const struct api_call *call, bool ok)
 {
     const struct platform_call *request = &call->request;
     if (request->item_count < 2 || !call->account->row || request->kind == CALL_RESOLVE ||
-        request->with_account || call->account->group->found_by_key)
+        request->with_account || call->account->group->by_key)
         return false;
     for (size_t i = 0; i < request->item_count; i++)
         if (!is_missing(&request->items[i], ok))
@@ -166,10 +167,8 @@ void post_outcomes_apply(struct api_call *call, struct pending_writes *writes, b
         struct pending_post *post = LIST_ENTRY(l, struct pending_post, link);
         CHECK(l != posts);
         l = l->next;
-        const bool found =
+        call->account->seen +=
             item->state == ITEM_OK || item->state == ITEM_NO_DATA || item->state == ITEM_PERMANENT;
-        call->account->seen += found;
-        post->group->found_by_key += found && !call->account->row;
         if (apply_item(call, writes, post, item, ok, all_missing))
             call->batch->count--;
     }

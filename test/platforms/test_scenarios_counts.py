@@ -170,6 +170,24 @@ def test_videos_that_neither_the_api_key_nor_their_owner_finds_are_missing(world
     assert world.credential(name, "youtube")["last_error"] == "missing all", "now no source finds any of the videos"
 
 
+def test_deleted_private_videos_are_missing_even_if_the_api_key_responds_last(world, clock, standins):
+    """The owner's token reads only the private videos. Both are deleted, and the run learns this before it has the other videos."""
+    [name] = world.add(videos=4, platforms=("youtube",))
+    private = world.ids("youtube")[:2]
+    for id in private:
+        standins.command("youtube", "post", id=id, state="private")
+    world.refresh()
+    world.expect_truth(("youtube",), at=clock.wall_ms)
+    for id in private:
+        standins.command("youtube", "post", id=id, state="deleted")
+    clock.advance(HOUR)
+    standins.fault("youtube", "slow", latency_ms=700, id=world.ids("youtube")[2])
+    world.refresh(status=None)
+    assert world.rows("SELECT misses FROM platform_posts ORDER BY post_id") == [(1,), (1,)]
+    credential = world.credential(name, "youtube")
+    assert (credential["failures"], credential["last_error"]) == (0, None)
+
+
 @pytest.mark.parametrize("per_call, slow", [(1, 1), (7, 3), (50, 2)])
 def test_counts_do_not_depend_on_batch_size_or_response_order(world, clock, standins, per_call, slow):
     world.configure(youtube={"ids_per_call": per_call})
