@@ -139,20 +139,32 @@ static bool apply_item(struct api_call *call, struct pending_writes *writes, str
     return true;
 }
 
+/* Returns true if the author has several accounts, and it is unknown which of them can read the post. */
+static bool has_unknown_account(const struct pending_post *post)
+{
+    return post->group->account_count > 1 && !post->record.credential_row;
+}
+
 /* Returns true if the response contains none of the posts, so that the account is the likely cause. Returns
  * false if the account itself was requested with the posts, because then the posts are proven to be deleted.
  * Also returns false if the API key has returned posts of the author or may still return some: then the
- * account reads only the posts that the API key cannot read, and these may all be deleted. */
+ * account reads only the posts that the API key cannot read, and these may all be deleted. Posts that may
+ * belong to another account of the author do not count. */
 static bool are_all_missing(const struct api_call *call, bool ok)
 {
     const struct platform_call *request = &call->request;
-    if (request->item_count < 2 || !call->account->row || request->kind == CALL_RESOLVE ||
-        request->with_account || call->account->group->by_key)
+    struct list *l = &call->batch->posts;
+    size_t missing = 0;
+    if (!call->account->row || request->kind == CALL_RESOLVE || request->with_account ||
+        call->account->group->by_key)
         return false;
-    for (size_t i = 0; i < request->item_count; i++)
+    for (size_t i = 0; i < request->item_count; i++) {
+        l = l->next;
         if (!is_missing(&request->items[i], ok))
             return false;
-    return true;
+        missing += !has_unknown_account(LIST_ENTRY(l, struct pending_post, link));
+    }
+    return missing > 1;
 }
 
 void post_outcomes_apply(struct api_call *call, struct pending_writes *writes, bool ok)

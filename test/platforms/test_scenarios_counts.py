@@ -1,11 +1,13 @@
 """Counts are read from all stand-ins, unknown counts are not 0, and a failing platform does not affect the others."""
 
+import json
+
 import pytest
 
 from lib.certificates import Authority
 from lib.clock import to_ms
 from lib.lines import uid
-from platformworld import PLATFORMS, Standins, World, some
+from platformworld import PLATFORMS, POSTED, Standins, World, some
 
 HOUR = 3_600_000
 POSTED_LONG_AGO = "2026-06-12T08:00:00Z"
@@ -150,6 +152,25 @@ def test_run_detects_that_all_posts_are_missing_if_each_call_reads_one_post(worl
     clock.advance(HOUR)
     world.refresh(status=None)
     assert world.rows(error) == [("missing all",)]
+
+
+def test_search_for_the_account_of_new_posts_is_no_error_of_the_accounts_tried(world, clock, standins):
+    """The posts of the second account are requested from the first one first, which does not show that it is the wrong account."""
+    first, second = world.add(authors=2, videos=2, platforms=("tiktok",), connect=False)
+    for account in (first, second):
+        tokens = standins.command("tiktok", "connect", account=world.accounts[account, "tiktok"])
+        world.instance.run("platform", "connect", "--author", uid(second), "--platform", "tiktok", "--account", world.accounts[account, "tiktok"], stdin=json.dumps(tokens))
+    error = "SELECT DISTINCT last_error FROM platform_credentials"
+    world.refresh(status=None)
+    assert world.rows(error) == [(None,)]
+    assert all(world.post("tiktok", id)["at"] == clock.wall_ms for id in world.ids("tiktok", second))
+    world.instance.import_lines([
+        {"type": "video", "id": uid(id), "author_id": uid(second), "posts": [{"platform": "tiktok", "post_id": id, "posted_at": POSTED}]}
+        for id in ("7000000000000000001", "7000000000000000002")])
+    clock.advance(HOUR)
+    world.refresh(status=None)
+    assert world.rows("SELECT misses FROM platform_posts WHERE post_id LIKE '700000000000000000%'") == [(1,), (1,)]
+    assert world.rows(error) == [(None,)]
 
 
 def test_videos_that_neither_the_api_key_nor_their_owner_finds_are_missing(world, clock, standins):
