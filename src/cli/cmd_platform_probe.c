@@ -252,7 +252,9 @@ static void show_change_of_post(struct probe *p, const struct platform_item *ite
         buf_append(&p->out, STR(" counted as not found once more"));
     if (item->state == ITEM_PERMANENT)
         buf_append(&p->out, STR(" never read again"));
-    if (item->state == ITEM_NO_DATA)
+    if (item->state == ITEM_NO_DATA && item->resolved.p)
+        buf_printf(&p->out, " read as %.*s in this run only", (int)item->resolved.len, item->resolved.p);
+    else if (item->state == ITEM_NO_DATA)
         buf_append(&p->out, STR(" nothing, no numbers yet"));
     if (item->state == ITEM_RETRY)
         buf_append(&p->out, STR(" nothing, will be retried"));

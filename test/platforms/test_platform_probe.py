@@ -69,6 +69,8 @@ def test_probe_resolves_the_composite_id_of_a_facebook_reel(world, standins):
     world.instance.import_lines([{"type": "video", "id": uid("composite"), "author_id": uid(name),
                                   "posts": [{"platform": "facebook", "post_id": composite, "posted_at": "2026-07-09T08:00:00Z"}]}])
     assert f"{composite}: read as {video} from now on" in probe(world, name, "facebook").out
+    standins.fault("facebook", "error", name="10", route="facebook.op", id=composite)
+    assert f"{composite}: read as {composite} in this run only" in probe(world, name, "facebook").out, "the id may not be looked up"
 
 
 def test_probe_does_not_print_the_api_key(world, standins):
