@@ -215,9 +215,7 @@ def test_private_videos_of_a_channel_to_reconnect_are_not_requested_from_another
     for id in private:
         standins.command("youtube", "post", id=id, state="private")
     world.refresh()
-    database = sqlite3.connect(world.instance.settings["store"]["path"], isolation_level=None)
-    database.execute("UPDATE platform_credentials SET state = ? WHERE account_id = ?", [RECONNECT_REQUIRED, world.accounts[first, "youtube"]])
-    database.close()
+    world.instance.sql("UPDATE platform_credentials SET state = ? WHERE account_id = ?", RECONNECT_REQUIRED, world.accounts[first, "youtube"])
     clock.advance(HOUR)
     standins.forget()
     world.refresh(status=None)
