@@ -1,5 +1,5 @@
-/* Logs when Redis becomes available and unavailable, and provides the status for the readiness check. Logs
- * one line per change, even if the connection is lost and restored many times. */
+/* Logs when Redis becomes available and unavailable, and provides the status for the readiness check. If
+ * connections are opened and lost again and again without a successful call, logs no further lines. */
 #ifndef VT_REDIS_REDIS_STATUS_H
 #define VT_REDIS_REDIS_STATUS_H
 

@@ -160,7 +160,7 @@ def test_damaged_indexed_source_is_fetched_again(checkout, tmp_path):
 MOVING_TARBALL = "libpq >=17 source sid/postgresql-18 postgresql-18_*.orig.tar.bz2 index\n"
 
 
-def test_newer_indexed_tarball_is_accepted_and_cached(checkout):
+def test_tarball_of_the_package_index_may_be_newer_than_the_minimum_and_is_cached(checkout):
     checkout.apt("echo source >$PART/postgresql-18_18.6.orig.tar.bz2")
     assert checkout.run(MOVING_TARBALL)[0] == 0
     assert "source --download-only --tar-only postgresql-18" in checkout.called()
