@@ -1,5 +1,6 @@
 /* The text form of API keys: a prefix, 256 random bits as 43 base62 characters, and the CRC-32 of these two
- * parts as 6 base62 characters. The database stores only the SHA-256 of a key. */
+ * parts as 6 base62 characters. The database stores the SHA-256 of a key, and its last 4 characters
+ * to show them. */
 #ifndef VT_AUTH_API_KEY_H
 #define VT_AUTH_API_KEY_H
 

@@ -35,7 +35,7 @@ const char *password_check(struct str password, struct str login)
     if (chars > PASSWORD_MAX_CHARS)
         return "The password must have at most 200 characters.";
     if (same == password.len || str_eq_nocase(password, login))
-        return "This password is too easy to guess.";
+        return "This password is too easy to guess: it is your sign-in name or repeats one character.";
     for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
         if (str_eq_nocase(password, str_from_cstr(common[i])))
             return "This password is one of the most common ones and too easy to guess.";

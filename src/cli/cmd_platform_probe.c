@@ -271,9 +271,10 @@ static const char *change_of_account(const struct outcome *o)
     case OUTCOME_RECONNECT: return "the account needs to be reconnected";
     case OUTCOME_APP_REJECTED: return "the platform is paused for all accounts, because it rejects the app";
     case OUTCOME_OTHER_FORM:
-        return o->with_account       ? "the call is repeated, and also reads the account itself"
-               : o->combined         ? "the call is repeated with one kind of metrics"
-               : o->dropped.len      ? "for the next 24 hours, the metric is not requested"
+        return o->with_account  ? "the call is repeated, and also requests the account, to find out whether "
+                                  "posts were deleted or a permission was lost"
+               : o->combined    ? "the call is repeated with one kind of metrics"
+               : o->dropped.len ? "for the next 24 hours, the metric is not requested"
                : o->these_posts_only ? "these posts are read with the next request form"
                                      : "for the next 24 hours, the next request form is used instead";
     case OUTCOME_SPLIT: return "the call is split in two";

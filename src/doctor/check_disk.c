@@ -46,7 +46,7 @@ static void check_space(struct doctor *d)
         doctor_error(d, "free some space, or enlarge the file system: df -h DIRECTORY",
                      "only %lld MiB are free in %s, less than [store] min_free_bytes", free_bytes >> 20, dir);
     else if (free_bytes < database_bytes)
-        doctor_warn(d, "free as much space as the database takes: df -h DIRECTORY",
+        doctor_warn(d, "free space until at least as much is free as the database takes: df -h DIRECTORY",
                     "only %lld MiB are free in %s; a migration or a restore needs at least %lld MiB",
                     free_bytes >> 20, dir, database_bytes >> 20);
     else

@@ -5,8 +5,8 @@
 #include "fetch/api_call.h"
 
 /* Sets the result of each post for which the response contains one. Queues a post again if its id was
- * resolved, or if another account must be tried. The remaining posts stay in call->batch. `ok` is true if the
- * outcome of the call is OUTCOME_OK. */
+ * resolved or may not be resolved, or if another account must be tried. The remaining posts stay in
+ * call->batch. `ok` is true if the outcome of the call is OUTCOME_OK. */
 void post_outcomes_apply(struct api_call *call, struct pending_writes *writes, bool ok);
 
 /* Handles a post that the platform did not return: tries another account. If there is no other account, sets

@@ -2,7 +2,8 @@
 #include "pg/pg_server_settings.h"
 
 /* The join leaves out settings that the version of the server does not have, such as transaction_timeout
- * before PostgreSQL 17. client_connection_check_interval can be set only on Linux and a few other systems.
+ * before PostgreSQL 17. client_connection_check_interval can be other than 0 only on Linux and a few other
+ * systems, so it is 0 unless the server runs on Linux.
  * All settings about TCP have no effect on a Unix socket. tcp_user_timeout limits how long a reply may wait
  * for its acknowledgment; the keepalives act while nothing is in flight. */
 const struct pg_statement pg_server_settings_statement = {

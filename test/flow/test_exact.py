@@ -39,8 +39,8 @@ class World:
             wait.until(lambda s=server: " redis: up\n" in last_redis_line(s), "Redis to be up")
 
     def wait_until_back(self):
-        """Sends requests until both servers use Redis again. A server notices a lost or restored connection only when
-        it uses the connection."""
+        """Sends requests until both servers use Redis again. The requests make a server notice a loss that it has not
+        noticed yet; after repeated failures, only a successful call is reported as up."""
         wait.until(lambda: [self.send_one(n) for n in (0, 1)] and not any(" unavailable" in last_redis_line(s) for s in self.servers), "Redis to be back")
 
     def flood(self, count, servers=None):
@@ -116,7 +116,7 @@ def test_random_flood_never_exceeds_the_limit_in_any_window(world):
     assert len(instants) > 3 * LIMIT
 
 
-def test_retry_after_ends_when_the_next_request_is_admitted(world):
+def test_retry_after_is_the_time_until_the_next_admission_rounded_up_to_seconds(world):
     assert world.flood(1) == 1
     world.clock.advance(12_345)
     assert world.flood(100) == LIMIT - 1

@@ -89,7 +89,7 @@ def test_keys_are_not_rotated_while_a_server_uses_a_credential(viewtally, tmp_pa
     assert "is not in the key file" in viewtally.run("serve", status=2, timeout=60, env=environment).err
 
 
-def test_no_key_file_is_needed_if_no_account_is_connected(viewtally):
+def test_no_key_file_is_needed_without_accounts_and_webhooks(viewtally):
     viewtally.run("migrate")
     for done in (viewtally.run("secrets", "check").out, viewtally.run("secrets", "rotate", status=2).err):
         assert "[secrets] key_file is not set" in done and "viewtally secrets init FILE, and set [secrets] key_file = FILE" in done

@@ -40,7 +40,7 @@ def test_probe_sends_every_request_form_and_stores_nothing(world, standins, logi
     assert stored(world) == before
 
 
-def test_probe_sends_both_kinds_of_pinterest_metrics(world, standins):
+def test_probe_requests_both_kinds_of_pinterest_metrics(world, standins):
     [name] = world.add(platforms=("pinterest",))
     standins.command("pinterest", "set", mixing=False, bulk_granted=True)
     output = probe(world, name, "pinterest").out

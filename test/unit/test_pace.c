@@ -84,7 +84,7 @@ static void spread_makes_up_for_at_most_one_second_of_missed_calls(void **state)
     struct spread s;
     spread_init(&s, T0, 100000, 100);
     spread_begin(&s, false, T0);
-    /* No call could begin in the first half of the time. Of the missed calls, only as many
+    /* After the first call, none could begin in the first half of the time. Of the missed calls, only as many
      * may begin at once as are planned for one second. */
     int burst = 0;
     for (; spread_ready_at(&s, false) <= T0 + 50000; burst++)

@@ -1,7 +1,8 @@
 /* The SQL interface (sql.h) on a blocking connection to PostgreSQL, with its transactions.
  *
  * If the connection is lost, every statement of the running transaction fails with ERR_IO until it is rolled
- * back. The next transaction, or the next statement outside of a transaction, connects again. A statement
+ * back. The next transaction, or the next statement outside of a transaction, connects again, except while
+ * the connection holds the import lock, which would be lost. A statement
  * outside of a transaction must only read, because it is sent again if the connection turns out to be lost.
  *
  * After any error, even ERR_EXISTS, PostgreSQL rejects the rest of the transaction, so the caller must roll

@@ -234,8 +234,8 @@ static void mark_incomplete(struct carry_result *result, const char *why, enum e
                        err ? err_name(err) : "");
 }
 
-/* Returns false if the replaced database cannot be read at all. If it is damaged, returns true and marks the
- * result as incomplete, so that its readable part is carried over. */
+/* Returns false if the replaced database cannot be read at all or is not a database of viewtally. If it is
+ * damaged, returns true and marks the result as incomplete, so that its readable part is carried over. */
 static bool can_be_read(struct db *db, struct carry_result *result)
 {
     int64_t application_id = 0;
