@@ -147,8 +147,8 @@ def test_move_refuses_the_database_itself_as_its_target(filled, empty):
 
 
 def test_verify_reports_only_a_difference_with_status_1(filled, cluster):
-    cluster.sql("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'", database="postgres")
-    assert "UTF8" in failure(filled, filled.database, cluster.url("latin"), "--verify")
+    cluster.sql("CREATE DATABASE latin_target TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'", database="postgres")
+    assert "UTF8" in failure(filled, filled.database, cluster.url("latin_target"), "--verify")
 
 
 def test_move_continues_after_kills(filled, empty, tmp_path):
