@@ -24,3 +24,7 @@ END;
 -- Only statements of the previous release name this index. After this, no index contains a column that a reading changes.
 DROP INDEX videos_in_stats;
 CREATE INDEX videos_in_stats ON videos (author_id, posted_at DESC, uuid DESC) WHERE posted_at IS NOT NULL;
+
+-- Release 0.2.0 also stored a Facebook post as resolved to itself if its page lacked the permission to look up the video id. Such a row
+-- looks like that of a post without a Reel, so both are looked up once more. Release 0.2.0 also looks up an id that is NULL.
+UPDATE platform_posts SET resolved_id = NULL WHERE platform = 3 AND resolved_id = post_id;

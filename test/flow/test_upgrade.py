@@ -223,6 +223,16 @@ def test_video_whose_daily_gains_do_not_add_up_keeps_its_rows(viewtally):
     assert old_schema.value(viewtally.database, "SELECT count(*) FROM videos WHERE days <> x''") > 5
 
 
+def test_migration_clears_video_ids_that_may_not_have_been_looked_up(viewtally):
+    """Release 0.2.0 also stored a Facebook post as resolved to itself if its page lacked the permission to look up the video id."""
+    old_schema.create(viewtally.database, 13)
+    old_schema.execute(viewtally.database, "INSERT INTO platform_posts (platform, post_id, resolved_id, views_source) VALUES "
+                       "(3, '10_1', '10_1', 4), (3, '10_2', '777', 5), (0, 'v1', 'v1', 0)")
+    viewtally.run("migrate", "--no-backup")
+    assert old_schema.query(viewtally.database, "SELECT post_id, resolved_id, views_source FROM platform_posts ORDER BY post_id") == [
+        ("10_1", None, 4), ("10_2", "777", 5), ("v1", "v1", 0)]
+
+
 def test_concurrent_processes_migrate_once(viewtally):
     old_schema.create(viewtally.database, 8)
     processes = [viewtally.background("migrate") for _ in range(3)]

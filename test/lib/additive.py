@@ -14,6 +14,7 @@ DROP_INDEX = re.compile(r"DROP INDEX (\w+)", re.I)
 CREATE_TRIGGER = re.compile(r"CREATE TRIGGER \w+ AFTER .* BEGIN UPDATE (\w+) SET (\w+) = [^,;]*; END", re.I)
 NOTE = re.compile(r"INSERT INTO meta \(", re.I)
 ADD_COLUMN = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (.*)", re.I)
+CLEAR = re.compile(r"UPDATE \w+ SET \w+ = NULL WHERE ", re.I)
 INSERT = re.compile(r"INSERT INTO (\w+) \(", re.I)
 VERSION = re.compile(r"PRAGMA user_version = \d+", re.I)
 REFERENCE = re.compile(r"REFERENCES (\w+) \(\w+\)( ON DELETE (CASCADE|SET NULL))?", re.I)
@@ -61,6 +62,8 @@ def _finding(statement, created, program, text):
         return None     # older programs do not read a column that they do not know
     if NOTE.match(statement):
         return None     # older programs do not read keys of meta that they do not know
+    if CLEAR.match(statement):
+        return None     # older programs expect NULL in a nullable column
     if match := ADD_COLUMN.match(statement):
         created.add(f"{match[1]}.{match[2].split()[0]}")
         if re.search(r"\bNOT NULL\b", match[2], re.I) and not re.search(r"\bDEFAULT\b", match[2], re.I):
