@@ -258,6 +258,8 @@ static void show_change_of_post(struct probe *p, const struct platform_item *ite
         buf_append(&p->out, STR(" nothing, no numbers yet"));
     if (item->state == ITEM_RETRY)
         buf_append(&p->out, STR(" nothing, will be retried"));
+    if (item->state == ITEM_DENIED)
+        buf_append(&p->out, STR(" nothing, no permission"));
     buf_append_char(&p->out, '\n');
 }
 

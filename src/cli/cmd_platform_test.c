@@ -164,6 +164,7 @@ static enum cli_exit print_counts(const struct account_test *t)
     case ITEM_NO_DATA: printf(" found, no numbers yet\n"); return CLI_DONE;
     case ITEM_PERMANENT: printf(" found, but it will never have numbers\n"); return CLI_DONE;
     case ITEM_RETRY: printf(" the platform returned an error: try again\n"); return CLI_COULD_NOT;
+    case ITEM_DENIED: printf(" the author has not granted the permission to read it\n"); return CLI_PART;
     case ITEM_PENDING:
     case ITEM_MISSING: break;
     }

@@ -49,6 +49,10 @@ void post_set_missing(struct api_call *call, struct pending_writes *writes, stru
         fetch_account_add(next, post);
         return;
     }
+    if (post->is_denied) {
+        pending_post_set_result(post, POST_NO_DATA);
+        return;
+    }
     /* If an account has read the post before, only this account can show that it is missing. The API key, for
      * example, cannot read private videos. */
     if (record && (!post->record.credential_row || post->record.credential_row == call->account->row))
@@ -110,6 +114,14 @@ static void set_permanent(struct pending_writes *writes, struct pending_post *po
     pending_post_set_result(post, POST_PERMANENT);
 }
 
+/* Tries the next account. If none exists, the post does not count as missing, whatever other accounts report:
+ * this account would have reported a deleted post. */
+static void set_denied(struct api_call *call, struct pending_writes *writes, struct pending_post *post)
+{
+    post->is_denied = true;
+    post_set_missing(call, writes, post, false);
+}
+
 static bool is_missing(const struct platform_item *item, bool ok)
 {
     return item->state == ITEM_MISSING || (ok && item->state == ITEM_PENDING);
@@ -132,6 +144,8 @@ static bool apply_item(struct api_call *call, struct pending_writes *writes, str
         set_read(call, writes, post, item);
     else if (item->state == ITEM_NO_DATA)
         pending_post_set_result(post, POST_NO_DATA);
+    else if (item->state == ITEM_DENIED && ok)
+        set_denied(call, writes, post);
     else if (item->state == ITEM_PERMANENT)
         set_permanent(writes, post);
     else

@@ -22,6 +22,7 @@ struct pending_post {
     struct platform_post record; /* texts are in the arena of the group */
     bool reads_own_id; /* this account could not resolve the id, so it reads the post with record.post_id */
     bool by_owner;     /* YouTube: the API key did not find the post, so the author's account is tried */
+    bool is_denied;    /* an account lacks the permission to read the post, so it does not count as missing */
     int accounts_tried;
     int64_t counts[COUNT_KINDS]; /* the counts of the response */
 };

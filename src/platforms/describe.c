@@ -1,7 +1,7 @@
 /* Formats outcomes and items. */
 #include "platforms/describe.h"
 
-static const char *const states[] = {"pending", "ok", "no_data", "missing", "permanent", "retry"};
+static const char *const states[] = {"pending", "ok", "no_data", "missing", "permanent", "retry", "denied"};
 static const char *const scopes[] = {"call", "account", "app"};
 
 void describe_text(struct buf *b, const char *name, struct str text)

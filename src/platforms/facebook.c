@@ -253,6 +253,13 @@ static bool is_denied(struct graph_result part)
     return part.kind == GRAPH_DENIED || part.kind == GRAPH_GONE_OR_DENIED;
 }
 
+/* Returns true if the account lacks the permissions for both operations. This does not show that the post was
+ * deleted: for a deleted post, Meta reports that the object does not exist. */
+static bool lacks_permissions(struct graph_result node, struct graph_result insights)
+{
+    return node.kind == GRAPH_DENIED && insights.kind == GRAPH_DENIED;
+}
+
 /* Numbers of posts of a call: with insights, and without insights although they should have some. */
 struct insights_tally {
     size_t with, without;
@@ -265,11 +272,12 @@ static void tally_insights(struct insights_tally *t, int64_t now, const struct p
     const bool may_be_late = now - item->posted_at < INSIGHTS_LATE_DAYS * DAY_MS;
     t->with += insights.kind == GRAPH_OK && !silent;
     t->without +=
-        node.kind == GRAPH_OK && (is_denied(insights) || (silent && is_post(item->id) && !may_be_late));
+        lacks_permissions(node, insights) ||
+        (node.kind == GRAPH_OK && (is_denied(insights) || (silent && is_post(item->id) && !may_be_late)));
 }
 
-/* If both operations were denied, the item stays ITEM_PENDING: graph_response_outcome() decides whether the
- * post was deleted or the permission lost. */
+/* If both operations were denied and the post may have been deleted, the item stays ITEM_PENDING:
+ * graph_response_outcome() decides whether the post was deleted or the permission lost. */
 static void read_item(struct graph_response *g, struct insights_form form, struct platform_item *item,
                       struct insights_tally *tally)
 {
@@ -282,9 +290,11 @@ static void read_item(struct graph_response *g, struct insights_form form, struc
         item->state = ITEM_NO_DATA;
         return;
     }
-    if (node.kind == GRAPH_CALL || insights.kind == GRAPH_CALL || (is_denied(node) && is_denied(insights)))
+    if (node.kind == GRAPH_CALL || insights.kind == GRAPH_CALL)
         return;
-    if (node.kind == GRAPH_ITEM)
+    if (is_denied(node) && is_denied(insights))
+        item->state = lacks_permissions(node, insights) ? ITEM_DENIED : ITEM_PENDING;
+    else if (node.kind == GRAPH_ITEM)
         item->state = node.state;
     else if (insights.kind == GRAPH_ITEM && (insights.state == ITEM_RETRY || node.kind != GRAPH_OK))
         item->state = insights.state;

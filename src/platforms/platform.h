@@ -52,6 +52,7 @@ enum item_state {
     ITEM_MISSING,   /* probably deleted; after several such responses, the caller reads the post less often */
     ITEM_PERMANENT, /* the post will never have counts, for example an image pin */
     ITEM_RETRY,     /* this item failed temporarily; repeat it */
+    ITEM_DENIED,    /* the account lacks the permission to read the post; does not count as missing */
 };
 
 /* Platforms define a view in several ways. The views source of a post identifies the definition that its
@@ -122,7 +123,7 @@ struct platform_call {
 /* ---- outcomes of calls ----
  *
  * In a batch, some items may have a result even if the outcome is an error. A repeated call contains only the
- * items that are ITEM_PENDING or ITEM_RETRY; all other items keep their result. */
+ * items that are ITEM_PENDING, ITEM_RETRY or ITEM_DENIED; all other items keep their result. */
 
 enum outcome_kind {
     OUTCOME_OK,             /* the response was understood; see the items */
@@ -169,7 +170,7 @@ struct outcome {
     /* If OUTCOME_SPLIT: */
     bool too_large; /* the response would have been too large, so no single post is at fault */
     /* If OUTCOME_OK: */
-    bool no_insights;        /* posts could be read, but none of their insights: the grant probably lacks the
+    bool no_insights;        /* no insights of any post could be read: the grant probably lacks the
                                 permission for insights */
     enum combined combined;  /* what the response to a call with platform_call.combined shows */
     struct str unknown_code; /* an error code that no table contains; p == NULL: none */

@@ -20,7 +20,7 @@ enum run_counter {
     /* Only for the source `platforms`. Each post that a run should read is counted in one of RUN_READ to
      * RUN_NOT_DUE: */
     RUN_READ = RUN_REJECTED + REJECTION_KINDS,
-    RUN_NO_DATA,   /* the platform has no counts of the post yet */
+    RUN_NO_DATA,   /* the platform has no counts of the post yet, or does not permit to read them */
     RUN_MISSING,   /* the platform does not return the post */
     RUN_PERMANENT, /* the post will never have counts */
     RUN_UNREAD,    /* the post was not requested, or every attempt failed */

@@ -121,6 +121,22 @@ def test_lost_grant_is_distinguished_from_deleted_posts(world, clock, standins):
     assert world.rows("SELECT count(*) FROM platform_posts WHERE misses > 0") == [(0,)]
 
 
+@pytest.mark.parametrize("pages", [1, 2])
+def test_denied_posts_are_not_missing_beside_a_deleted_one(world, clock, standins, pages):
+    """A page without both permissions, of an author who has no other page, or one that cannot read these posts either."""
+    first, second = world.add(authors=2, videos=3, platforms=("facebook",), connect=False)
+    account, ids = world.accounts[first, "facebook"], world.ids("facebook", first)
+    world.connect(first, "facebook")
+    if pages == 2:
+        connect_to(world, standins, first, world.accounts[second, "facebook"])
+    grant_all_except(standins, account, "pages_read_user_content", "read_insights")
+    standins.command("facebook", "post", id=ids[1], state="deleted")
+    world.refresh(status=None)
+    assert world.rows("SELECT post_id FROM platform_posts WHERE misses > 0") == [(ids[1],)]
+    credential = world.credential(first, "facebook")
+    assert (credential["state"], credential["last_error"]) == (0, "insights none")
+
+
 def test_timed_out_page_request_changes_no_state(world, clock, standins):
     """A timed-out request for the page proves neither deleted posts nor a lost grant."""
     world.configure(platforms={"retry_percent": 0})

@@ -383,7 +383,7 @@ static void error_of_one_post_sets_its_state(void **state)
         {400, 200, "{'error':{'message':'(#200) permission','code':200}}", REEL_OF("1", UPPER), OUTCOME_OK,
          ITEM_OK},
         {400, 400, "{'error':{'message':'(#200) permission','code':200}}",
-         "{'error':{'message':'(#10) permission','code':10}}", OUTCOME_RECONNECT, ITEM_PENDING},
+         "{'error':{'message':'(#10) permission','code':10}}", OUTCOME_RECONNECT, ITEM_DENIED},
         {400, 400, NO_OBJECT, NO_OBJECT, OUTCOME_OTHER_FORM, ITEM_PENDING},
         {400, 400, "{'error':{'message':'(#10) permission','code':10}}", NO_OBJECT, OUTCOME_OTHER_FORM,
          ITEM_PENDING},
@@ -422,6 +422,32 @@ static void denied_fields_alone_do_not_revoke_the_grant(void **state)
     assert_int_equal(r.items[0].state, ITEM_NO_DATA);
     entry = graph_rig_entry(&r, 400, NO_OBJECT);
     assert_true(graph_rig_parse(&r, 200, graph_rig_batch(&r, &entry, 1)).with_account);
+    graph_rig_fini(&r);
+}
+
+/* A page lacks both permissions. Silent insights of a page post, or the page itself, are operations that
+ * succeed nevertheless. */
+static void post_without_permissions_is_denied_and_not_missing(void **state)
+{
+    struct graph_rig r;
+    (void)state;
+    init(&r, "10_20", "3237");
+    const struct str denied = graph_rig_entry(&r, 400, "{'error':{'message':'(#10) permission','code':10}}"),
+                     gone = graph_rig_entry(&r, 400, NO_OBJECT);
+    struct str silent[] = {denied, graph_rig_entry(&r, 200, "{'data':[]}"), denied, denied};
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, silent, 4)), OUTCOME_OK, SCOPE_ACCOUNT, "ok");
+    assert_true(r.got.no_insights);
+    assert_int_equal(r.items[0].state, ITEM_NO_DATA);
+    assert_int_equal(r.items[1].state, ITEM_DENIED);
+    struct str entries[] = {graph_rig_entry(&r, 200, "{'id':'17841400000000000'}"), gone, gone, denied,
+                            denied};
+    assert_true(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries + 1, 4)).with_account);
+    r.call.with_account = true;
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 5)), OUTCOME_OK, SCOPE_ACCOUNT,
+                   "ok");
+    assert_true(r.got.no_insights);
+    assert_int_equal(r.items[0].state, ITEM_PENDING);
+    assert_int_equal(r.items[1].state, ITEM_DENIED);
     graph_rig_fini(&r);
 }
 
@@ -478,6 +504,7 @@ int main(void)
         cmocka_unit_test(empty_and_missing_lists_result_in_no_counts),
         cmocka_unit_test(error_of_one_post_sets_its_state),
         cmocka_unit_test(denied_fields_alone_do_not_revoke_the_grant),
+        cmocka_unit_test(post_without_permissions_is_denied_and_not_missing),
         cmocka_unit_test(missing_insights_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ void sample_fini(struct sample *s)
 static void check_item(const struct sample *s, const struct platform_item *item)
 {
     bool measured = false;
-    CHECK((unsigned)item->state <= ITEM_RETRY);
+    CHECK((unsigned)item->state <= ITEM_DENIED);
     CHECK(item->views_source >= 0 && item->views_source < 256);
     for (int k = 0; k < COUNT_KINDS; k++) {
         CHECK(item->counts[k] == COUNT_NONE || (item->counts[k] >= 0 && item->counts[k] <= COUNT_MAX));
