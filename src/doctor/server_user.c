@@ -47,20 +47,6 @@ static bool set_named_user(struct server_user *user, struct str text)
     return true;
 }
 
-static bool set_owner(struct server_user *user, const char *database)
-{
-    struct stat st;
-    if (stat(database, &st) != 0 || st.st_uid == 0)
-        return false;
-    const struct passwd *entry = getpwuid(st.st_uid);
-    if (entry)
-        return set_named_user(user, str_from_cstr(entry->pw_name));
-    user->uid = st.st_uid;
-    user->gid = st.st_gid;
-    (void)snprintf(user->name, sizeof user->name, "%lu", (unsigned long)st.st_uid);
-    return true;
-}
-
 static void name_user(struct server_user *user)
 {
     const struct passwd *entry = getpwuid(user->uid);
@@ -68,6 +54,18 @@ static void name_user(struct server_user *user)
         (void)snprintf(user->name, sizeof user->name, "%s", entry->pw_name);
     else
         (void)snprintf(user->name, sizeof user->name, "%lu", (unsigned long)user->uid);
+}
+
+static bool set_owner(struct server_user *user, const char *database)
+{
+    struct stat st;
+    if (stat(database, &st) != 0 || st.st_uid == 0)
+        return false;
+    const struct passwd *entry = getpwuid(st.st_uid);
+    user->uid = st.st_uid;
+    user->gid = entry ? entry->pw_gid : st.st_gid;
+    name_user(user);
+    return true;
 }
 
 static void name_group(struct server_user *user)
@@ -108,7 +106,7 @@ void server_user_find(struct server_user *user, const struct server_units *units
     if (user->uid != 0)
         return;
     if (!(unit && set_named_user(user, unit->user)) && !set_owner(user, database)) {
-        (void)snprintf(user->name, sizeof user->name, "root");
+        name_user(user); /* set_named_user() may have set another name */
         return;
     }
     user->is_other = user->uid != 0;

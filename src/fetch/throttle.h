@@ -24,7 +24,7 @@ struct throttle {
     bool backlog;       /* an earlier run did not read all posts */
     int lowest_tier;    /* request forms below this one are rejected or not granted to the app */
     int stored_tier;    /* the part of lowest_tier that outlives the run; applies until tier_until */
-    int64_t tier_until; /* wall clock: when stored_tier expires; TIME_NONE: there is none */
+    int64_t tier_until; /* wall clock: when stored_tier expires; TIME_NONE: no tier is stored */
     int account_per_minute;
     struct pace pace;
     struct breaker breaker;

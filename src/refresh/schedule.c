@@ -139,7 +139,7 @@ static void record_failed_sources(struct schedule *s)
 }
 
 /* Records since when another process has had a run in progress instead of the due run of this process. */
-static void note_other_run(struct schedule *s)
+static void record_other_run(struct schedule *s)
 {
     if (!s->state.other_is_running)
         s->state.other_found_at = s->state.run_started_at;
@@ -165,7 +165,7 @@ static void handle_result(struct schedule *s)
     if (s->result != ERR_BUSY)
         s->state.other_is_running = false;
     else if (s->options.cause == CAUSE_SCHEDULE)
-        note_other_run(s);
+        record_other_run(s);
     if (s->result == ERR_BUSY)
         background_job_pause_while_busy(&s->job);
     if (failed)

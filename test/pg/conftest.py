@@ -18,3 +18,20 @@ def cluster():
 @pytest.fixture
 def database(cluster):
     return cluster.database()
+
+
+@pytest.fixture
+def empty_database(cluster):
+    """The name of a database without tables."""
+    return cluster.database("template0")
+
+
+@pytest.fixture
+def url(cluster, empty_database):
+    return cluster.url(empty_database)
+
+
+@pytest.fixture
+def sql(cluster, empty_database):
+    """Runs SQL in the database of the test."""
+    return lambda text: cluster.sql(text, empty_database)

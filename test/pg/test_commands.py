@@ -37,11 +37,6 @@ class Commands:
 
 
 @pytest.fixture
-def url(cluster):
-    return cluster.url(cluster.database("template0"))
-
-
-@pytest.fixture
 def commands(tmp_path, url):
     made = Commands(tmp_path, url, REFRESH_SOURCE="simulated")
     made.run("migrate")

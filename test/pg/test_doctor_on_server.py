@@ -10,18 +10,6 @@ GRANT = "GRANT USAGE ON SCHEMA public TO weak; GRANT {} ON ALL TABLES IN SCHEMA 
 
 
 @pytest.fixture
-def url(cluster):
-    return cluster.url(cluster.database("template0"))
-
-
-@pytest.fixture
-def sql(cluster, url):
-    """Runs SQL in the database of the test."""
-    database = re.search(r"/(test_\d+)", url)[1]
-    return lambda text: cluster.sql(text, database)
-
-
-@pytest.fixture
 def commands(tmp_path, url):
     made = Commands(tmp_path, url)
     made.run("migrate")

@@ -1,7 +1,6 @@
 """`viewtally migrate` with [store] url, and what other commands do with a database of an older or newer release."""
 import json
 import pathlib
-import re
 
 import pytest
 
@@ -11,18 +10,6 @@ from test_commands import Commands, world
 
 SCHEMA = pathlib.Path(__file__).parents[2] / "schema" / "pg"
 NEWEST = len(list(SCHEMA.glob("*.sql")))
-
-
-@pytest.fixture
-def url(cluster):
-    return cluster.url(cluster.database("template0"))
-
-
-@pytest.fixture
-def sql(cluster, url):
-    """Runs SQL in the database of the test."""
-    database = re.search(r"/(test_\d+)", url)[1]
-    return lambda text: cluster.sql(text, database)
 
 
 @pytest.fixture

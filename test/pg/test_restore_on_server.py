@@ -15,18 +15,6 @@ READ_LATER = "2026-07-03T00:00:00Z"
 
 
 @pytest.fixture
-def url(cluster):
-    return cluster.url(cluster.database("template0"))
-
-
-@pytest.fixture
-def sql(cluster, url):
-    """Runs SQL in the database of the test."""
-    database = re.search(r"/(test_\d+)", url)[1]
-    return lambda text: cluster.sql(text, database)
-
-
-@pytest.fixture
 def commands(tmp_path, url):
     """An installation with one video, and its backup b.db from the time when the video had 25,000 views."""
     made = Commands(tmp_path, url, REFRESH_SOURCE="simulated")

@@ -459,14 +459,19 @@ enum err __wrap_store_read_server_load(struct store *s, struct store_server_load
     return ERR_IO;
 }
 
+static void use_database_server(struct rig *r)
+{
+    free(r->cli.config.store.url);
+    r->cli.config.store.url = strdup("postgresql://viewtally@db.example/viewtally");
+}
+
 /* While doctor runs, nothing is logged, so a fix must not refer to the log. */
 static void unreadable_load_of_a_database_server_is_reported_with_a_fix(void **state)
 {
     struct rig r;
     (void)state;
     set_up(&r);
-    free(r.cli.config.store.url);
-    r.cli.config.store.url = strdup("postgresql://viewtally@db.example/viewtally");
+    use_database_server(&r);
     run_check(&r, &doctor_database, "server_load");
     expect(&r, FINDING_ERROR, "cannot be read");
     assert_non_null(strstr(last(&r)->fix, "psql URL"));
@@ -479,8 +484,7 @@ static void relative_path_beside_a_database_server_is_reported(void **state)
     struct rig r;
     (void)state;
     set_up(&r);
-    free(r.cli.config.store.url);
-    r.cli.config.store.url = strdup("postgresql://viewtally@db.example/viewtally");
+    use_database_server(&r);
     run_check(&r, &doctor_files, "directory");
     expect(&r, FINDING_WARNING, "is relative");
     free(r.cli.config.store.path);
