@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pwd
+import shutil
 import subprocess
 import tempfile
 
@@ -144,8 +145,9 @@ def test_fix_names_the_user_who_runs_the_command(instance, open_directory):
     key = open_directory / "secrets.key"
     instance.run("secrets", "init", str(key))
     nobody = pwd.getpwnam("nobody")
+    program = shutil.copy(instance.binary, open_directory)      # nobody may not reach the build directory if it is below /root
     environment = instance.environment({"VIEWTALLY_SECRETS_KEY_FILE": str(key), "VIEWTALLY_TEST_SYSTEM_CONFIG": str(open_directory / "none")})
-    done = subprocess.run([instance.binary, "doctor", "--json"], cwd=open_directory, env=environment, user=nobody.pw_uid, group=nobody.pw_gid,
+    done = subprocess.run([program, "doctor", "--json"], cwd=open_directory, env=environment, user=nobody.pw_uid, group=nobody.pw_gid,
                           extra_groups=[], capture_output=True, check=False, timeout=60)
     [found] = [f for f in json.loads(done.stdout)["findings"] if f["check"] == "key_file"]
     assert found["state"] == "error" and found["fix"].startswith(f"chown nobody {key} && "), found
