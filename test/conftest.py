@@ -1,6 +1,7 @@
 """Fixtures for every Python test. Run with: /usr/bin/python3 -m pytest test/…"""
 import contextlib
 import itertools
+import signal
 import tempfile
 import urllib.parse
 
@@ -11,6 +12,14 @@ from lib.clock import DEFAULT_NOW, FakeClock
 from lib.disk import Disk
 from lib.services import Nginx, Redis
 from lib.viewtally import Viewtally, runs_on_postgresql
+
+
+def pytest_configure():
+    """Programs inherit ignored signals, for example from nohup or from a shell script that runs the tests in the background. A signal
+    with a handler has its default effect again in each program that a test starts."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def pytest_collection_modifyitems(items):
