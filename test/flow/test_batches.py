@@ -4,7 +4,6 @@ A server that is stopped while requests arrive handles all of them in its next l
 """
 import contextlib
 import http.client
-import pathlib
 import signal
 import socket
 import struct
@@ -15,6 +14,7 @@ import pytest
 from lib import wait
 from lib.client import Response
 from lib.fakeredis import ADMITTED, FakeRedis, limit_keys, verdict
+from lib.processes import is_stopped
 
 
 KEYS_EACH = 100      # an author has at most 100 live keys
@@ -41,17 +41,11 @@ class World:
             assert self.read(connection).status == 404
         self.server.signal(signal.SIGSTOP)
         try:
-            wait.until(self.is_stopped, "the server to be stopped")
+            wait.until(lambda: is_stopped(self.server.pid), "the server to be stopped")
             for connection, key in zip(self.connections, keys):
                 connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
         finally:
             self.server.signal(signal.SIGCONT)
-
-    def is_stopped(self):
-        """Returns True if all threads of the server are stopped. The signal does not stop all threads at the same
-        time."""
-        tasks = pathlib.Path(f"/proc/{self.server.pid}/task")
-        return all((task / "stat").read_text().rpartition(")")[2].split()[0] == "T" for task in tasks.iterdir())
 
     @staticmethod
     def read(connection):

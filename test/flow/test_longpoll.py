@@ -15,7 +15,8 @@ import pytest
 from lib import wait
 from lib.client import Response, connect
 from lib.lines import author, reading, uid, video
-from lib.refreshing import Refreshing, is_stopped
+from lib.processes import is_stopped
+from lib.refreshing import Refreshing
 
 START_MS = 9_000_000
 NEW_EVENT_SECONDS = 60          # a guard against hanging; the server polls every 100 ms

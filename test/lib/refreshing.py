@@ -1,12 +1,12 @@
 """Queries the runs of the refresh, and stops a server in the middle of a run."""
 import contextlib
 import os
-import pathlib
 import signal
 import sqlite3
 from time import monotonic
 
 from . import wait
+from .processes import is_stopped
 
 SUCCEEDED, PARTIAL, FAILED, STOPPED, ABANDONED = range(5)       # refresh_runs.outcome
 LEASE_MS = 30_000      # jobs/lease.h
@@ -137,9 +137,3 @@ def set_processors(pid, processors):
     for task in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(ProcessLookupError):       # the thread has exited
             os.sched_setaffinity(int(task), processors)
-
-
-def is_stopped(pid):
-    """Returns True if all threads are stopped. SIGSTOP takes effect with a delay: a running thread may still begin a transaction."""
-    states = [pathlib.Path(f"/proc/{pid}/task/{task}/stat").read_text().rpartition(") ")[2][0] for task in os.listdir(f"/proc/{pid}/task")]
-    return all(state == "T" for state in states)
