@@ -1,7 +1,8 @@
 /* Removes tokens and personal data from a platform's response but preserves its shape, so that the response
- * can be used in a test. Each id is replaced by a generated id of the same length; equal ids get equal
- * replacements. Texts that are not numbers, dates or names of the API become "x". Everything that is not
- * recognized is removed. */
+ * can be used in a test. Each id of six or more characters is replaced by a generated id of the same length;
+ * equal ids get equal replacements. In a message of an error, ids, URLs and words that could be a token or an
+ * address are replaced; the other words stay. All other texts that are not numbers, dates or names of the API
+ * become "x". */
 #ifndef VT_PLATFORMS_ANONYMIZE_H
 #define VT_PLATFORMS_ANONYMIZE_H
 
@@ -24,17 +25,18 @@ struct anonymizer {
 /* Initializes an anonymizer for the response to `request`. `arena` and `request` must outlive it. */
 void anonymizer_init(struct anonymizer *a, struct arena *arena, struct str request);
 
-/* Makes the anonymizer replace `from` with `to` from now on. */
+/* Makes the anonymizer replace `from` with `to` from now on. Does nothing if it has ANONYMIZED_IDS ids
+ * already. */
 void anonymizer_set_id(struct anonymizer *a, struct str from, struct str to);
-/* Returns the replacement for the id, generated on the first call. In a composite id (`page_post`), each
- * part is replaced separately. */
+/* Returns the replacement for the id, generated on the first call. In a composite id (`page_post`), each part
+ * is replaced separately. An id of fewer than six characters stays as it is. */
 struct str anonymize_id(struct anonymizer *a, struct str id);
 
 /* Returns the anonymized JSON body. `p` of the result is NULL if jsonr_parse() rejects the body. */
 struct str anonymize_json(struct anonymizer *a, struct str body);
 
-/* Returns the anonymized text of a message or header: replaces ids, and removes words that could be a token
- * or an address. */
+/* Returns the anonymized text of a message or header: replaces ids, and removes URLs and words that could be
+ * a token or an address. */
 struct str anonymize_text(struct anonymizer *a, struct str text);
 
 #endif

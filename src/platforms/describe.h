@@ -9,8 +9,9 @@
  * wait=420000 usage=97". Appends no line end. */
 void describe_outcome(struct buf *b, const struct outcome *o);
 
-/* Appends id and state of an item and its counts in the order of enum count_kind. `-` is an unknown count;
- * `source` is item->views_source, unless it is 0. Appends no line end. An example:
+/* Appends id and state of an item and, if it is ITEM_OK, its counts in the order of enum count_kind or, after
+ * a CALL_RESOLVE, the resolved id. `-` is an unknown count; `source` is item->views_source, unless it is 0.
+ * Appends no line end. An example:
  *
  *   item 1784 ok 1000 58 6 3 - source=1 */
 void describe_item(struct buf *b, const struct platform_item *item);

@@ -1,13 +1,14 @@
-/* Facebook pages. A batch has two operations per post: one reads the object, which has current comments and
- * reactions [P]; the other reads the insights of the object, which are up to a day late [V]. Facebook does
- * not provide saves [V].
+/* Facebook pages. A batch has at most two operations per post: one reads the object, which has current
+ * comments and reactions [P]; the other reads the insights of the object, which are up to a day late [V].
+ * Facebook does not provide saves [V].
  *
  * Meta counts views under several names with different meanings, and each kind of object has only some of
  * these counts. For each post, the first of `preferred` that a response contains is used from then on,
- * because switching to another count would look like gained or lost views. Request forms: 0 assumes a Reel, 1
- * assumes a classic video, 2 requests the default metrics, 3 requests no insights. A post id is the id of a
- * video, or {page}_{post}. Insights of {page}_{post} are 0 for a Reel, so such ids are resolved to the id of
- * the video first.
+ * because switching to another count would look like gained or lost views. A post id is the id of a video, or
+ * {page}_{post}. Insights of {page}_{post} are 0 for a Reel, so a CALL_RESOLVE looks up whether the post is a
+ * Reel, and then the id of the video is used. Request forms for the id of a video: 0 assumes a Reel, 1
+ * assumes a classic video, unless the views source of the post is known; 2 requests the default metrics.
+ * Forms 1 and 2 request only the views of a {page}_{post}. Form 3 requests no insights.
  *
  * The object and its insights need different permissions, so their errors are evaluated separately: the
  * counts of the object are used even if the insights are rejected, and vice versa. */
@@ -27,7 +28,7 @@ enum views_source { VIEWS_REEL = 1, VIEWS_VIDEO, VIEWS_NODE, VIEWS_POST, VIEWS_R
 static const enum views_source preferred[] = {VIEWS_REEL_TOTAL, VIEWS_REEL, VIEWS_VIDEO, VIEWS_NODE,
                                               VIEWS_POST};
 
-/* If a post that is older than this has no insights, the permission for insights is missing. */
+/* If a post that is older than this has no insights, the permission for insights is assumed to be missing. */
 enum { INSIGHTS_LATE_DAYS = 3 };
 
 #define REEL_TOTAL  "fb_reels_total_plays"  /* plays and replays */
@@ -232,7 +233,7 @@ static bool is_removed_metric(struct str rejected, struct str message)
 
 /* Returns true if the item must be read in another form, because the insights were rejected or empty: either
  * the object is of another kind, or a metric has been removed. If the kind of the object is unknown,
- * is_removed_metric() decides which of the two applies. */
+ * is_removed_metric() decides in form 0 which of the two applies; in later forms, another kind is assumed. */
 static bool needs_other_form(struct graph_response *g, const struct platform_item *item,
                              struct insights_form form, struct graph_result part)
 {
@@ -454,7 +455,9 @@ static const struct config_key keys[] = {
      "The configuration id of your app if it uses Facebook Login for Business. That configuration then lists "
      "the\n"
      "permissions, and more_scopes is ignored. Empty: plain Facebook Login."},
-    IN_FLIGHT_KEY(PLATFORM_FACEBOOK, "facebook", "8"),
+    IN_FLIGHT_KEY(
+        PLATFORM_FACEBOOK, "facebook", "8",
+        "Maximum number of concurrent calls for pages, and the same number for Instagram accounts."),
     ORIGIN_KEY(PLATFORM_FACEBOOK, "facebook", api_origin, "https://graph.facebook.com", API_ORIGIN_HELP),
     ORIGIN_KEY(PLATFORM_FACEBOOK, "facebook", consent_origin, "https://www.facebook.com",
                CONSENT_ORIGIN_HELP),

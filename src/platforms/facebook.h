@@ -13,7 +13,7 @@ extern const struct platform_permission facebook_permissions[], instagram_facebo
  *   3. list the pages of /me/accounts with their Instagram accounts
  *   4. list the granted permissions
  *   5. if business_management was granted, list the pages of business portfolios,
- *      which /me/accounts omits */
+ *      some of which /me/accounts omits */
 struct str facebook_authorize_path(struct arena *a, const struct platform_authorize *authorize);
 bool facebook_link_build(struct arena *a, const struct platform_link *link, struct http_request *out);
 struct outcome facebook_link_parse(struct arena *a, struct platform_link *link,

@@ -30,7 +30,7 @@ const struct platform_permission facebook_permissions[] = {
 const struct platform_permission instagram_facebook_permissions[] = {
     {"instagram_basic", "see your Instagram account", "Without it, no numbers of this account can be read."},
     {"instagram_manage_insights", "read the insights of your Instagram account",
-     "Without it, views, shares and saves stay empty."},
+     "Without it, no numbers of this account can be read."},
     {"pages_read_engagement", "read your pages",
      "Without it, the Instagram accounts of your pages cannot be read."},
     {0},
@@ -175,7 +175,8 @@ static void read_portfolios(struct arena *a, struct platform_link *link, struct 
     next_step(link, list, STEP_DONE);
 }
 
-/* Returns the requested permissions that were granted, comma-separated; "" if there are none. */
+/* Returns which of facebook_desc.scopes and PORTFOLIO_SCOPE were granted, comma-separated; "" if none was.
+ * Other permissions of more_scopes are omitted. */
 static struct str granted_scopes(struct arena *a, struct yyjson_val *list)
 {
     struct str requested = arena_printf(a, "%s,%s", facebook_desc.scopes, PORTFOLIO_SCOPE);

@@ -18,7 +18,7 @@ const struct error_row grant_errors[] = {
     {"invalid_request", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
     {"unsupported_grant_type", 0, OUTCOME_BAD_REQUEST, SCOPE_APP, 0},
     {"unsupported_response_type", 0, OUTCOME_BAD_REQUEST, SCOPE_APP,
-     0}, /* from the consent page; also in TikTok's table */
+     0}, /* from the consent page; TikTok documents it for the token endpoint, too */
     {"server_error", 0, OUTCOME_RETRY, SCOPE_CALL, 0},
     {"temporarily_unavailable", 0, OUTCOME_RETRY, SCOPE_CALL, 0},
     {0},

@@ -14,7 +14,7 @@ bool grant_token_fits_header(struct str token);
  * be sent in a header. */
 bool grant_parse(struct yyjson_val *root, const char *refresh_life, struct token_grant *got);
 
-/* The errors of RFC 6749, section 5.2, and further errors that the platforms document. */
+/* The errors of RFC 6749, sections 4.1.2.1 and 5.2, and further errors of Google. */
 extern const struct error_row grant_errors[];
 
 /* Returns the outcome of an error response. The member `error` of the response is a string, or an object with

@@ -324,7 +324,7 @@ static void read_entry_usage(struct graph_response *g, struct yyjson_val *header
 }
 
 /* Sets usage and wait of the outcome. The wait is Retry-After, otherwise Meta's estimate, otherwise the wait
- * of the table. If Meta blocks an account, its usage is 100 percent, whatever the outcome is. */
+ * of the table. If Meta blocks an account, its usage is at least 100 percent, whatever the outcome is. */
 static void set_usage(struct graph_response *g, struct outcome *o)
 {
     const struct http_response *r = g->response;
@@ -416,7 +416,8 @@ static void read_failed_batch(struct graph_response *g)
 }
 
 /* Reads the result for the account. If the operation failed temporarily, it stays unknown whether posts were
- * deleted or the permission was lost. Any other error means that the permission was lost. */
+ * deleted or the permission was lost. An error of the call as a whole is already recorded. Any other error
+ * means that the permission was lost. */
 static void read_account(struct graph_response *g)
 {
     struct graph_result part = graph_response_next(g);

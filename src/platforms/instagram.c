@@ -2,8 +2,8 @@
  * organic only, available for two years. The media object itself has some of the counts, but no views.
  *
  * Instagram Login: graph.instagram.com, one post per call unless the operator enables batches [K]; its token
- * is valid for 60 days and can be exchanged for a new one. Facebook Login: graph.facebook.com, batches of 50,
- * no refresh; linked together with Facebook pages (facebook_link.c). */
+ * is valid for 60 days and can be exchanged for a new one. Facebook Login: graph.facebook.com, batches of up
+ * to 50 operations, no refresh; linked together with Facebook pages (facebook_link.c). */
 #include "base/check.h"
 #include "base/urlencode.h"
 #include "platforms/facebook.h"
@@ -13,8 +13,9 @@
 #include "platforms/response_reader.h"
 
 #define METRICS STR("views,likes,comments,shares,saved")
-#define FEWER                                                                                                \
-    STR("views,likes,comments") /* available for old posts too; shares and saves are requested separately */
+/* These are available for old posts, too. Shares and saves are then requested separately, if the batch has
+ * room. */
+#define FEWER  STR("views,likes,comments")
 #define FIELDS STR("like_count,comments_count")
 
 enum { TIER_ALL, TIER_FEWER, TIER_NODE, TIERS };
@@ -192,7 +193,7 @@ static struct outcome parse_facebook_login(struct arena *a, struct platform_call
 
 /* ---- Instagram Login: tokens ---- */
 
-/* Meta documents only GETs with the token and the secret in the URL [V]. */
+/* Meta documents only GETs with the token, and in build_long() also the secret, in the URL [V]. */
 static void build_refresh(struct arena *a, const struct platform_options *options,
                           const struct platform_app *app, const struct token_grant *have,
                           struct http_request *out)
@@ -343,7 +344,7 @@ static struct outcome link_parse(struct arena *a, struct platform_link *link,
 
 static const struct platform_permission permissions_of_instagram[] = {
     {"instagram_business_manage_insights", "read the insights of your account",
-     "Without it, views, shares and saves stay empty."},
+     "Without it, no numbers of this account can be read."},
     {0},
 };
 
@@ -362,7 +363,7 @@ static const struct config_key keys[] = {
      "Read several posts in one call of graph.instagram.com (a batch). Meta does not document that this "
      "host\n"
      "accepts batches. off: one post per call."},
-    IN_FLIGHT_KEY(PLATFORM_INSTAGRAM, "instagram", "8"),
+    IN_FLIGHT_KEY(PLATFORM_INSTAGRAM, "instagram", "8", IN_FLIGHT_HELP),
     ORIGIN_KEY(PLATFORM_INSTAGRAM, "instagram", api_origin, "https://graph.instagram.com", API_ORIGIN_HELP),
     ORIGIN_KEY(PLATFORM_INSTAGRAM, "instagram", token_origin, "https://api.instagram.com", TOKEN_ORIGIN_HELP),
     ORIGIN_KEY(PLATFORM_INSTAGRAM, "instagram", consent_origin, "https://www.instagram.com",

@@ -4,9 +4,10 @@
  *
  * `summary_metrics` has views and saves, summed over the requested days, which begin before the pin was
  * posted. `lifetime_metrics` has reactions and comments. There are no shares. Pinterest's support says that
- * both kinds must not be mixed in one request; the specification allows it, and for some apps it works.
- * Unless a check has shown that it works, a call requests only one kind. Pinterest computes the counts only
- * once a day, so it is sufficient to request each kind every few hours.
+ * both kinds must not be mixed in one request; the specification allows it, and for some apps it works. Until
+ * a call has shown that it does not work, calls of forms 0 and 1 request both (platform_call.combined). Then
+ * a call requests only one kind. Pinterest computes the counts only once a day, so it is sufficient to
+ * request each kind every few hours.
  *
  * Errors are identified by HTTP status and `code`; the endpoint for many pins and the endpoint for one pin
  * use different codes for the same error. */
@@ -416,7 +417,7 @@ static const struct config_key keys[] = {
     {"pinterest", "calls_per_day", CONFIG_INTEGER, RELOADED(platform[PLATFORM_PINTEREST].units_per_day), "0",
      0, 100000000, false, NULL,
      "Calls per day for the whole app: 1000 while it has trial access. 0: unlimited."},
-    IN_FLIGHT_KEY(PLATFORM_PINTEREST, "pinterest", "4"),
+    IN_FLIGHT_KEY(PLATFORM_PINTEREST, "pinterest", "4", IN_FLIGHT_HELP),
     ORIGIN_KEY(PLATFORM_PINTEREST, "pinterest", api_origin, "https://api.pinterest.com", API_ORIGIN_HELP),
     ORIGIN_KEY(PLATFORM_PINTEREST, "pinterest", consent_origin, "https://www.pinterest.com",
                CONSENT_ORIGIN_HELP),

@@ -1,13 +1,12 @@
-/* The interface of the connectors, one file per API. A connector is pure: build() writes a request, parse()
- * reads a response. A connector does no I/O and allocates only in the arena that it is passed. It can
+/* The interface of the connectors. A connector is pure: build() writes a request, parse() reads a response. A
+ * connector does no I/O, and everything that it returns is static or in the arena that it is passed. It can
  * therefore be tested with recorded responses, and fuzzed.
  *
  * parse() accepts any bytes and always returns an outcome. parse() never follows an address in a body. A
  * count that a response lacks is COUNT_NONE, which is neither 0 nor an error.
  *
  * Marks in the connectors' comments: [V] verified in the platform's documentation, [live] seen in live
- * responses, [P] reported by other projects, [K] unverified. Everything that is not marked [V] is
- * configurable or detected at run time. */
+ * responses, [P] reported by other projects, [K] unverified. */
 #ifndef VT_PLATFORMS_PLATFORM_H
 #define VT_PLATFORMS_PLATFORM_H
 
@@ -20,10 +19,11 @@
 #include <stdint.h>
 
 /* X(constant, descriptor): one row per API. The numbers are stored in the database (platform_credentials.api,
- * platform_limits.api), so add new rows only at the end. Instagram has two APIs, one for each login:
+ * platform_limits.api, platform_links.api), so add new rows only at the end. Instagram has two APIs, one for
+ * each login:
  *
- *   API_INSTAGRAM           Instagram Login, graph.instagram.com, one post per call,
- *                           tokens can be refreshed
+ *   API_INSTAGRAM           Instagram Login, graph.instagram.com, one post per call unless
+ *                           [instagram] batch is on, tokens can be refreshed
  *   API_INSTAGRAM_FACEBOOK  Facebook Login, graph.facebook.com, batches,
  *                           tokens cannot be refreshed */
 #define PLATFORM_API_LIST(X)                                                                                 \
@@ -45,12 +45,13 @@ enum { PLATFORM_APIS = PLATFORM_API_LIST(PLATFORM_API_ONE) };
 /* ---- items: the posts of one call ---- */
 
 enum item_state {
-    ITEM_PENDING,   /* the item is not in the response, or not parsed yet; the caller treats this as
-                       ITEM_MISSING if the outcome is OUTCOME_OK */
-    ITEM_OK,        /* has at least one count */
-    ITEM_NO_DATA,   /* the post exists, but has no counts yet */
-    ITEM_MISSING,   /* probably deleted; after several such responses, the caller reads the post less often */
-    ITEM_PERMANENT, /* the post will never have counts, for example an image pin */
+    ITEM_PENDING, /* the response has no result for the item, or is not parsed yet; the caller treats this as
+                     ITEM_MISSING if the outcome is OUTCOME_OK */
+    ITEM_OK,      /* has at least one count; in a CALL_RESOLVE: the id was looked up */
+    ITEM_NO_DATA, /* the post exists, but has no counts yet */
+    ITEM_MISSING, /* probably deleted; after several such responses, the caller reads the post less often */
+    ITEM_PERMANENT, /* the post will never have counts, for example an Instagram post from before the account
+                       became a business account */
     ITEM_RETRY,     /* this item failed temporarily; repeat it */
     ITEM_DENIED,    /* the account lacks the permission to read the post; does not count as missing */
 };
@@ -68,7 +69,8 @@ struct platform_item {
     enum item_state state;       /* out */
     int64_t counts[COUNT_KINDS]; /* out */
     /* Out, in a CALL_RESOLVE: the id for CALL_READ; p == NULL: not known yet. If the state is ITEM_NO_DATA,
-     * the platform did not permit to look up the id, so another account or a later run must resolve it again.
+     * the id could not be looked up, because a permission is missing or the post was deleted. Then `resolved`
+     * is valid only for this account in this run; another account or a later run must resolve the id again.
      */
     struct str resolved;
 };
@@ -78,7 +80,7 @@ struct platform_item {
 enum call_kind {
     CALL_READ,
     CALL_RESOLVE, /* a call that looks up the platform's ids of posts that have another id (TikTok's
-                     publish_id) */
+                     publish_id, Facebook's {page}_{post}) */
 };
 
 /* The servers of a platform. */
@@ -127,16 +129,18 @@ struct platform_call {
 
 enum outcome_kind {
     OUTCOME_OK,             /* the response was understood; see the items */
-    OUTCOME_RETRY,          /* status 429 or 5xx, or throttled: back off; also used for transport errors */
+    OUTCOME_RETRY,          /* status 408, 429 or 5xx, or throttled: back off; also used for most transport
+                               errors */
     OUTCOME_QUOTA_SPENT,    /* the daily quota is spent: no more calls until it resets (YouTube) */
     OUTCOME_TOKEN_REJECTED, /* the access token was rejected: refresh it, then repeat this call once */
     OUTCOME_RECONNECT,      /* the author must consent again; no calls are made for the account until then */
     OUTCOME_APP_REJECTED,   /* the operator's app was rejected (wrong secret, no review); the author is not at
                                fault */
-    OUTCOME_OTHER_FORM,  /* a metric or permission is not available: build the request again with tier + 1 or
-                            with `dropped` */
-    OUTCOME_SPLIT,       /* one id makes the call fail: repeat with half of the posts, down to a single id */
-    OUTCOME_MALFORMED,   /* the response does not have the documented shape; handled like OUTCOME_RETRY */
+    OUTCOME_OTHER_FORM, /* a metric or permission is not available: build the request again with tier + 1 or
+                           with `dropped` */
+    OUTCOME_SPLIT,      /* one id makes the call fail, or the response would be too large: repeat with half of
+                           the posts, down to a single id */
+    OUTCOME_MALFORMED,  /* the response does not have the documented shape; handled like OUTCOME_RETRY */
     OUTCOME_BAD_REQUEST, /* the platform reports an error in our request */
 };
 enum { OUTCOME_KINDS = 10 };
@@ -148,17 +152,16 @@ const char *outcome_kind_name(enum outcome_kind kind);
  * stored in the database: never renumber. */
 enum combined { COMBINED_UNKNOWN, COMBINED_WORKS, COMBINED_FAILS };
 
-enum outcome_scope {
-    SCOPE_CALL,
-    SCOPE_ACCOUNT,
-    SCOPE_APP
-}; /* what an OUTCOME_RETRY or OUTCOME_QUOTA_SPENT pauses */
+/* What an OUTCOME_RETRY, an OUTCOME_QUOTA_SPENT or a high usage_percent pauses. For an OUTCOME_OTHER_FORM,
+ * whether the whole app needs the other form (SCOPE_APP). */
+enum outcome_scope { SCOPE_CALL, SCOPE_ACCOUNT, SCOPE_APP };
 
 /* Texts are static or in the arena. */
 struct outcome {
     enum outcome_kind kind;
     enum outcome_scope scope;
-    int64_t wait_ms;   /* wait that the platform requests before the next call; 0: none */
+    int64_t wait_ms; /* wait before the next call: as the platform requests, otherwise as the table of errors
+                        says; 0: none */
     int usage_percent; /* the highest value of the rate headers; 0: unknown */
     struct str code;   /* short and stable error code, such as "190.460"; never a message */
     /* If OUTCOME_OTHER_FORM: */
@@ -168,12 +171,12 @@ struct outcome {
     bool with_account; /* a post was deleted or a permission was lost, and the response does not show which:
                           repeat in the same form with platform_call.with_account */
     /* If OUTCOME_SPLIT: */
-    bool too_large; /* the response would have been too large, so no single post is at fault */
-    /* If OUTCOME_OK: */
-    bool no_insights;        /* no insights of any post could be read: the grant probably lacks the
-                                permission for insights */
-    enum combined combined;  /* what the response to a call with platform_call.combined shows */
-    struct str unknown_code; /* an error code that no table contains; p == NULL: none */
+    bool too_large;   /* the response would have been too large, so no single post is at fault */
+    bool no_insights; /* if OUTCOME_OK: no insights of any post could be read; the grant probably lacks the
+                         permission for insights */
+    enum combined combined;  /* what the response to a call with platform_call.combined shows; COMBINED_FAILS
+                                with OUTCOME_OTHER_FORM: repeat with one kind of metrics */
+    struct str unknown_code; /* an error code that no table contains, whatever `kind` is; p == NULL: none */
 };
 
 /* ---- tokens ---- */
@@ -197,7 +200,8 @@ struct token_grant {
 struct linked_account {
     enum platform_api api;
     struct str id, name;      /* the platform's id; the name for display, p == NULL: none */
-    struct token_grant grant; /* tokens of the account; for a Facebook page, the page's own token */
+    struct token_grant grant; /* tokens of the account; for a Facebook page and its Instagram account, the
+                                 page's token */
     bool is_personal;         /* the account is not a business account, so it has no analytics (Pinterest) */
 };
 enum { LINK_ACCOUNTS_MAX = 100 };
@@ -208,8 +212,10 @@ struct platform_authorize {
     struct platform_app app;
     struct str redirect_uri, state;
     struct str challenge; /* PKCE challenge (S256); ignored unless uses_pkce */
-    bool again; /* show the consent page even to authors who have consented before, so that they can select
-                   another account or grant a permission that they declined */
+    /* Show the consent page even to authors who have consented before, so that they can select another
+     * account or grant a permission that they declined. TikTok always shows the page. Pinterest ignores this.
+     */
+    bool again;
 };
 
 /* A permission that linking requests and that an author may decline. */
@@ -264,7 +270,7 @@ struct platform_desc {
     struct platform_rate app_rate, account_rate;
     /* The API has two kinds of metrics, period metrics and lifetime metrics, and only some apps may request
      * both kinds in one call (Pinterest). Unless platform_call.combined is set, a call requests only one
-     * kind, which depends on the hour. */
+     * kind, which depends on the hour and the request form. */
     bool combines;
     bool quota_by_tier; /* each form has its own daily quota; if one quota is spent, the other form is used */
     /* Refresh a token that expires within this time; -1: tokens cannot be refreshed. */

@@ -13,10 +13,11 @@
             true, NULL, "The secret that belongs to client_id."                                              \
     }
 
-#define IN_FLIGHT_KEY(constant, section, initial)                                                            \
+#define IN_FLIGHT_HELP "Maximum number of concurrent calls."
+#define IN_FLIGHT_KEY(constant, section, initial, help)                                                      \
     {                                                                                                        \
         section, "in_flight", CONFIG_INTEGER, RELOADED(platform[constant].in_flight), initial, 1, 100,       \
-            false, NULL, "Maximum number of concurrent calls."                                               \
+            false, NULL, help                                                                                \
     }
 
 /* A row for an origin. `member` is api_origin, token_origin or consent_origin. */

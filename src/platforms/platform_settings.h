@@ -1,5 +1,5 @@
-/* Maps the configuration to the settings of an API. Only this module reads config->platform[]. Returned texts
- * point into the configuration. */
+/* Maps the configuration to the settings of an API. Outside of src/config, only this module reads
+ * config->platform[]. Returned texts point into the configuration. */
 #ifndef VT_PLATFORMS_PLATFORM_SETTINGS_H
 #define VT_PLATFORMS_PLATFORM_SETTINGS_H
 
@@ -22,7 +22,7 @@ enum bulk { BULK_AUTO, BULK_ON, BULK_OFF };
 
 struct platform_call_limits {
     int64_t app_per_minute, account_per_minute; /* 0: unlimited */
-    int64_t units_per_day;                      /* calls per day; 0: unlimited */
+    int64_t units_per_day;   /* calls per day, of each request form if desc->quota_by_tier; 0: unlimited */
     int64_t reserve_percent; /* part of units_per_day that is reserved for the end of the day */
     int64_t in_flight;
     enum bulk bulk;

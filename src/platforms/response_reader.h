@@ -26,7 +26,7 @@ const struct error_row *error_row_find(const struct error_row *rows, struct str 
 struct outcome outcome_make(enum outcome_kind kind, enum outcome_scope scope, struct str code);
 
 /* Returns the outcome of an error code from its row in the table. If there is no row, derives the outcome
- * from the HTTP status and sets unknown_code. */
+ * from the HTTP status and, unless the status is 5xx, sets unknown_code. */
 struct outcome outcome_from_error(struct arena *a, const struct error_row *rows, struct str code,
                                   const struct http_response *r, int64_t now_ms);
 
@@ -38,12 +38,12 @@ struct outcome outcome_unreadable(struct arena *a, const struct http_response *r
 struct outcome outcome_from_status(struct arena *a, struct str code, const struct http_response *r,
                                    int64_t now_ms);
 
-/* Copies a platform's code into the arena. Returns "other" if the code is too long or contains unexpected
- * characters. */
+/* Copies a platform's code into the arena. Returns "other" if the code is empty, too long, or contains
+ * unexpected characters. */
 struct str outcome_clean_code(struct arena *a, struct str word);
 
-/* Resets all items to ITEM_PENDING without counts. Called before parsing, and when the response turns out to
- * be malformed, so that no part of it is used. */
+/* Resets all items to ITEM_PENDING without counts. Call before parsing, and when the response turns out to be
+ * malformed and no part of it may be used. */
 void items_reset(struct platform_call *call);
 
 /* Returns the ids of all items, comma-separated, in the arena. */

@@ -295,7 +295,7 @@ static const struct config_key keys[] = {
              "Your app at TikTok; TikTok calls its id the client key. Empty: TikTok is not used."),
     {"tiktok", "calls_per_minute", CONFIG_INTEGER, RELOADED(platform[PLATFORM_TIKTOK].calls_per_minute),
      "600", 1, 1000000, false, NULL, "Calls per minute for the whole app. TikTok allows 600."},
-    IN_FLIGHT_KEY(PLATFORM_TIKTOK, "tiktok", "8"),
+    IN_FLIGHT_KEY(PLATFORM_TIKTOK, "tiktok", "8", IN_FLIGHT_HELP),
     ORIGIN_KEY(PLATFORM_TIKTOK, "tiktok", api_origin, "https://open.tiktokapis.com", API_ORIGIN_HELP),
     ORIGIN_KEY(PLATFORM_TIKTOK, "tiktok", consent_origin, "https://www.tiktok.com", CONSENT_ORIGIN_HELP),
 };

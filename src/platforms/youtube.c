@@ -294,7 +294,7 @@ static const struct config_key keys[] = {
      0, 90, false, NULL, "Share of the daily quota, in percent, that is reserved for the end of the day."},
     {"youtube", "ids_per_call", CONFIG_INTEGER, RELOADED(platform[PLATFORM_YOUTUBE].ids_per_call), "50", 1,
      50, false, NULL, "Maximum number of videos per call."},
-    IN_FLIGHT_KEY(PLATFORM_YOUTUBE, "youtube", "4"),
+    IN_FLIGHT_KEY(PLATFORM_YOUTUBE, "youtube", "4", IN_FLIGHT_HELP),
     ORIGIN_KEY(PLATFORM_YOUTUBE, "youtube", api_origin, "https://www.googleapis.com", API_ORIGIN_HELP),
     ORIGIN_KEY(PLATFORM_YOUTUBE, "youtube", token_origin, "https://oauth2.googleapis.com", TOKEN_ORIGIN_HELP),
     ORIGIN_KEY(PLATFORM_YOUTUBE, "youtube", consent_origin, "https://accounts.google.com",

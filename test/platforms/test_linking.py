@@ -367,7 +367,7 @@ def press(linking, browser, platform, button):
 @pytest.mark.parametrize("platform, declined, words, request_again", [
     ("facebook", "read_insights", "read the insights of your pages. Without it, views stay empty.", "auth_type=rerequest"),
     ("facebook", "pages_read_user_content", "Without it, likes, comments and shares stay empty for some posts.", "auth_type=rerequest"),
-    ("instagram", "instagram_business_manage_insights", "Without it, views, shares and saves stay empty.", "force_reauth=true"),
+    ("instagram", "instagram_business_manage_insights", "Without it, no numbers of this account can be read.", "force_reauth=true"),
 ])
 def test_declined_permissions_are_listed_and_requested_again(linking, platform, declined, words, request_again):
     browser = linking.browser()
