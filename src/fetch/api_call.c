@@ -140,8 +140,7 @@ static void fill_items(struct api_call *call)
 }
 
 /* Since the batch was made, another call may have switched to a request form with fewer posts per call.
- * Returns the posts beyond this number to the account, because the request would omit them, so they would
- * look missing. */
+ * Returns the posts beyond this number to the account, because a request of this form cannot contain them. */
 static void shorten_batch(struct api_call *call, int tier)
 {
     struct fetch_account *account = call->account;
@@ -290,8 +289,8 @@ static enum next continue_with_tokens(struct api_call *call, const struct token_
     case TOKEN_ACCOUNT_REMOVED: result->kind = CALL_ACCOUNT_UNUSABLE; return NEXT_MORE;
     case TOKEN_STORE_FAILED:
         result->kind = CALL_STORE_FAILED;
-        result->err = run_fail(run, refresh->err, "cannot store refreshed tokens of %s: %s", desc->name,
-                               err_name(refresh->err));
+        result->err =
+            run_fail(run, refresh->err, TOKEN_STORE_FAILED_TEXT, desc->name, err_name(refresh->err));
         return NEXT_MORE;
     }
     (void)text_copy(result->code, sizeof result->code, str_from_cstr(refresh->code));

@@ -25,8 +25,8 @@ enum call_result_kind {
     CALL_ACCOUNT_UNUSABLE, /* the call was not sent: the account was removed or is not connected, or its
                               tokens cannot be decrypted (only then `code` is set) */
     CALL_CANCELED,         /* canceled by api_calls_cancel() */
-    CALL_STORE_FAILED, /* the call was not sent, because the database failed with `err`; run_fail() has been
-                          called */
+    CALL_STORE_FAILED,     /* the call was not sent, because the database or the key file failed with `err`;
+                              run_fail() has been called */
 };
 
 struct call_result {

@@ -143,8 +143,7 @@ static struct fetch_account *first_account(const struct author_plan *p, struct a
 
 static bool is_due(const struct plan_post *post, const struct platform_post *record, bool by_age, int64_t now)
 {
-    if (record->is_permanent ||
-        !missing_is_due((int)record->misses, record->missed_since, record->requested_at, now))
+    if (!missing_is_due((int)record->misses, record->missed_since, record->requested_at, now))
         return false;
     const uint64_t key = (uint64_t)post->video_row * UINT64_C(0x9E3779B97F4A7C15) >> 32;
     return !by_age || read_is_due(age_class_of(post->posted_at, now), key, post->read_at, now);
@@ -176,8 +175,8 @@ static enum err add_post(const struct author_plan *p, struct author_posts *group
     const enum err err = load_record(p, group, post, &record);
     if (err)
         return err;
-    if (!is_due(post, &record, by_age, p->now)) {
-        run_count(window->run, window->platform, RUN_NOT_DUE, 1);
+    if (record.is_permanent || !is_due(post, &record, by_age, p->now)) {
+        run_count(window->run, window->platform, record.is_permanent ? RUN_PERMANENT : RUN_NOT_DUE, 1);
         return OK;
     }
     struct fetch_account *account = first_account(p, group, &record);

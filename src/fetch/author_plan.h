@@ -50,7 +50,9 @@ struct plan_selection {
 };
 
 /* Creates a group of the selected posts that are due. Sets `*out` to NULL if there are none. In the
- * statistics of the run, counts the posts that are not due and those that can never be read. */
+ * statistics of the run, counts the posts that are not due and those that will never have counts or can never
+ * be read. Does not count due posts that cannot be read, because the author has no
+ * connected account and there is no API key. */
 MUST_USE enum err author_plan_load(struct author_plan *p, const struct plan_selection *selection,
                                    struct author_posts **out);
 

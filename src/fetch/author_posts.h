@@ -67,8 +67,8 @@ void fetch_account_abandon(struct fetch_account *account);
 void api_queue_close(struct api_queue *q);
 
 /* Record that the account works, or that a call through it failed. Only the first success and the first
- * failure of a run are written, and no success after a failure. `what` and `code` form the text of the
- * failure. */
+ * failure of an account in its group (in a walk with two passes: in each pass) are written, and no success
+ * after a failure. `what` and `code` form the text of the failure. */
 void fetch_account_record_success(struct fetch_account *account, struct pending_writes *writes);
 void fetch_account_record_failure(struct fetch_account *account, struct pending_writes *writes,
                                   const char *what, struct str code);

@@ -36,9 +36,9 @@ int64_t breaker_ready_at(const struct breaker *b, int64_t now);
  * not a probe. */
 void breaker_begin(struct breaker *b, const void *call, int64_t now);
 
-/* Ends a call. `good` is true if the platform sent a valid response, even one that refused the call. While
- * the circuit is open, only the result of the probe matters. Returns true if the circuit has opened or
- * closed. */
+/* Ends a call. `good` is true if the platform sent a valid response, even one that refused the call; a
+ * throttled call (OUTCOME_RETRY) is not good. While the circuit is open, only the result of the probe
+ * matters. Returns true if the circuit has opened or closed. */
 bool breaker_end(struct breaker *b, const void *call, bool good, int64_t now);
 
 /* Ends a call that got no response for a reason unrelated to the platform. Such a call does not count. */

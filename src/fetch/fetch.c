@@ -4,7 +4,8 @@
  *                                 |
  *                                 |  pump(), after each call and by timer: loads posts into the windows,
  *                                 |  starts calls, applies results
- *                                 `- ends if all posts have a result, at the deadline, or if the run stops
+ *                                 `- ends if all posts have a result and the upkeep of tokens is done, at the
+ *                                    deadline, or if the run stops
  *
  * Database transactions run on the loop's thread, too. They delay the handling of responses, which does no
  * harm. */
@@ -134,9 +135,11 @@ static int64_t start_api_calls(struct engine *e, struct api_queue *api, int64_t 
         const int64_t at = throttle_ready_at(t, now);
         int64_t soonest;
         if (at != PACE_NEVER && at >= e->deadline) {
-            log_warn("platforms: %s: no more calls can begin before this run ends; the next run reads the "
-                     "remaining posts",
-                     t->desc->name);
+            log_warn(
+                "platforms: %s: because of a rate limit, a quota, a pause or an open circuit, no more calls "
+                "can begin in this run (see viewtally platform status); a later run reads the remaining "
+                "posts",
+                t->desc->name);
             api_queue_close(api);
             break;
         }

@@ -208,8 +208,8 @@ static void split_batch(struct outcome_handler *h, struct api_call *call, bool m
 
 /* Handles a response that reports an error in our request. A single post with an invalid id may be the cause,
  * so the batch is split to find this post. If several accounts in a row get this outcome, this request form
- * is not used again in this run. All calls with the API key use one account, so there single posts count
- * instead of accounts. */
+ * is not used again in this run; if it is the last form, the API is not called again. All calls with the API
+ * key use one account, so there single posts count instead of accounts. */
 static void handle_bad_request(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);
@@ -232,9 +232,10 @@ static void handle_bad_request(struct outcome_handler *h, struct api_call *call,
     if (!proven)
         return;
     *accounts = 0;
-    log_error("platforms: %s: request form %d is not used again in this run", t->desc->name,
-              call->request.tier);
-    if (call->request.tier + 1 < t->desc->tiers)
+    const bool has_other_form = call->request.tier + 1 < t->desc->tiers;
+    log_error("platforms: %s: request form %d is not used again in this run%s", t->desc->name,
+              call->request.tier, has_other_form ? "" : "; no form is left, so the API is not called again");
+    if (has_other_form)
         throttle_raise_tier(t, call->request.tier + 1, false);
     else
         api_queue_close(call->account->api);
@@ -286,7 +287,8 @@ static void apply_usage(struct api_call *call, const struct outcome *o)
 }
 
 /* If a call with combined metrics is rejected, the combination is the cause only if the same call without
- * combined metrics succeeds. Until this is known, no other call combines metrics. */
+ * combined metrics succeeds. Until this is known, no other call combines metrics, unless an earlier call has
+ * shown that combining works. */
 static void apply_combined(struct api_call *call, const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);
@@ -336,6 +338,8 @@ static enum call_next apply_response(struct outcome_handler *h, struct api_call 
     run_count(h->run, t->desc->platform, (enum run_counter)(RUN_OUTCOME + (int)o->kind), 1);
     throttle_end(t, call, o->kind != OUTCOME_RETRY && o->kind != OUTCOME_MALFORMED);
     call->counted = false;
+    if (ok)
+        throttle_record_success(t);
     rejections_record_use(h->rejections, t->api, call->account->row);
     apply_usage(call, o);
     apply_combined(call, o);

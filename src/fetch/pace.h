@@ -63,7 +63,7 @@ struct pace {
     struct bucket bucket;
     struct spread spread;
     int in_flight, in_flight_max;
-    bool half_rate;               /* the platform reports that the app has used most of its rate limit */
+    bool half_rate; /* the platform reports that the app or an account has used most of its rate limit */
     int64_t paused_until;         /* no call begins before this time */
     int64_t retries, retries_max; /* number of retries in this run, and its limit */
 };

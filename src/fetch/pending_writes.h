@@ -17,9 +17,9 @@ enum account_update_kind {
 
 struct account_update {
     enum account_update_kind kind;
-    int64_t row,
-        version; /* `version` of the tokens: the update is ignored if the tokens have changed since */
-    int64_t at;  /* wall clock: when the event happened; for ACCOUNT_TIER, when the information expires */
+    int64_t row, version; /* `version` of the tokens: ACCOUNT_FAILED and ACCOUNT_RECONNECT are ignored if the
+                             tokens have changed since */
+    int64_t at; /* wall clock: when the event happened; for ACCOUNT_TIER, when the information expires */
     int tier;
     char text[2 * ERROR_CODE_MAX]; /* the error; for ACCOUNT_TIER, the metrics to omit */
 };

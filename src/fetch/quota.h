@@ -20,8 +20,7 @@ struct quota {
 /* Initializes a quota of which no units are used. */
 void quota_init(struct quota *q, int64_t units, int64_t reserve_percent, int64_t now);
 
-/* Restores the number of units used before this run. The number is ignored if it belongs to an earlier
- * day. */
+/* Restores the number of units used before this run. The number is ignored if it belongs to another day. */
 void quota_restore(struct quota *q, int64_t used, int64_t resets_at, int64_t now);
 
 /* Starts the next day if `now` is past resets_at. */

@@ -123,6 +123,6 @@ void api_queue_reject_app(struct api_queue *q, const char *code)
         return;
     log_error("platforms: %s rejects our app (%s): check the app in the developer console of the platform "
               "and [%s] in the configuration; accounts are not affected",
-              desc->name, code, platform_name(desc->platform).p);
+              desc->name, code, platform_name(desc->section).p);
     api_queue_close(q);
 }

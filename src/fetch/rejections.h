@@ -13,9 +13,9 @@ struct rejected_account {
 
 struct rejections {
     struct pending_writes *writes;
-    struct hash_table
-        used; /* by row: the accounts that the platform accepted or rejected in this run, so that
-                 each is counted once, even if both a call and the upkeep of tokens used it */
+    struct hash_table used; /* by row: the accounts through which a call was sent in this run, or whose tokens
+                               were refreshed or rejected, so that each is counted once, even if both a call
+                               and the upkeep of tokens used it */
     VEC(struct rejected_account) accounts; /* rejected accounts that are not marked yet */
     struct {
         int64_t used, rejected; /* numbers of accounts in this run; `used` includes the rejected ones */
@@ -27,8 +27,8 @@ struct rejections {
 void rejections_init(struct rejections *r, struct pending_writes *writes);
 void rejections_fini(struct rejections *r);
 
-/* Records that a call through the account got a response, or that the tokens of the account were refreshed.
- * Does nothing for the API key, whose row is 0. */
+/* Records that a call through the account ended, with or without a response, or that the tokens of the
+ * account were refreshed. Does nothing for the API key, whose row is 0. */
 void rejections_record_use(struct rejections *r, enum platform_api api, int64_t row);
 
 /* Records that the platform rejected the account or its refresh token. `version` is the version of the

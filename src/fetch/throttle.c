@@ -131,10 +131,6 @@ void throttle_end(struct throttle *t, const void *call, bool good)
 {
     const int64_t now = clock_wall_ms();
     pace_end(&t->pace);
-    if (good) {
-        t->responded_at = now;
-        t->unsaved = true;
-    }
     if (!breaker_end(&t->breaker, call, good, now))
         return;
     t->unsaved = true;
@@ -143,6 +139,12 @@ void throttle_end(struct throttle *t, const void *call, bool good)
                  t->desc->name, (t->breaker.until - now) / MINUTE_MS);
     else
         log_info("platforms: %s: circuit closed, calls succeed again", t->desc->name);
+}
+
+void throttle_record_success(struct throttle *t)
+{
+    t->succeeded_at = clock_wall_ms();
+    t->unsaved = true;
 }
 
 void throttle_cancel(struct throttle *t, const void *call)

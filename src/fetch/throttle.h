@@ -32,7 +32,7 @@ struct throttle {
                                              all forms */
     int64_t share;                        /* number of calls that this run may make within the quota in use */
     int64_t begun;                        /* number of calls counted against `share` */
-    int64_t responded_at;                 /* wall clock of the last valid response in this run; 0: none */
+    int64_t succeeded_at; /* wall clock of the last call with OUTCOME_OK in this run; 0: none */
 
     /* Whether one request may contain both period and lifetime metrics (desc->combines). While this is
      * unknown, only one call is in flight. */
@@ -61,9 +61,10 @@ int throttle_select_tier(const struct throttle *t, int wanted);
 /* Begins a call, which `call` identifies until it ends: counts it against all limits. `tier` must come from
  * throttle_select_tier(). End each call with throttle_end() or throttle_cancel(). */
 void throttle_begin(struct throttle *t, const void *call, int tier, int64_t now);
-/* Ends a call that was begun with throttle_begin(). `good` is true if the platform sent a valid response,
- * even one that refused the call. */
+/* Ends a call that was begun with throttle_begin(). For `good` see breaker_end(). */
 void throttle_end(struct throttle *t, const void *call, bool good);
+/* Records that a call has just ended with OUTCOME_OK. */
+void throttle_record_success(struct throttle *t);
 /* Like throttle_end(), for a call that was begun but not sent, or that this process has canceled. Such a call
  * does not show whether the platform works. */
 void throttle_cancel(struct throttle *t, const void *call);

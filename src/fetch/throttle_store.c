@@ -113,7 +113,7 @@ static enum err save_limits(const struct throttle *t, struct store *store)
         {t->tier_until != TIME_NONE, LIMIT_TIER, t->stored_tier, t->tier_until},
         {true, LIMIT_BACKLOG, t->backlog, now + BACKLOG_HOURS * HOUR_MS},
         {t->combined_until != TIME_NONE, LIMIT_COMBINED, t->combined, t->combined_until},
-        {t->responded_at != 0, LIMIT_LAST_SUCCESS, t->responded_at, TIME_NONE},
+        {t->succeeded_at != 0, LIMIT_LAST_SUCCESS, t->succeeded_at, TIME_NONE},
     };
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         if (!limits[i].is_known)

@@ -4,8 +4,8 @@
  *                                          |--no response, first attempt--> SENT again with the same token
  *                                          `--anything else--> RETRY_LATER, RECONNECT, …
  *
- * The mark (refresh_sent_at) means that a request has been sent, so the platform may no longer accept the
- * stored refresh token. The mark stays if no clear response came. If the platform then rejects the token,
+ * The mark (refresh_sent_at) means that a request may have been sent, so the platform may no longer accept
+ * the stored refresh token. The mark stays if no clear response came. If the platform then rejects the token,
  * perhaps in another run after a crash, the cause is known ("lost_in_refresh"). While the mark is recent, no
  * other process refreshes the account. */
 #include "fetch/token_refresh.h"
@@ -181,7 +181,8 @@ static enum err delete_mark(struct store *store, void *ctx)
 }
 
 /* Deletes the mark. Call if the platform did not receive the request, or if its response was clear. If
- * deleting fails, the only consequence is that the next refresh of the account is delayed. */
+ * deleting fails, the next refresh of the account is delayed, and a later rejection of its refresh token is
+ * reported as "lost_in_refresh". */
 static void clear_mark(struct token_refresh *refresh)
 {
     const struct str account = refresh->tokens.grant.account_id;

@@ -25,13 +25,19 @@ enum token_refresh_status {
     TOKEN_RETRY_LATER, /* there is no usable response (for example no response at all, status 5xx, a throttled
                           request, or a request rejected as invalid), or another process is refreshing the
                           tokens */
-    TOKEN_RECONNECT,   /* The platform rejected the refresh token, or the account has no refresh token. The
-                          account is not marked as "reconnect required": only the caller can tell whether one
-                          account or all accounts are affected. */
+    TOKEN_RECONNECT, /* The platform rejected the refresh token or returned tokens of another account, or the
+                        account has no refresh token that can be decrypted and used. The account is not
+                        marked as "reconnect required": only the caller can tell whether one account or all
+                        accounts are affected. */
     TOKEN_APP_REJECTED, /* the platform rejects our app; the account is not at fault */
     TOKEN_ACCOUNT_REMOVED,
     TOKEN_STORE_FAILED, /* the database or the encryption keys failed; see `err` */
 };
+
+/* Format of the error text of a run after TOKEN_STORE_FAILED: name of the API, name of the error. The failure
+ * can have occurred before any request was sent. */
+#define TOKEN_STORE_FAILED_TEXT                                                                              \
+    "cannot refresh the tokens of %s, because the database or the key file failed: %s"
 
 struct token_refresh_result {
     enum token_refresh_status status;

@@ -51,8 +51,7 @@ static void apply_result(struct token_upkeep *u, const struct due_token *token,
         break;
     case TOKEN_APP_REJECTED: api_queue_reject_app(api, result->code); break;
     case TOKEN_STORE_FAILED:
-        u->err = run_fail(u->run, result->err, "cannot store refreshed tokens of %s: %s", desc->name,
-                          err_name(result->err));
+        u->err = run_fail(u->run, result->err, TOKEN_STORE_FAILED_TEXT, desc->name, err_name(result->err));
         break;
     case TOKEN_RETRY_LATER: /* the next run retries, long before the account lapses */
     case TOKEN_ACCOUNT_REMOVED: break;

@@ -17,7 +17,8 @@ struct token_upkeep {
     struct api_queue *apis; /* by enum platform_api */
     struct rejections *rejections;
     struct token_refresher *refresher;
-    void (*progressed)(void *ctx); /* called when a refresh has ended; must call token_upkeep_continue() */
+    void (*progressed)(void *ctx); /* called when a refresh has ended; must call token_upkeep_continue(),
+                                      unless the run is ending */
     void *ctx;
 
     int64_t last_row;          /* row of the account that was checked last */
@@ -26,7 +27,7 @@ struct token_upkeep {
     VEC(struct due_token) due; /* tokens to refresh */
     size_t next;               /* index in `due` */
     int in_flight;             /* number of refreshes in flight */
-    enum err err;              /* set if a refreshed token could not be stored; run_fail() has been called */
+    enum err err;              /* set after TOKEN_STORE_FAILED; run_fail() has been called */
 };
 
 /* Starts refreshes, a few at a time. Returns an error if reading the accounts failed or u->err is set. */

@@ -43,6 +43,15 @@ def test_status_counts_accounts_per_api(world, clock, standins):
     assert of["tiktok"] == {"api": "tiktok", "accounts_connected": 1, "accounts_reconnect_required": 1, "paused": False, "backlog": False}
 
 
+def test_rejected_calls_are_no_successful_calls(world, clock, standins):
+    world.add(authors=4, platforms=("facebook",))
+    standins.fault("facebook", "error", name="190.467")
+    world.refresh(status=None)
+    _, apis = by_api(world)
+    assert apis["facebook"]["last_success_at"] is None
+    assert "facebook            4 accounts connected; no successful call yet" in world.instance.run("platform", "status").out
+
+
 def test_metrics_show_accounts_quota_and_circuit_of_platforms(world, clock, standins):
     [name] = world.add(videos=3)
     world.refresh()

@@ -167,6 +167,8 @@ def test_posts_older_than_the_business_account_never_have_counts(world, clock, s
     clock.advance(HOUR)
     world.refresh(status=None)
     assert all(world.ids("instagram")[0] not in record["ids"] for record in standins.log("instagram")), "the post must not be requested again"
+    output = world.instance.run("platform", "status").out
+    assert "1 post read, 1 never with numbers\n" in output, output
 
 
 def test_pins_are_read_in_bulk_if_the_app_has_permission_and_else_one_by_one(world, clock, standins):

@@ -138,6 +138,14 @@ def test_rejected_token_refresh_is_attributed_to_account_or_app(world, clock, st
         assert world.post(platform, world.ids(platform, names[0])[0])["at"] == clock.wall_ms
 
 
+def test_rejected_app_is_reported_with_its_section(world, clock, standins):
+    """The app for Instagram accounts that belong to a Facebook page is in [facebook]."""
+    world.add(platforms=("instagram",), login=lambda number: "facebook")
+    standins.fault("instagram", "error", name="101")
+    finished = world.refresh(status=None)
+    assert "platforms: instagram-facebook rejects our app (101)" in finished.err and "and [facebook] in the configuration" in finished.err, finished
+
+
 def test_expired_meta_token_requires_reconnecting(world, clock, standins):
     names = world.add(authors=3, platforms=("facebook", "instagram"))
     for platform in ("facebook", "instagram"):
