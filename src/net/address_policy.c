@@ -1,6 +1,7 @@
-/* Lists the networks that are not public: those of the "IANA IPv4 Special-Purpose Address Registry" and the
- * "IANA IPv6 Special-Purpose Address Registry", multicast, and class E. IPv6 addresses outside 2000::/3 need
- * no entry: is_public() rejects them, except for NAT64 addresses. */
+/* Lists the networks that are not public: those that the "IANA IPv4 Special-Purpose Address Registry" and the
+ * "IANA IPv6 Special-Purpose Address Registry" list as not globally reachable or as deprecated, with all of
+ * 192.0.0.0/24 and 2001::/23, multicast, and class E. IPv6 addresses outside 2000::/3 need no entry:
+ * is_public() rejects them, except for NAT64 addresses. */
 #include "net/address_policy.h"
 
 #include <netinet/in.h>

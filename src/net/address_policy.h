@@ -2,9 +2,10 @@
  * host name of the webhook. Without this policy, authors could reach services that trust the operator's
  * network, such as a database or the metadata service of a cloud (server-side request forgery).
  *
- * Only public addresses are allowed, except for networks that the operator lists. An address is public if it
- * is not in the special-purpose registries of IANA (RFC 6890 and its successors). An IPv6 address that
- * contains an IPv4 address (IPv4-mapped, NAT64, 6to4) is public only if the contained address is public too.
+ * Only public addresses are allowed, except for networks that the operator lists. An address is public unless
+ * the special-purpose registries of IANA (RFC 6890 and its successors) list it as not globally reachable, or
+ * as deprecated. An IPv6 address that contains an IPv4 address (IPv4-mapped, NAT64, 6to4) is public only if
+ * the contained address is public too.
  *
  * Check the address of each connection, not the name: a name may resolve to another address each time (DNS
  * rebinding). */

@@ -2,9 +2,9 @@
  *
  * The server's certificate is verified with the system's certificate authorities (SSL_CERT_FILE and
  * SSL_CERT_DIR are honored) or with `ca_file`. The client uses HTTP/2 if the server offers it. It uses the
- * proxy that the environment names (HTTPS_PROXY, ALL_PROXY, NO_PROXY), but never for addresses of this
- * machine. It does not follow redirects but returns them as responses, so that a redirect cannot send a token
- * to another host.
+ * proxy that the environment names (HTTPS_PROXY, ALL_PROXY, NO_PROXY), but never for origins at 127.0.0.0/8
+ * or [::1]. It does not follow redirects but returns them as responses, so that a redirect cannot send a
+ * token to another host.
  *
  * Requests and responses are never logged. The client overwrites its copies of them when the call ends. */
 #ifndef VT_NET_HTTP_CLIENT_H

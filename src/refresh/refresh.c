@@ -5,7 +5,7 @@
  *
  * Each arrow is one or more transactions. If the process is killed, the record stays open and the lease
  * expires; the next run marks the record as abandoned. A run that has lost its lease writes nothing more, not
- * even its end. */
+ * even its end, except tokens that it is refreshing. */
 #include "refresh/refresh.h"
 
 #include "base/check.h"

@@ -1,6 +1,6 @@
 /* The functions of a run that its sources call. A run has one thread, one STORE_WRITE connection and one
- * timestamp. All writes happen in short transactions. Each transaction waits for the process's write lock and
- * verifies that the run still holds the lease.
+ * timestamp. All writes happen in short transactions. Each transaction waits for the process's write lock
+ * and, except those of run_unleased_transactions(), verifies that the run still holds the lease.
  *
  * If one of these functions returns ERR_CANCELED, return at once and write nothing more: the process is
  * stopping, or another process has acquired the lease. The open transaction has been rolled back. */
@@ -32,7 +32,8 @@ MUST_USE enum err run_heartbeat(struct run *run);
 
 /* Begins, commits and rolls back a transaction. Keep transactions short (about 2,000 rows or 200 ms), and do
  * not wait for anything but the database in them. If run_begin() or run_commit() fails, no transaction is
- * open and run_fail() has been called. After any other error in a transaction, call run_rollback(). */
+ * open and, unless the error is ERR_CANCELED, run_fail() has been called. After any other error in a
+ * transaction, call run_rollback(). */
 MUST_USE enum err run_begin(struct run *run);
 MUST_USE enum err run_commit(struct run *run);
 void run_rollback(struct run *run);

@@ -33,11 +33,12 @@ struct run {
     VEC(int64_t) video_rows; /* parallel to `readings`; lets a step load all its videos in one call */
 };
 
-/* Waits for the write lock and begins a transaction without verifying the lease. */
+/* Waits for the write lock and begins a transaction without verifying the lease, even while the process is
+ * stopping. */
 MUST_USE enum err run_begin_unleased(struct run *run);
 
-/* Like run_begin(), but succeeds even while the process is stopping. Use it for the last transaction of a
- * run. */
+/* Like run_begin(), but succeeds even while the process is stopping. Use it for the first and the last
+ * transaction of a run. */
 MUST_USE enum err run_begin_final(struct run *run);
 
 #endif

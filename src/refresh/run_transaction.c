@@ -1,5 +1,5 @@
-/* Transactions of a run. Each of them holds the write lock of the process and verifies the lease of the
- * run. */
+/* Transactions of a run. Each of them holds the write lock of the process. Each verifies the lease of the
+ * run, except those that run_begin_unleased() begins. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "refresh/run_internal.h"

@@ -60,7 +60,7 @@ void schedule_reconfigure(struct schedule *s);
 void schedule_on_complete(struct schedule *s, void (*completed)(void *ctx), void *ctx);
 
 /* Call when the spool has a new file; may be called for every file. Starts a run as soon as no other run is
- * in progress. */
+ * in progress and no pause after a failure is in effect. */
 void schedule_spool_changed(struct schedule *s);
 
 const struct schedule_state *schedule_state(const struct schedule *s);

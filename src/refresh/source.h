@@ -25,8 +25,8 @@ struct source_backlog {
 struct source {
     enum source_kind kind;
 
-    /* Returns true if there is input for a run. The pointer is NULL if there always is input. Must be cheap
-     * and thread-safe, because the schedule, runs and commands call it concurrently. */
+    /* Returns true if there is input for a run. The pointer is NULL if there always is input. Called before a
+     * run that new spool files have caused, on the thread of the run. */
     bool (*has_work)(const struct config *config);
 
     /* Sets `*out` to the backlog, for `viewtally status`. Returns false if the backlog cannot be read.

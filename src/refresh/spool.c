@@ -32,16 +32,17 @@ static enum err apply_file(const struct spool_dir *dir, struct spool_import *s, 
     return s->file.applied_at == TIME_NONE ? spool_import_apply(s) : OK;
 }
 
-/* Returns OK if `err` concerns only this file, so that the run continues with the next one. Otherwise returns
- * the error that ends the run: from the fourth unreadable file on `err`, because then the disk is at fault.
- * The heartbeat fails if the database is at fault, or if the run is canceled. */
+/* Returns OK if `err` probably concerns only this file, so that the run continues with the next one.
+ * Otherwise returns the error that ends the run: from the fourth unreadable file on `err`, because then the
+ * disk is at fault. The heartbeat fails if the database is at fault, or if the run is canceled. */
 static enum err skip_unreadable_file(struct run *run, struct str name, enum err err, int *unreadable)
 {
     if (err != ERR_IO || ++*unreadable > UNREADABLE_MAX)
         return err;
     err = run_heartbeat(run);
     if (!err)
-        log_error("spool: %.*s cannot be read; the next run tries again", (int)name.len, name.p);
+        log_error("spool: %.*s could not be read or applied (input/output error); the next run tries again",
+                  (int)name.len, name.p);
     return err;
 }
 
@@ -102,14 +103,17 @@ static enum err resume_file(struct run *run, const struct spool_dir *dir, const 
     int64_t errors = 0;
     enum err err = spool_dir_identify(dir, file->name, &now);
     const bool exists = !err && file_identity_eq(&now, &file->identity);
-    if (!err || err == ERR_NOT_FOUND)
-        err = store_spool_count_errors(run_store(run), file->row, &errors);
+    if (err && err != ERR_NOT_FOUND)
+        return run_fail(run, err, "spool: cannot check whether %.*s is still in the spool: %s",
+                        (int)file->name.len, file->name.p, err_name(err));
+    err = store_spool_count_errors(run_store(run), file->row, &errors);
     if (err)
-        return run_fail(run, err, "spool: %s", err_name(err));
+        return run_fail_database(run, err);
     if (file->applied_at == TIME_NONE) {
         if (exists)
             return OK; /* apply_waiting() continues it */
-        log_warn("spool: %.*s was removed before all of it was applied", (int)file->name.len, file->name.p);
+        log_warn("spool: %.*s was removed or replaced before all of it was applied", (int)file->name.len,
+                 file->name.p);
         return spool_delete_record(run, file);
     }
     err = spool_finish_file(run, dir, file, errors, &applied);

@@ -51,7 +51,10 @@ static enum err finish_each(struct run *run, const struct spool_dir *dir, struct
         log_info("spool: %.*s applied", (int)file->name.len, file->name.p);
     }
     const enum err err = spool_dir_sync(dir, SPOOL_DONE);
-    return err ? fail_move(run, applied->files[0].name, err) : delete_records_of(run, applied);
+    if (err)
+        return run_fail(run, err, "spool: applied files were moved, but the directories cannot be synced: %s",
+                        err_name(err));
+    return delete_records_of(run, applied);
 }
 
 enum err spool_finish_batch(struct run *run, const struct spool_dir *dir, struct applied_files *applied)
@@ -107,26 +110,44 @@ static enum err move_to_bad(const struct spool_dir *dir, const struct spool_file
     return OK;
 }
 
+/* Moves the file and writes its report. Appends the name of the file in bad/ to `target`. */
+static enum err make_report(struct run *run, const struct spool_dir *dir, const struct spool_file *file,
+                            struct buf *target)
+{
+    struct report_writer writer = {.store = run_store(run), .row = file->row};
+    const char *failed = "it cannot be moved to bad/";
+    enum err err = move_to_bad(dir, file, target);
+    if (!err) {
+        failed = "the report of its bad lines cannot be written to bad/";
+        err = spool_dir_report(dir, buf_str(target), write_report, &writer);
+    }
+    if (!err) {
+        failed = "the directories cannot be synced after moving it to bad/";
+        err = spool_dir_sync(dir, SPOOL_BAD);
+    }
+    return err ? run_fail(run, err, "spool: %.*s was read, but %s: %s", (int)file->name.len, file->name.p,
+                          failed, err_name(err))
+               : OK;
+}
+
+/* The database contains at most SPOOL_ERRORS_MAX + 1 bad lines of a file. */
+static void log_bad_lines(const struct spool_file *file, int64_t errors, const struct buf *target)
+{
+    const bool more = errors > SPOOL_ERRORS_MAX;
+    const int64_t lines = more ? SPOOL_ERRORS_MAX : errors;
+    log_warn("spool: %.*s: %s%" PRId64 " line%s could not be applied, see bad/%.*s.errors",
+             (int)file->name.len, file->name.p, more ? "more than " : "", lines, plural(lines, "", "s"),
+             (int)target->len, target->p);
+}
+
 static enum err finish_bad_file(struct run *run, const struct spool_dir *dir, const struct spool_file *file,
                                 int64_t errors)
 {
-    struct report_writer writer = {.store = run_store(run), .row = file->row};
     struct buf target;
     buf_init(&target, NAME_TEXT_MAX);
-    enum err err = move_to_bad(dir, file, &target);
+    const enum err err = make_report(run, dir, file, &target);
     if (!err)
-        err = spool_dir_report(dir, buf_str(&target), write_report, &writer);
-    if (!err)
-        err = spool_dir_sync(dir, SPOOL_BAD);
-    if (err)
-        (void)run_fail(
-            run, err,
-            "spool: %.*s was read, but it or the report of its bad lines cannot be moved to bad/: %s",
-            (int)file->name.len, file->name.p, err_name(err));
-    else
-        log_warn("spool: %.*s: %" PRId64 " line%s could not be applied, see bad/%.*s.errors",
-                 (int)file->name.len, file->name.p, errors, plural(errors, "", "s"), (int)target.len,
-                 target.p);
+        log_bad_lines(file, errors, &target);
     buf_fini(&target);
     return err ? err : spool_delete_record(run, file);
 }

@@ -222,7 +222,7 @@ def test_report_of_a_bad_file_is_written_by_a_later_run_if_it_cannot_be_written_
     obstacle.mkdir(parents=True)
     spool.drop("f.ndjson", [reading("a", at(1), 10), "{", reading("a", at(2), 20)])
     finished = refresh(service, status=3)
-    assert "f.ndjson was read, but it or the report of its bad lines cannot be moved to bad/" in finished.err
+    assert "f.ndjson was read, but the report of its bad lines cannot be written to bad/" in finished.err
     refresh(service, status=3)
     obstacle.rmdir()
     refresh(service)

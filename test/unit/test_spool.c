@@ -4,6 +4,8 @@
 #include "refresh/spool_import.h"
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "lib/capture.h"
 #include "lib/refreshing.h"
 #include "refresh/spool_dir.h"
 #include "refresh/spool_finish.h"
@@ -222,7 +224,11 @@ static void report_lists_a_limited_number_of_lines(void **state)
     buf_append(&text, STR(HOURS("1")));
     put("f.ndjson", buf_str(&text));
     buf_fini(&text);
+    capture_begin();
+    log_set(LOG_WARN, LOG_TEXT);
     refreshing_run(&r, &spool_source);
+    log_set(LOG_ERROR + 1, LOG_TEXT);
+    assert_non_null(strstr(capture_end(), "f.ndjson: more than 100000 lines could not be applied"));
     assert_int_equal(views(), 200);
     int fd = openat(d.fd, "bad/f.ndjson.errors", O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0 && fstat(fd, &st) == 0);
