@@ -77,7 +77,7 @@ struct new_session {
 /* Inserts a session. Records the sign-in by `by` in the audit log. */
 MUST_USE enum err store_insert_session(struct store *s, const struct new_session *session,
                                        const struct actor *by);
-/* Sets seen_at, the time of the last use of the session, to `now`. */
+/* Sets seen_at, the time of the last use of the session, to `now`, unless the stored time is newer. */
 MUST_USE enum err store_touch_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN], int64_t now);
 /* Deletes a session. */
 MUST_USE enum err store_delete_session(struct store *s, const uint8_t hash[SECRET_HASH_LEN]);

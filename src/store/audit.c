@@ -68,7 +68,7 @@ static struct str text_or_none(const char *text)
 
 /* --- writing --- */
 
-/* Deletes old entries one by one, because each statement that writes must name one author. */
+/* Finds old entries by their time, and deletes each by its key, which begins with the author. */
 static enum err purge(struct store *s, int64_t before)
 {
     struct {

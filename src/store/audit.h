@@ -1,7 +1,6 @@
-/* The audit log: who did what to an author's account. Functions that create or revoke keys,
- * change plans or begin sessions write their entry themselves, in the same transaction, so they require a
- * `struct actor`. The rules of write.h
- * apply. */
+/* The audit log: who did what to an author's account. Functions that create or revoke keys, change plans or
+ * begin sessions write their entry themselves, in the same transaction, so they require a `struct actor`. The
+ * rules of write.h apply. */
 #ifndef VT_STORE_AUDIT_H
 #define VT_STORE_AUDIT_H
 

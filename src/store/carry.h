@@ -33,9 +33,9 @@
  *
  * Rows are matched by values that are unique across databases (UUIDs, hashes, client ids), never by row ids.
  * Some rules treat a row that is missing from the replaced database as revoked, for example a disconnected
- * account. Only a row whose id the replaced database has already issued counts as missing. These rules apply
- * only if the replaced database could be read completely and descends from the backup: it has the backup's
- * store_id, or lists it among its ancestors. */
+ * account. Of accounts and webhook endpoints, only a row whose id the replaced database has already issued
+ * counts as missing. These rules apply only if the replaced database could be read completely and descends
+ * from the backup: it has the backup's store_id, or lists it among its ancestors. */
 #ifndef VT_STORE_CARRY_H
 #define VT_STORE_CARRY_H
 
@@ -97,8 +97,9 @@ MUST_USE enum err carry_apply(struct db *db, struct carry_result *result);
 void carry_set_failure(struct carry_result *result, enum err err);
 
 /* Records the backup's store_id as an ancestor of the new database, and the replaced database's store_id, if
- * that database descends from the backup. `result` is the result of carry_apply(), or NULL if nothing was
- * carried over. Call in the transaction that sets the new id, before it is set. */
+ * that database could be read completely and descends from the backup. `result` is the result of
+ * carry_apply(), or NULL if nothing was carried over. Call in the transaction that sets the new id, before it
+ * is set. */
 MUST_USE enum err carry_record_ancestors(struct db *db, const struct carry_result *result, int64_t now_ms);
 
 #endif

@@ -1,5 +1,6 @@
-/* Makes checkpoints in jobs on libuv's thread pool, so that they delay neither the loop nor a commit. Every
- * server process watches the write-ahead log, to which all processes append. */
+/* Makes checkpoints in jobs on libuv's thread pool, so that they do not delay the loop. They delay commits
+ * only while a job copies the last pages, for which it holds the write lock. Every server process watches the
+ * write-ahead log, to which all processes append. */
 #ifndef VT_STORE_CHECKPOINT_H
 #define VT_STORE_CHECKPOINT_H
 

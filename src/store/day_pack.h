@@ -39,14 +39,14 @@ MUST_USE bool days_total(struct str packed, int64_t *total);
 void days_pack(struct buf *b, const struct day_gain *days, size_t count);
 
 /* Appends a copy of the column `packed` to which `gained` views on `date` have been added. Returns false if
- * `packed` is damaged, if `date` is older than the newest date in `packed`, or if the sum would exceed
- * GAINED_MAX. */
+ * the head or the newest gain of `packed` is damaged, if `date` is older than the newest date in `packed`, or
+ * if the sum would exceed GAINED_MAX. Copies the older gains without checking them. */
 MUST_USE bool days_add(struct buf *b, struct str packed, int32_t date, int64_t gained);
 
 /* Appends the column `recent` with the same gains, which the previous release reads: version 1, the newest
  * date, a bit mask, the sum of all earlier gains, then the gain of each day, by ascending date. The mask says
  * which of the seven dates before the newest date have a gain (1: one day before it, 2: two days, 4: three
- * days, …). Returns false if `packed` is damaged. */
+ * days, …). Returns false if the part of `packed` with these dates is damaged. */
 MUST_USE bool days_pack_recent(struct buf *b, struct str packed);
 
 #endif

@@ -1,8 +1,8 @@
 /* The functions that each storage engine implements differently. Only for the files of src/store.
  *
  * An engine has a directory of its own, a struct that begins with `struct store`, an SQL interface (sql.h),
- * and a `struct store_engine`. store.c and write_tx.c call these functions; everything else in src/store is
- * common to all engines. */
+ * and a `struct store_engine`. The files of src/store itself call these functions where engines differ,
+ * mostly store.c, write_tx.c, write_videos.c and move.c. */
 #ifndef VT_STORE_ENGINE_H
 #define VT_STORE_ENGINE_H
 

@@ -1,4 +1,5 @@
-/* Deletes an author, a video or a book with everything that belongs to it. The rules of write.h apply.
+/* Deletes an author or a video with everything that belongs to it, or a book without its videos. The rules of
+ * write.h apply.
  *
  * Erasing an author leaves a tombstone, which is the hash of the author's UUID. Because of the tombstone, a
  * restore erases the author again (carry.h), and an import does not create the author again.

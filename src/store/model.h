@@ -1,6 +1,6 @@
 /* The records that the store returns and accepts. Times are milliseconds since 1970 in UTC, dates are days
- * since 1970, counts range from 0 to 2^53 - 1. `struct str` members of a record that the store passes to a
- * callback are borrowed: they are valid until the callback returns. */
+ * since 1970, the counts of a post range from 0 to 2^53 - 1. `struct str` members of a record that the store
+ * passes to a callback are borrowed: they are valid until the callback returns. */
 #ifndef VT_STORE_MODEL_H
 #define VT_STORE_MODEL_H
 
@@ -25,7 +25,7 @@ struct post {
     struct str post_id;
     struct str url; /* p == NULL: none */
     int64_t posted_at;
-    int64_t updated_at; /* observed_at of the newest reading; TIME_NONE: no reading yet */
+    int64_t updated_at; /* observed_at of the newest reading with views; TIME_NONE: none yet */
     /* Indexed by enum count_kind; COUNT_NONE: never measured (the API returns 0). */
     int64_t counts[COUNT_KINDS];
 };
@@ -66,8 +66,8 @@ struct video {
     struct str thumbnail_url; /* p == NULL: none */
     int64_t posted_at;        /* TIME_NONE: not posted */
     int64_t views, baseline;
-    int64_t first_reading_at; /* TIME_NONE: no reading yet */
-    int64_t updated_at;       /* TIME_NONE: no reading yet */
+    int64_t first_reading_at; /* observed_at of the oldest reading with views; TIME_NONE: none yet */
+    int64_t updated_at;       /* observed_at of the newest reading with views; TIME_NONE: none yet */
     int64_t went_viral_at;    /* TIME_NONE: not viral */
     int64_t views_when_viral;
     struct viral_comparison viral;
@@ -126,7 +126,8 @@ struct author {
     struct str name;
     bool plan_active;
     int64_t created_at;
-    int64_t rev; /* revision: increases with every change that a response to this author could show */
+    int64_t rev; /* revision: increases with every change that a response to this author could show, except
+                    changes and uses of keys */
     int64_t last_event_id; /* 0: none */
     int64_t books_count, videos_count;
     int64_t views_refreshed_at; /* TIME_NONE: never */

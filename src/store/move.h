@@ -29,8 +29,8 @@ struct move_options {
 struct move_result {
     int64_t copied;   /* rows that this call has copied */
     int64_t compared; /* rows that are equal in both stores */
-    int64_t replaced; /* texts of `from` that are not valid UTF-8; the comparison ignores which bytes were
-                         invalid (moved_rows_next()) */
+    int64_t replaced; /* texts of `from` that are not valid UTF-8 or contain a NUL; the comparison ignores
+                         which bytes were invalid (moved_rows_next()) */
     bool resumed;     /* the call has continued an interrupted one, whose rows are not included in `copied` */
     bool differs;     /* the call has failed because the stores differ */
 };
@@ -38,8 +38,8 @@ struct move_result {
 /* Copies all data of `from` into `to`, which must be empty, and compares the stores. Unless `keeps_id` is
  * set, the copy has a store_id() of its own. It issues event ids that are greater than the event ids of
  * `from`. Returns ERR_EXISTS if `to` contains data that is not a part of this copy; ERR_INVALID if the stores
- * differ, for example because `from` has changed since the copy was interrupted; ERR_BUSY if another process
- * is writing to `from`. */
+ * differ, for example because `from` has changed since the copy was interrupted, or if both have the same
+ * store_id(); ERR_BUSY if another process is writing to `from`. */
 MUST_USE enum err move_store(const struct move_options *options, struct move_result *result,
                              struct error *error);
 
@@ -76,8 +76,8 @@ MUST_USE enum err move_replace(const struct move_replacement *replacement, bool 
  * error message. */
 MUST_USE enum err move_check_complete(struct store *s, const char *name, struct error *error);
 
-/* Compares the stores, each in one snapshot. Returns ERR_INVALID if they differ. The error names the first
- * row that differs. */
+/* Compares the stores, each in one snapshot. Returns ERR_INVALID if they differ, or if both have the same
+ * path or URL. The error names the first row that differs. */
 MUST_USE enum err move_verify(const struct move_options *options, struct move_result *result,
                               struct error *error);
 

@@ -1,12 +1,13 @@
-/* The part of queries.h with the statements of move.c. They are generated from the list of all moved tables,
- * which have the same columns on all engines. A row of the list is
+/* The part of queries.h with the statements of `viewtally move` (move.h). They are generated from the list of
+ * all moved tables, which have the same columns on all engines. A row of the list is
  *
  *     T(X, NAME, table, number of key columns, (key columns), number of columns, types, columns)
  *
  * The columns begin with the columns of the primary key, in its order. The types have one letter for each
  * column: i integer, t text, b blob (or, on PostgreSQL, UUID). A referenced table precedes the tables that
  * refer to it. Not moved: generated columns; leases and the record of backups, which belong to a database and
- * not to its data; the table `daily` and the column videos.recent, which only the previous release reads. */
+ * not to its data; the table `daily` and the column videos.recent, which contain the same gains as the column
+ * videos.days. */
 #ifndef VT_STORE_MOVE_QUERIES_H
 #define VT_STORE_MOVE_QUERIES_H
 
@@ -113,7 +114,7 @@
     X(MOVE_PUT_##name, "INSERT INTO " table " (" columns ") VALUES (" MOVE_VALUES_##count ")")
 
 /* Returns the largest row id that must not be assigned again, although its row may have been deleted; 0 if
- * no row id was assigned. */
+ * there is none, or if the table may assign the row ids of deleted rows again. */
 #define SQL_MOVE_LAST_ID                                                                                     \
     "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?1), 0), coalesce((SELECT value "     \
     "FROM meta WHERE key = CASE ?1 WHEN 'authors' THEN 'last_erased_author' WHEN 'api_keys' THEN "           \

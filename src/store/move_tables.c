@@ -44,7 +44,8 @@ enum err move_end(const struct move *m, enum err err)
     return err;
 }
 
-/* Makes sure that `to` will not assign the row ids that rows of `from` have or had. */
+/* Makes sure that `to` will not assign the row ids of the rows of `from`, nor those of its deleted rows that
+ * must not be assigned again (SQL_MOVE_LAST_ID). */
 static enum err reserve_ids(struct move *m, const struct moved_table *table, struct arena *a)
 {
     struct moved_row row;

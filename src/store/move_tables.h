@@ -23,7 +23,8 @@ MUST_USE enum err move_begin(const struct move *m);
 enum err move_end(const struct move *m, enum err err);
 
 /* Copies, from each table, the rows whose keys are greater than the last key of this table in `to`. Makes
- * sure that `to` will not assign row ids that were assigned in `from`. */
+ * sure that `to` will not assign the row ids of the rows of `from`, nor those of deleted authors, keys,
+ * accounts and webhook endpoints. */
 MUST_USE enum err move_copy_tables(struct move *m);
 
 /* Compares all tables. Returns ERR_INVALID if they differ; the error names the first row that differs. */

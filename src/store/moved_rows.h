@@ -58,8 +58,8 @@ void moved_rows_begin(struct moved_rows *rows, struct store *store, const struct
 /* Reads the next row; its bytes are valid until the next call. Returns false at the end (`*err` is OK) or
  * after an error.
  *
- * SQLite can contain texts that are not valid UTF-8, such as the name of a file; PostgreSQL cannot. So in
- * texts other than keys, each invalid byte is replaced as by str_cut_character(). */
+ * SQLite can contain texts that are not valid UTF-8, such as the name of a file, or that contain a NUL;
+ * PostgreSQL cannot. So in texts other than keys, each such byte is replaced as by str_cut_character(). */
 MUST_USE bool moved_rows_next(struct moved_rows *rows, struct moved_row *out, enum err *err);
 void moved_rows_end(struct moved_rows *rows);
 

@@ -57,15 +57,16 @@ MUST_USE enum err store_count_credentials(struct store *s, int api, enum credent
                                           int64_t *count);
 
 typedef bool (*store_credential_error_fn)(void *ctx, struct str error, int64_t accounts);
-/* Lists at most `limit` of the errors that are stored for accounts of an API, each with the number of
- * accounts that have it, in descending order of this number. The text is valid until the callback returns.
- * Scans all accounts. */
+/* Lists at most `limit` of the last errors of those accounts of an API whose last call has failed or that
+ * must be reconnected, each with the number of accounts that have it, in descending order of this number. The
+ * text is valid until the callback returns. Scans all accounts. */
 MUST_USE enum err store_list_credential_errors(struct store *s, int api, int limit,
                                                store_credential_error_fn fn, void *ctx);
 
-/* Inserts the account. If the author already has it, replaces its tokens and sets its state to
- * CREDENTIAL_CONNECTED. Reads is_personal and the members of `c` up to obtained_at; sets c->row and
- * c->version. Returns ERR_EXISTS if the account belongs to another author. */
+/* Inserts the account. If the author already has it, replaces its name, scopes and tokens, resets its errors
+ * and its tier, and sets its state to CREDENTIAL_CONNECTED. Reads is_personal and the members of `c` up to
+ * obtained_at; sets c->row, c->version and c->state. Returns ERR_EXISTS if the account belongs to another
+ * author. */
 MUST_USE enum err store_put_credential(struct store *s, struct credential *c);
 
 /* Stores refreshed tokens if the row still has the version c->version, and increments it. Writes

@@ -10,15 +10,17 @@
 struct platform_post {
     enum platform platform;
     struct str post_id;
-    struct str resolved_id; /* the platform's own id of the video; p == NULL: same as post_id, or unknown */
-    int64_t
-        credential_row;   /* the account that returned the post; it may have been deleted since; 0: unknown */
-    int views_source;     /* which definition of a view the post's counts follow; 0: not chosen yet */
-    int64_t misses;       /* number of consecutive responses that did not contain the post */
-    int64_t missed_since; /* time of the first of these responses; TIME_NONE: the last response contained
-                             the post */
-    bool is_permanent;    /* the platform will never return counts for this post */
-    int64_t requested_at; /* time of the last request for this post; TIME_NONE: not recorded */
+    /* The id with which the platform's API returns the post, such as that of a Facebook video; equal to
+     * post_id if a lookup has found no other id; p == NULL: not looked up. */
+    struct str resolved_id;
+    int64_t credential_row; /* the account that returned the post, stored if the author has several or an API
+                               key cannot read the post; it may have been deleted since; 0: not stored */
+    int views_source;       /* which definition of a view the post's counts follow; 0: not chosen yet */
+    int64_t misses;         /* number of consecutive runs in which the post was missing, or was still being
+                               processed by the platform */
+    int64_t missed_since;   /* time of the first of these misses; TIME_NONE: none */
+    bool is_permanent;      /* the platform will never return counts for this post */
+    int64_t requested_at;   /* time of the newest miss; TIME_NONE: there was none */
 };
 
 /* Reads the row of a post. Returns ERR_NOT_FOUND if none exists. */

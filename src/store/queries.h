@@ -1,8 +1,10 @@
-/* Every SQL statement except the migrations. A statement is constant text, to which values are bound.
+/* The prepared SQL statements of both engines. A statement is constant text, to which values are bound.
+ * (The other statements of an engine are in src/store/sqlite or src/store/pg.)
  *
- * A unit test checks the query plan of each statement and fails on a full scan or a sort. INDEXED BY pins the
- * plan where two indexes are possible, so that the plan does not depend on statistics; a missing index is
- * then an error at open. CROSS JOIN fixes the order of a join. Lists are keyset pages: `(posted_at, uuid) <
+ * A unit test checks the query plan of each statement and fails on a full scan or a sort that it does not
+ * list as an exception. INDEXED BY pins the plan where two indexes are possible, so that the plan does not
+ * depend on statistics; a missing index is then an error at open. CROSS JOIN fixes the order of a join. Lists
+ * are keyset pages: `(posted_at, uuid) <
  * (?, ?)` is one bound of the index range. SQLite uses a partial index WHERE column IS NOT NULL only if the
  * statement contains the same condition, or compares the column itself rather than a row value that contains
  * it. A unary plus before a column prevents the use of an index for this column.

@@ -14,9 +14,10 @@
  * the read is complete. A callback must not call the store. The texts of its row are valid until it returns.
  * If a callback returns false, the read ends early without an error.
  *
- * `read->err` is OK, ERR_NOT_FOUND (reads of a single row), ERR_BUSY, ERR_CORRUPT, ERR_IO or ERR_NOMEM. The
- * driver has logged the cause. No read stays open between two calls, so a slow client holds no transaction
- * open. */
+ * `read->err` is OK or an error. ERR_NOT_FOUND: the row does not exist, or the author of a list has been
+ * erased. ERR_BUSY: a lock, or an outage of the database server that has lasted too long. The driver has
+ * logged the cause of other errors, except ERR_NOMEM. No read stays open between two calls, so a slow client
+ * holds no transaction open. */
 #ifndef VT_STORE_READ_H
 #define VT_STORE_READ_H
 
@@ -30,7 +31,8 @@
 
 struct store_read {
     struct store *store;
-    /* Armed if the read returns NEXT_WAIT. NULL: the caller cannot wait, so the read blocks. */
+    /* Armed if the read returns NEXT_WAIT. NULL: the caller cannot wait, so the read blocks.
+     * store_resolve_key() and store_find_changes() need a waiter. */
     struct waiter *wait;
     enum err err;
     int64_t total_us; /* duration of all reads with this struct so far */
@@ -43,7 +45,7 @@ struct key_owner {
     int64_t revoked_at;   /* TIME_NONE: live */
     int64_t last_used_at; /* TIME_NONE: never */
     bool plan_active;
-    int64_t author_rev;    /* increases with every change that a response could show */
+    int64_t author_rev;    /* see author.rev */
     int64_t feed_rev;      /* increases with every change that a page of /events could show */
     int64_t last_event_id; /* the author's newest event; 0: none */
     struct uuid key_id, author_id;

@@ -37,18 +37,22 @@ struct replacement {
         before[DATABASE_PATH_MAX + 40]; /* the newest old database, renamed by an earlier restore; "": none */
     bool is_missing;                    /* there is no database */
     bool moved[1 + REPLACE_COMPANIONS]; /* set by database_replace_publish(): which of the database and its
-                                           companions were renamed */
+                                           companions were renamed. If a restore is resumed,
+                                           database_replace_begin() has already renamed companions */
     bool resumes;                       /* an earlier restore was interrupted between steps 1 and 3 */
 };
 
-/* Inspects the files and creates the draft, an empty file. The draft gets the owner, group and permissions of
- * the database; if there is no database, of r->before; or else of the directory. Call with the database lock
- * held. After an error do not call database_replace_abort(). */
+/* Inspects the files, completes step 2 of an interrupted restore, and creates the draft, an empty file. The
+ * draft gets the owner, group and permissions of the database or, if there is no database, of r->before. If
+ * there is neither, it gets the owner and group of the directory, and mode 0640 less the umask. Call with the
+ * database lock held. After an error do not call database_replace_abort(). */
 MUST_USE enum err database_replace_begin(struct replacement *r, const char *path, struct error *error);
 
 /* Renames the database and its companions, moves the draft to the database's path, and syncs the directory to
  * disk. `r->before` receives the new path of the old database; `r->moved` tells which files were renamed. The
- * draft must be closed, synced, and without companions. On error the old files have their old names again. */
+ * draft must be closed and without companions. On error the old files have their old names again, with two
+ * exceptions: they could not be renamed back, or only the last sync of the directory has failed. In the
+ * second case, the draft has replaced the database. */
 MUST_USE enum err database_replace_publish(struct replacement *r, int64_t now_ms, struct error *error);
 
 /* Deletes the draft. Keeps it if the old database has been renamed and could not be renamed back, because the

@@ -22,7 +22,7 @@ struct row_reader {
     bool (*row)(struct store *s, struct sql_statement *q, void *ctx, enum err *err);
     /* Called after the last row with the error of the read so far; returns the error of the read. May be
      * NULL. The driver calls `row` for all rows and then `end`, without a pause in between. If the read is
-     * canceled, it calls neither. */
+     * canceled, or fails before its rows arrive, it calls neither. */
     enum err (*end)(struct store *s, void *ctx, enum err err);
     bool needs_row; /* if there is no row, the read returns ERR_NOT_FOUND */
 };

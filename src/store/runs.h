@@ -15,7 +15,7 @@ enum { HOLDER_MAX = 160 };
 enum lease_kind { LEASE_REFRESH, LEASE_BACKUP, LEASE_WEBHOOKS };
 
 struct lease_row {
-    int64_t fence;           /* fencing token: incremented with every change of the holder */
+    int64_t fence;           /* fencing token: incremented with every acquisition */
     char holder[HOLDER_MAX]; /* "": nobody holds the lease */
     int64_t acquired_at, expires_at;
 };
@@ -89,7 +89,8 @@ typedef bool (*store_live_fn)(void *ctx, const struct video *video);
 MUST_USE enum err store_list_live_videos(struct store *s, int64_t author_row, int64_t posted_from,
                                          int64_t now, store_live_fn fn, void *ctx);
 
-/* Counts the author's live videos, and how many of them were last updated before `updated_before`. */
+/* Counts the author's live videos, and how many of them were last updated, or posted if they were never
+ * updated, before `updated_before`. */
 MUST_USE enum err store_count_live_videos(struct store *s, int64_t author_row, int64_t posted_from,
                                           int64_t now, int64_t updated_before, int64_t *live, int64_t *stale);
 

@@ -7,7 +7,9 @@
  *   writer.h  the queue of write jobs
  *
  * A `struct store` is one connection with its prepared statements. One thread uses it at a time. The server
- * has one connection for reads on the loop thread and one for the writer queue; a CLI command has one. */
+ * has one store for reads on the loop thread, one for the writer queue, and one for each background job while
+ * it runs (checkpoints, refresh, backup, webhooks, export of an author); a CLI command usually has one. On
+ * PostgreSQL, the store for reads has two more connections, its links (pg/pg_links.h). */
 #ifndef VT_STORE_STORE_H
 #define VT_STORE_STORE_H
 
@@ -40,11 +42,11 @@ struct store_options {
     int held_max;
     enum store_mode mode;
     bool opens_incomplete; /* whether to open even a copy that `viewtally move` has not completed (move.h) */
-    /* Maximum wait for a lock. While the store is opened, 0 means ten seconds. Afterwards, 0 means that
+    /* Maximum wait for a lock. While a database file is opened, 0 means ten seconds. Afterwards, 0 means that
      * statements do not wait; in STORE_READ mode they never wait. */
     int busy_timeout_ms;
     /* True if jobs make the checkpoints (checkpoint.h). A commit then makes a checkpoint only if the log
-     * exceeds 256 MiB. */
+     * exceeds 250 MiB. */
     bool checkpointed;
 };
 
@@ -102,7 +104,8 @@ struct store_log_state store_get_log_state(struct store *s);
  * not failures. */
 uint64_t store_get_failure_count(const struct store *s);
 
-/* The state of the connection to the database server on which a store runs the reads of its event loop. */
+/* The state of the two connections to the database server on which a store runs the reads of its event loop.
+ * The numbers are sums; the other members describe the connection that is not up, if there is one. */
 struct store_server_status {
     bool is_up;        /* reads are served; otherwise they wait, see store_options.hold_ms */
     const char *state; /* "down", "opening", "up" or "stale" */
@@ -115,7 +118,7 @@ struct store_server_status {
     int64_t barrier_age_ms; /* time since the server was last known to be the primary; -1: never */
     uint64_t round_trips;   /* batches of reads that were sent */
 };
-/* Returns false if the store is a database file. */
+/* Returns false if the store is a database file. Precondition: a store on a server was opened with a loop. */
 bool store_get_server_status(const struct store *s, struct store_server_status *out);
 
 /* The load of a database server, as its statistics report it. Only the rows of viewtally's tables are

@@ -1,6 +1,7 @@
 /* A FIFO lock for the writing threads of this process. SQLite's own lock has no queue: a waiting connection
  * polls the lock, and other connections may acquire it first many times. So the writer queue, the
- * checkpointer and a refresh run acquire this lock first. It does not cover other processes. */
+ * checkpointer, refresh runs, scheduled backups and the delivery of webhooks acquire this lock first. It does
+ * not cover other processes. */
 #ifndef VT_STORE_TICKET_LOCK_H
 #define VT_STORE_TICKET_LOCK_H
 

@@ -1,9 +1,10 @@
 /* Migrates an existing database safely: only one process migrates at a time, no program is running that
- * cannot use the new schema, the disk has enough space, and a backup is made first. If the process is killed
- * at any step, the database can be used, and the upgrade can be repeated.
+ * cannot use the new schema, the disk has enough space, and a backup is made first, depending on the mode. If
+ * the process is killed at any step, the database can be used, and the upgrade can be repeated.
  *
- *   plan -> lock <database>-migrate -> plan again -> exclusive lock, unless all migrations are additive
- *        -> disk space -> backup <database>.schema-N -> migrations, one transaction each
+ *   plan -> lock <database>-migrate -> plan again -> disk space
+ *        -> exclusive lock, unless all migrations are additive
+ *        -> backup <database>.schema-N, depending on the mode -> migrations, one transaction each
  *
  * `viewtally migrate` uses UPGRADE_COMMAND or UPGRADE_WITHOUT_BACKUP. The server and all other commands use
  * UPGRADE_AUTOMATIC: they apply migrations that are estimated to be short, and otherwise fail with a message
@@ -61,8 +62,8 @@ struct upgrade_result {
  * for other processes if no migration is pending. While the function runs, it may release `lock` or make it
  * exclusive. When it returns, it holds `lock` shared again, unless acquiring the lock again has failed.
  * Returns ERR_VERSION if `viewtally migrate` has to be run; ERR_BUSY if other processes use the database and
- * could not use it after the migration; ERR_FULL if the disk has too little space; and the errors of
- * store_migrate(). `result` is valid in any case. */
+ * could not use it after the migration, or if another process does not finish its migration in time; ERR_FULL
+ * if the disk has too little space; and the errors of store_migrate(). `result` is valid in any case. */
 MUST_USE enum err upgrade_database(struct database_lock *lock, const char *path,
                                    const struct upgrade_options *options, struct upgrade_result *result,
                                    struct error *error);

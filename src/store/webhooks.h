@@ -34,7 +34,8 @@ struct webhook_endpoint {
     int64_t created_at;
     enum webhook_state state;
     int64_t state_at;
-    /* All events up to this id have been delivered, or have a type that is not in `types`. */
+    /* The next event to deliver is the first one after this id that has a type in `types`. Initially the id
+     * of the author's newest event. */
     int64_t position;
     int64_t failures;        /* number of failed attempts to deliver the first event after the position */
     int64_t next_attempt_at; /* TIME_NONE: immediately */
@@ -73,7 +74,8 @@ MUST_USE enum err store_list_webhooks(struct store *s, int64_t after, int limit,
  * caused this. Includes endpoints whose app is not connected. */
 MUST_USE enum err store_list_due_webhooks(struct store *s, int64_t after, int64_t now, int limit,
                                           store_webhook_fn fn, void *ctx);
-/* Sets `*at` to the earliest next_attempt_at after `now`, or to INT64_MAX if no attempt is scheduled. */
+/* Sets `*at` to the earliest next_attempt_at of an active endpoint after `now`, or to INT64_MAX if no attempt
+ * is scheduled. */
 MUST_USE enum err store_next_webhook_attempt(struct store *s, int64_t now, int64_t *at);
 /* Lists the author's endpoints in ascending order of their rows, including endpoints of apps. The rules of
  * read.h apply. */

@@ -17,7 +17,8 @@
 
 #include <stdlib.h>
 
-/* The maximum number of waiting jobs, far above the number of open requests. */
+/* The maximum number of waiting jobs. Further jobs are rejected, so that the queue does not grow without
+ * limit while the database is slow. */
 enum { WRITER_JOBS_MAX = 10000 };
 
 struct writer {

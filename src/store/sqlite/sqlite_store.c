@@ -15,7 +15,7 @@
  * crash, or closing the database. */
 enum { OPEN_TIMEOUT_MS = 10000 };
 
-/* Number of pages in the log (256 MiB) above which a commit makes a checkpoint even if there are checkpoint
+/* Number of pages in the log (250 MiB) above which a commit makes a checkpoint even if there are checkpoint
  * jobs. */
 enum { CHECKPOINT_PAGES = 64000 };
 
