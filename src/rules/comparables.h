@@ -1,5 +1,6 @@
 /* The videos with which an author's videos are compared to find viral ones: recent videos that are old
- * enough. They are read and sorted once per author and step. */
+ * enough. A step reads and sorts them once for each time at which its videos have their newest reading,
+ * usually once. */
 #ifndef VT_RULES_COMPARABLES_H
 #define VT_RULES_COMPARABLES_H
 
