@@ -44,8 +44,9 @@ struct seal_keys;
 
 /* Reads the key file `path`, or the credential that replaces it (key_credential.h). If `path` is NULL or "",
  * there are no keys: encryption and decryption return ERR_NOT_FOUND. Returns ERR_NOT_FOUND if the file does
- * not exist, ERR_INVALID if it is not a key file or other users can access it, or ERR_IO if it cannot be
- * read. The error's text names the file but does not quote its contents. */
+ * not exist, ERR_INVALID if it is not a key file, belongs to another user, or can be accessed by other users
+ * or not by this process, or ERR_IO if it cannot be read. The error's text names the file but does not quote
+ * its contents. */
 MUST_USE enum err seal_keys_open(struct seal_keys **out, const char *path, struct error *error);
 /* Wipes and frees the keys. `keys` may be NULL. */
 void seal_keys_close(struct seal_keys *keys);
@@ -53,14 +54,15 @@ void seal_keys_close(struct seal_keys *keys);
 bool seal_has_keys(const struct seal_keys *keys);
 
 /* Encrypts `plain` with the file's current first key and appends the sealed bytes to `out`. Call in the write
- * transaction that stores them. Returns ERR_NOT_FOUND if there is no key, or ERR_FULL if the text is too long
- * for sealing or for the buffer. */
+ * transaction that stores them. Returns ERR_NOT_FOUND if there is no key, ERR_FULL if the text is too long
+ * for sealing or for the buffer, or the error of seal_keys_open() if the file has changed and cannot be read.
+ */
 MUST_USE enum err seal_encrypt(struct seal_keys *keys, const struct seal_place *place, struct str plain,
                                struct buf *out);
 
 /* Decrypts `sealed` into `out`, which has room for `sealed.len` bytes. The caller wipes `out`. Returns
- * ERR_NOT_FOUND if the key is not in the file, even after reading the file again, or ERR_CORRUPT if the bytes
- * were not sealed for this place. */
+ * ERR_NOT_FOUND if the key is not in the file, even after reading the file again if it has changed, or
+ * ERR_CORRUPT if the bytes were not sealed for this place with the key of this id. */
 MUST_USE enum err seal_decrypt(struct seal_keys *keys, const struct seal_place *place, struct str sealed,
                                char *out, size_t *len);
 

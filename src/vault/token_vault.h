@@ -1,8 +1,8 @@
 /* The token vault: stores the accounts that authors have connected, with sealed tokens, and decrypts the
  * tokens for one call at a time. The rows are described in store/platform_credentials.h.
  *
- * Only struct tokens and struct account_record contain tokens in plain text; the owner of such a struct wipes
- * it. Logs and error texts never contain a token. */
+ * Of the structs below, only struct tokens and struct account_record contain tokens in plain text; the owner
+ * of such a struct wipes it. Logs and error texts never contain a token. */
 #ifndef VT_VAULT_TOKEN_VAULT_H
 #define VT_VAULT_TOKEN_VAULT_H
 
@@ -13,10 +13,11 @@
 
 enum { ACCOUNT_ID_MAX = 200, ACCOUNT_NAME_MAX = 200, SCOPES_MAX = 1000, TOKEN_MAX = 4096 };
 
-/* Checks that the key file contains all keys that the sealed rows need, and that each key decrypts at least
- * one of its rows. Call before a server or a refresh starts. If there are no sealed rows, no key file is
- * needed. Returns ERR_NOT_FOUND, ERR_INVALID or ERR_CORRUPT if the key file is missing, invalid or not the
- * right one, and ERR_IO if the database cannot be read. */
+/* Checks that the key file contains all keys that the sealed rows need, and that each key with which tokens
+ * are sealed decrypts those of at least one account. Call before a server or a refresh starts. If there are
+ * no sealed rows, [secrets] key_file may be unset; if it is set, the file must exist and be valid. Returns
+ * ERR_NOT_FOUND, ERR_INVALID or ERR_CORRUPT if the key file is missing, invalid or not the right one, and
+ * ERR_IO if the key file or the database cannot be read. */
 MUST_USE enum err vault_check_key_file(const struct config *config, struct store *s, struct error *error);
 
 /* Numbers of sealed rows. */
@@ -44,8 +45,9 @@ struct key_rotation_result {
     uint32_t key_id; /* id of the new key; 0: not created yet */
     struct sealed_rows resealed;
 };
-/* Seals all rows with a new key while servers and runs continue (`viewtally secrets rotate`). Uses many
- * transactions. May be interrupted at any point and run again. */
+/* Seals all rows with a new key while servers and runs continue (`viewtally secrets rotate`). Deletes pending
+ * linkings, whose authors must begin again. Uses many transactions. May be interrupted at any point and run
+ * again. Returns ERR_BUSY while a server reads its keys from a credential (key_credential.h). */
 MUST_USE enum err key_rotation_run(const struct config *config, struct store *s,
                                    struct key_rotation_result *result, struct error *error);
 

@@ -36,7 +36,7 @@ MUST_USE enum err webhook_secrets_count_old(struct store *s, uint32_t key_id, in
 struct sealed_check {
     struct seal_keys *keys;
     const char *path; /* path of the key file, for error texts; "": not configured */
-    bool all;         /* decrypt every row, not just one per key */
+    bool all;         /* decrypt every row, not just an account for each key */
     /* Called for each row that cannot be decrypted; the check then continues. NULL: the first such row ends
      * the check with an error. */
     void (*on_failure)(void *ctx, const struct error *failure);
