@@ -46,7 +46,9 @@ enum err key_credential_lock_shared(struct file_lock *lock, const struct config 
     if (file_lock_set(lock, FILE_LOCK_SHARED, false))
         return OK;
     return errno == EWOULDBLOCK
-               ? error_set(error, ERR_BUSY, "the keys are being rotated (viewtally secrets rotate)")
+               ? error_set(error, ERR_BUSY,
+                           "the keys are being rotated: start the server again when `viewtally secrets "
+                           "rotate` has finished")
                : lock_error(path, error);
 }
 
@@ -64,6 +66,10 @@ enum err key_credential_lock_exclusive(struct file_lock *lock, const struct conf
         return OK;
     if (errno != EWOULDBLOCK)
         return lock_error(path, error);
+    /* Servers hold the lock shared. */
+    if (!file_lock_set(lock, FILE_LOCK_SHARED, false))
+        return error_set(error, ERR_BUSY,
+                         "the keys are being rotated by another process: wait until it has finished");
     return error_set(
         error, ERR_BUSY,
         "a running server reads its key from a systemd credential (LoadCredential=), a copy that a "

@@ -24,7 +24,8 @@ bool key_credential_contains(const char *path);
 MUST_USE enum err key_credential_lock_shared(struct file_lock *lock, const struct config *config,
                                              struct error *error);
 
-/* Acquires the lock for a rotation. Returns ERR_BUSY while a server reads its keys from a credential. */
+/* Acquires the lock for a rotation. Returns ERR_BUSY while a server reads its keys from a credential, or
+ * during another rotation. */
 MUST_USE enum err key_credential_lock_exclusive(struct file_lock *lock, const struct config *config,
                                                 struct error *error);
 

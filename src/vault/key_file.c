@@ -160,9 +160,10 @@ static size_t print_keys(const struct key_list *keys, char text[FILE_MAX_BYTES])
     char hex[KEY_DIGITS + 1];
     size_t len =
         (size_t)snprintf(text, FILE_MAX_BYTES,
-                         "# The keys that encrypt the platforms' tokens in viewtally's database. New tokens\n"
-                         "# are encrypted with the first key. Keep a copy of this file, but never together\n"
-                         "# with a backup of the database: both together reveal the tokens.\n");
+                         "# The keys that encrypt the platforms' tokens and the secrets of webhooks in\n"
+                         "# viewtally's database. New ones are encrypted with the first key. Keep a copy of\n"
+                         "# this file, but never together with a backup of the database: both together\n"
+                         "# reveal the tokens and secrets.\n");
     for (size_t i = 0; i < keys->count; i++) {
         (void)sodium_bin2hex(hex, sizeof hex, keys->entries[i].key, SEAL_KEY_LEN);
         len += (size_t)snprintf(text + len, FILE_MAX_BYTES - len, "%08x %s\n", keys->entries[i].id, hex);

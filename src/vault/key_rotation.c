@@ -80,9 +80,10 @@ static enum err reseal_row(struct rotation *r, struct credential *c)
     buf_init(&access, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
     buf_init(&refresh, SEAL_PLAIN_MAX + SEAL_OVERHEAD);
     err = tokens_seal(r->keys, c, &t.grant, &access, &refresh);
-    if (!err)
-        err = store_reseal_credential(r->store, c->row, c->access_sealed, c->refresh_sealed);
     if (err)
+        (void)error_set(r->error, err, "cannot seal the tokens of account %.*s with the keys of %s: %s",
+                        (int)c->account_id.len, c->account_id.p, r->path, err_name(err));
+    else if ((err = store_reseal_credential(r->store, c->row, c->access_sealed, c->refresh_sealed)))
         err = database_failed(r, err);
     tokens_wipe(&t);
     buf_fini(&access);

@@ -21,7 +21,8 @@ struct inspection {
     struct key_result results[SEAL_KEYS_MAX];
     size_t result_count;
     enum err err;
-    struct key_result at; /* the key and the account for which `err` occurred */
+    struct key_result
+        at; /* the key and the account for which `err` occurred; id 0: a token is not sealed bytes */
 };
 
 static struct key_result *result_of(struct inspection *inspection, uint32_t id)
@@ -71,7 +72,7 @@ static enum err inspect_row(struct inspection *inspection, const struct credenti
     const uint32_t access = seal_key_id(c->access_sealed);
     const uint32_t refresh = c->refresh_sealed.p ? seal_key_id(c->refresh_sealed) : access;
     if (!access || !refresh)
-        return inspection->check.all ? fail(inspection, ERR_CORRUPT, access, c) : OK;
+        return inspection->check.all ? fail(inspection, ERR_CORRUPT, 0, c) : OK;
     if (!seal_has_key(inspection->check.keys, access) || !seal_has_key(inspection->check.keys, refresh))
         return fail(inspection, ERR_NOT_FOUND,
                     seal_has_key(inspection->check.keys, access) ? refresh : access, c);
@@ -96,6 +97,10 @@ static void explain(const struct inspection *inspection, struct error *error)
             error, inspection->err,
             "the tokens of the %s account %s are sealed with key %08x, which is not in the key file %s",
             platform, inspection->at.account, inspection->at.id, path);
+    else if (!inspection->at.id)
+        (void)error_set(error, inspection->err,
+                        "cannot decrypt the tokens of the %s account %s: the row is damaged", platform,
+                        inspection->at.account);
     else
         (void)error_set(
             error, inspection->err,

@@ -131,19 +131,43 @@ static enum err each_row(struct store *s, bool writes, secrets_row_fn *fn, void 
     return err;
 }
 
+/* Formats the name of an endpoint or app, such as "webhook 6f1d2a5c-…" or "app app_5WQz…". */
+static void format_place(const struct webhook_secret_place *place, char out[NAME_MAX_BYTES + 16])
+{
+    struct uuid id;
+    char text[UUID_TEXT_LEN];
+    if (!place->author_row || place->name.len != sizeof id.b) {
+        (void)snprintf(out, NAME_MAX_BYTES + 16, "app %.*s", (int)place->name.len, place->name.p);
+        return;
+    }
+    memcpy(id.b, place->name.p, sizeof id.b);
+    uuid_format(&id, text);
+    (void)snprintf(out, NAME_MAX_BYTES + 16, "webhook %.*s", UUID_TEXT_LEN, text);
+}
+
 /* ---- key rotation ---- */
 
 struct resealing {
     struct store *store;
     struct seal_keys *keys;
     uint32_t key_id;
-    int64_t *count; /* number of resealed rows; in count_row(), number of rows that must be resealed */
+    int64_t *count;   /* number of resealed rows; in count_row(), number of rows that must be resealed */
+    struct error why; /* the error of a secret; code OK if none has an error */
 };
 
 static bool is_sealed_with(const struct webhook_secrets *row, uint32_t key_id)
 {
     return seal_key_id(row->secret) == key_id &&
            (!row->old_secret.p || seal_key_id(row->old_secret) == key_id);
+}
+
+static enum err fail_secret(struct resealing *r, enum err err, const char *what,
+                            const struct webhook_secret_place *place)
+{
+    char name[NAME_MAX_BYTES + 16];
+    format_place(place, name);
+    return error_set(&r->why, err, "cannot %s the secret of the %s with the keys of the key file: %s", what,
+                     name, err_name(err));
 }
 
 static enum err reseal_one(struct resealing *r, const struct webhook_secret_place *place, struct str *sealed,
@@ -153,11 +177,12 @@ static enum err reseal_one(struct resealing *r, const struct webhook_secret_plac
     if (!sealed->p)
         return OK;
     enum err err = webhook_secret_open(r->keys, place, *sealed, secret);
-    if (!err)
-        err = webhook_secret_seal(r->keys, place, secret, out);
+    if (err)
+        return fail_secret(r, err, "decrypt", place);
+    err = webhook_secret_seal(r->keys, place, secret, out);
     sodium_memzero(secret, sizeof secret);
     *sealed = buf_str(out);
-    return err;
+    return err ? fail_secret(r, err, "seal", place) : OK;
 }
 
 static enum err reseal_row(void *ctx, struct webhook_secrets *row)
@@ -171,21 +196,23 @@ static enum err reseal_row(void *ctx, struct webhook_secrets *row)
     enum err err = reseal_one(r, &place, &row->secret, &secret);
     if (!err)
         err = reseal_one(r, &place, &row->old_secret, &old_secret);
-    if (!err)
-        err = store_reseal_webhook(r->store, row);
+    if (err)
+        return err;
+    err = store_reseal_webhook(r->store, row);
     *r->count += !err;
-    return err;
+    return err == ERR_CORRUPT ? ERR_IO : err; /* as in read_page() */
 }
 
 enum err webhook_secrets_reseal(struct store *s, struct seal_keys *keys, uint32_t key_id, int64_t *resealed,
                                 struct error *error)
 {
-    struct resealing r = {s, keys, key_id, resealed};
+    struct resealing r = {.store = s, .keys = keys, .key_id = key_id, .count = resealed};
     const enum err err = each_row(s, true, reseal_row, &r);
-    if (err)
-        return error_set(error, err, "cannot seal the secret of a webhook with the new key: %s",
-                         err_name(err));
-    return OK;
+    if (r.why.code)
+        return error_set(error, err, "%s", r.why.text);
+    if (err == ERR_CORRUPT)
+        return error_set(error, err, "the sealed secret of a webhook is too long: its row is damaged");
+    return err ? error_set(error, err, "database error: %s", err_name(err)) : OK;
 }
 
 static enum err count_row(void *ctx, struct webhook_secrets *row)
@@ -197,7 +224,7 @@ static enum err count_row(void *ctx, struct webhook_secrets *row)
 
 enum err webhook_secrets_count_old(struct store *s, uint32_t key_id, int64_t *count)
 {
-    struct resealing r = {s, NULL, key_id, count};
+    struct resealing r = {.store = s, .key_id = key_id, .count = count};
     return each_row(s, false, count_row, &r);
 }
 
@@ -206,8 +233,8 @@ enum err webhook_secrets_count_old(struct store *s, uint32_t key_id, int64_t *co
 struct secrets_inspection {
     const struct sealed_check *check;
     int64_t *rows;
-    uint32_t missing; /* id of a key that is not in the key file */
-    enum err err;     /* of a row; OK if the database cannot be read */
+    uint32_t key_id; /* id of the key of the secret for which `err` occurred; 0: it is not sealed bytes */
+    enum err err;    /* of a row; OK if the database cannot be read */
     struct error *error;
 };
 
@@ -218,27 +245,12 @@ static enum err inspect_one(struct secrets_inspection *i, const struct webhook_s
     const uint32_t id = seal_key_id(sealed);
     if (!sealed.p)
         return OK;
-    if (id && !seal_has_key(i->check->keys, id)) {
-        i->missing = id;
+    i->key_id = id;
+    if (id && !seal_has_key(i->check->keys, id))
         return ERR_NOT_FOUND;
-    }
     const enum err err = i->check->all ? webhook_secret_open(i->check->keys, place, sealed, secret) : OK;
     sodium_memzero(secret, sizeof secret);
     return err;
-}
-
-/* Formats the name of an endpoint or app, such as "webhook 6f1d2a5c-…" or "app app_5WQz…". */
-static void format_place(const struct webhook_secret_place *place, char out[NAME_MAX_BYTES + 16])
-{
-    struct uuid id;
-    char text[UUID_TEXT_LEN];
-    if (!place->author_row || place->name.len != sizeof id.b) {
-        (void)snprintf(out, NAME_MAX_BYTES + 16, "app %.*s", (int)place->name.len, place->name.p);
-        return;
-    }
-    memcpy(id.b, place->name.p, sizeof id.b);
-    uuid_format(&id, text);
-    (void)snprintf(out, NAME_MAX_BYTES + 16, "webhook %.*s", UUID_TEXT_LEN, text);
 }
 
 static enum err explain(const struct secrets_inspection *i, const struct webhook_secret_place *place,
@@ -254,10 +266,13 @@ static enum err explain(const struct secrets_inspection *i, const struct webhook
     if (i->err == ERR_NOT_FOUND)
         return error_set(error, i->err,
                          "the secret of the %s is sealed with key %08x, which is not in the key file %s",
-                         name, i->missing, i->check->path);
+                         name, i->key_id, i->check->path);
+    if (!i->key_id)
+        return error_set(error, i->err, "cannot decrypt the secret of the %s: the row is damaged", name);
     return error_set(error, i->err,
-                     "cannot decrypt the secret of the %s with the keys of %s: the row is damaged", name,
-                     i->check->path);
+                     "cannot decrypt the secret of the %s: key %08x in %s is not the key that sealed it, or "
+                     "the row is damaged",
+                     name, i->key_id, i->check->path);
 }
 
 static enum err inspect_row(void *ctx, struct webhook_secrets *row)

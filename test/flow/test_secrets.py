@@ -1,5 +1,7 @@
 """The key file: creation, check, rotation while a server runs, and errors."""
+import fcntl
 import os
+import re
 import stat
 
 import pytest
@@ -87,6 +89,19 @@ def test_keys_are_not_rotated_while_a_server_uses_a_credential(viewtally, tmp_pa
     viewtally.run("secrets", "rotate")
     assert path.read_bytes() != before
     assert "is not in the key file" in viewtally.run("serve", status=2, timeout=60, env=environment).err
+
+
+def test_server_and_second_rotation_name_the_rotation_that_is_running(viewtally, tmp_path):
+    path, environment = credential_of(viewtally, tmp_path)
+    before = path.read_bytes()
+    with open(f"{viewtally.database}-key-lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused = viewtally.run("serve", status=3, timeout=60, env=environment).err
+        assert "the keys are being rotated: start the server again when `viewtally secrets rotate` has finished" in refused
+        refused = viewtally.run("secrets", "rotate", status=3).err
+        assert "the keys are being rotated by another process" in refused and "systemctl" not in refused
+    assert path.read_bytes() == before
+    viewtally.run("secrets", "rotate")
 
 
 def test_no_key_file_is_needed_without_accounts_and_webhooks(viewtally):
@@ -188,6 +203,38 @@ def test_rotate_stops_at_a_damaged_row_and_loses_nothing(viewtally):
     viewtally.run("secrets", "rotate")
     assert len(secrets.key_ids(path)) == 1
     assert "1 account," in viewtally.run("secrets", "check").out
+
+
+def add_app_with_webhook(viewtally):
+    """Returns the client id of the app."""
+    viewtally.run("migrate")
+    added = viewtally.run("app", "add", "--name", "A", "--redirect-uri", "https://a.example/", "--webhook-url", "https://a.example/hook")
+    return re.search(r"app_\w+", added.out)[0]
+
+
+def test_rotate_names_the_webhook_whose_secret_is_damaged(viewtally):
+    secrets.with_keys(viewtally)
+    client_id = add_app_with_webhook(viewtally)
+    viewtally.sql("UPDATE apps SET webhook_secret = substr(webhook_secret, 1, length(webhook_secret) - 1)")
+    assert f"cannot decrypt the secret of the app {client_id} with" in viewtally.run("secrets", "rotate", status=1).err
+
+
+def test_check_blames_the_key_only_for_a_row_that_names_a_key(viewtally):
+    path = secrets.with_keys(viewtally)
+    client_id = add_app_with_webhook(viewtally)
+    secrets.connect(viewtally, viewtally.add_author())
+    key_id, = secrets.key_ids(path)
+    right = path.read_bytes()
+    path.write_text(f"{key_id} {'00' * 32}\n")
+    token, secret, _ = viewtally.run("secrets", "check", status=1).err.splitlines()
+    assert "account open-1: " in token and f"the secret of the app {client_id}: " in secret
+    for line in (token, secret):
+        assert f"key {key_id} in {path} is not the key that sealed" in line and line.endswith("or the row is damaged")
+    path.write_bytes(right)
+    viewtally.sql("UPDATE platform_credentials SET access_sealed = substr(access_sealed, 1, 10)")
+    viewtally.sql("UPDATE apps SET webhook_secret = substr(webhook_secret, 1, 10)")
+    token, secret, _ = viewtally.run("secrets", "check", status=1).err.splitlines()
+    assert token.endswith("account open-1: the row is damaged") and secret.endswith(f"the secret of the app {client_id}: the row is damaged")
 
 
 @pytest.mark.sqlite_only("damages the database file")
