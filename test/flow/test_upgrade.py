@@ -356,6 +356,18 @@ def test_server_applies_short_migrations(viewtally):
     assert_migrated(viewtally)
 
 
+def test_server_that_has_waited_too_long_names_the_migration(viewtally):
+    """The other process also holds the database lock exclusively, like a restore."""
+    old_schema.create(viewtally.database, 11)
+    with open(f"{viewtally.database}-migrate", "w") as turn, open(f"{viewtally.database}-lock", "w") as lock:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        server = viewtally.background("serve")
+        wait.until(lambda: "waiting for another process" in server.output.read_text(), "the server to wait")
+        wait.until(lambda: try_lock(lock), "the server to release the database")
+        assert server.wait(60) == 3
+    assert "is being migrated by another process: try again" in server.output.read_text()
+
+
 @pytest.mark.parametrize("command", [("serve",), ("serve", "--create"), ("author", "list"), ("refresh",)], ids=" ".join)
 def test_server_leaves_a_long_migration_to_the_migrate_command(viewtally, command):
     viewtally.configure({"refresh": {"source": "simulated"}})

@@ -236,10 +236,11 @@ static enum err take_turn(struct upgrade *u, const struct file_lock *turn, struc
     if (file_lock_set(turn, FILE_LOCK_EXCLUSIVE, false))
         return OK;
     database_lock_pause(u->lock);
-    bool has_turn = wait_for_turn(u, turn);
-    enum err err = database_lock_make_shared(u->lock, u->path, error);
-    if (err || has_turn)
+    const bool has_turn = wait_for_turn(u, turn);
+    const enum err err = database_lock_make_shared(u->lock, u->path, error);
+    if (has_turn)
         return err;
+    /* If the lock cannot be shared, the process that has the turn holds it for its migration. */
     return error_set(error, ERR_BUSY,
                      "the database %s is being migrated by another process: try again when it has finished",
                      u->path);
