@@ -295,7 +295,8 @@ static const struct config_key keys[] = {
      "use, it also has -wal and -shm files: copy it with viewtally backup, not with cp."},
     {"store", "url", CONFIG_TEXT, KEY(store.url), "", TEXT_LIMIT(2000), false, config_check_store_url,
      "A PostgreSQL database instead of the file: postgresql://user@host[:port][,host…]/database, see "
-     "docs/postgresql.md. With it, path is not used; temporary files are written to the directory of path. "
+     "docs/postgresql.md. With it, path only determines where temporary files and the lock file of key "
+     "rotations are. "
      "Empty: the database is the file."},
     {"store", "password_file", CONFIG_TEXT, KEY(store.password_file), "", TEXT_LIMIT(1000), false, NULL,
      "A file whose first line is the password for url. Empty: PGPASSFILE or ~/.pgpass is used, if it "
