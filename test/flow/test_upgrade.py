@@ -356,14 +356,17 @@ def test_server_applies_short_migrations(viewtally):
     assert_migrated(viewtally)
 
 
-def test_server_that_has_waited_too_long_names_the_migration(viewtally):
+def test_server_that_has_waited_too_long_names_the_migration(make_viewtally, clock):
     """The other process also holds the database lock exclusively, like a restore."""
+    clock.set_monotonic(1_000_000)
+    viewtally = make_viewtally(clock=clock)
     old_schema.create(viewtally.database, 11)
     with open(f"{viewtally.database}-migrate", "w") as turn, open(f"{viewtally.database}-lock", "w") as lock:
         fcntl.flock(turn, fcntl.LOCK_EX)
         server = viewtally.background("serve")
         wait.until(lambda: "waiting for another process" in server.output.read_text(), "the server to wait")
         wait.until(lambda: try_lock(lock), "the server to release the database")
+        clock.advance(31_000)
         assert server.wait(60) == 3
     assert "is being migrated by another process: try again" in server.output.read_text()
 

@@ -219,10 +219,10 @@ static enum err upgrade_in_turn(struct upgrade *u, struct error *error)
 static bool wait_for_turn(struct upgrade *u, const struct file_lock *turn)
 {
     const struct timespec pause = {.tv_nsec = TURN_POLL_MS * 1000L * 1000L};
-    const int64_t until = clock_work_us() + TURN_AUTOMATIC_MS * INT64_C(1000);
+    const int64_t until = clock_mono_ms() + TURN_AUTOMATIC_MS;
     report(u, &(struct upgrade_event){.stage = UPGRADE_WAITING});
     while (!file_lock_set(turn, FILE_LOCK_EXCLUSIVE, false)) {
-        if (errno != EWOULDBLOCK || (u->options->mode == UPGRADE_AUTOMATIC && clock_work_us() > until))
+        if (errno != EWOULDBLOCK || (u->options->mode == UPGRADE_AUTOMATIC && clock_mono_ms() > until))
             return false;
         (void)nanosleep(&pause, NULL);
     }
