@@ -90,6 +90,13 @@ void conn_report_end(struct conn *c, bool response_complete)
     x->must_report_end = false;
 }
 
+/* Returns true if part of a response was sent whose end an HTTP/1.0 client recognizes only by the end of the
+ * connection. A TCP reset shows the client that the response is truncated; a Unix socket has no reset. */
+static bool must_reset(const struct conn *c)
+{
+    return c->x && c->x->r.res.streaming && parser_is_http_1_0(c->x->parser) && !c->is_unix;
+}
+
 void conn_close(struct conn *c, const char *reason)
 {
     if (c->state == CONN_CLOSING)
@@ -101,7 +108,7 @@ void conn_close(struct conn *c, const char *reason)
     }
     list_remove(&c->scheduled);
     conn_enter(c, CONN_CLOSING);
-    if (!c->must_reset || c->is_unix || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
+    if (!must_reset(c) || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
         uv_close(&c->handle, on_closed);
 }
 

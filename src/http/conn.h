@@ -76,8 +76,7 @@ struct conn {
     bool peer_ended;              /* end of file was read */
     bool is_trusted;              /* the peer is a trusted proxy */
     bool accepted_while_draining; /* not counted in http_server.old_connections */
-    bool must_reset; /* close with a TCP reset, so that the client detects the truncated response */
-    char peer[48];   /* numeric address, or "unix" */
+    char peer[48];                /* numeric address, or "unix" */
     uv_shutdown_t shutdown;
     union {
         uv_handle_t handle;

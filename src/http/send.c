@@ -278,8 +278,6 @@ void conn_respond(struct conn *c)
     }
     bool truncated = x->aborted || x->r.res.body.failed;
     if (truncated && x->r.res.streaming) {
-        /* In HTTP/1.0, closing the connection normally would look like a complete response. */
-        c->must_reset = parser_is_http_1_0(x->parser);
         conn_close(c, x->aborted ? x->aborted : "response too large");
         return;
     }

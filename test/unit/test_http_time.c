@@ -81,6 +81,42 @@ static void client_can_detect_an_aborted_stream(void **state)
     peer_fini(&p);
 }
 
+static void expire_write(struct rig *rig)
+{
+    rig_iterate_n(rig, 50);
+    rig_advance(rig, 60000);
+    rig_until(rig, http_server_get_counts(rig->server).connections == 0);
+}
+
+static void run_out_of_memory(struct rig *rig)
+{
+    LIST_ENTRY(rig->server->conns[CONN_WRITING].next, struct conn, link)->x->r.arena.lacks_memory = true;
+}
+
+static void stop_immediately(struct rig *rig)
+{
+    rig_close(rig);
+    http_server_close(rig->server, NULL, NULL);
+}
+
+/* An HTTP/1.0 client would otherwise take the truncated response for a complete one. */
+static void stream_to_http_1_0_that_the_server_cuts_off_ends_with_a_reset(void **state)
+{
+    static void (*const cut_off[])(struct rig *) = {expire_write, run_out_of_memory, stop_immediately};
+    struct rig *rig = *state;
+    for (size_t i = 0; i < sizeof cut_off / sizeof *cut_off; i++) {
+        struct peer p;
+        peer_open_narrow(&p, rig);
+        (void)peer_send_text(&p, "GET /stream?200 HTTP/1.0\r\n\r\n");
+        rig_until(rig, !list_is_empty(&rig->server->conns[CONN_WRITING]));
+        cut_off[i](rig);
+        rig_until(rig, (peer_read(&p), p.ended));
+        assert_true(p.reset);
+        peer_fini(&p);
+    }
+    rig_until(rig, rig->closed);
+}
+
 /* While the client does not read, the handler is not called. When the client reads again, it receives the
  * whole response. */
 static void handler_pauses_while_its_client_does_not_read(void **state)
@@ -536,6 +572,7 @@ int main(void)
         CONN_TEST(end_of_the_connection_ends_a_response_streamed_to_http_1_0),
         CONN_TEST(head_of_a_streamed_response_has_no_body),
         CONN_TEST(client_can_detect_an_aborted_stream),
+        CLOCK_TEST(stream_to_http_1_0_that_the_server_cuts_off_ends_with_a_reset),
         CONN_TEST(handler_pauses_while_its_client_does_not_read),
         CONN_TEST(server_stops_reading_requests_while_responses_are_unread),
         CONN_TEST(survives_a_reset_within_a_response),
