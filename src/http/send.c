@@ -39,16 +39,16 @@ static void linger(struct conn *c)
 /* The static response of conn_reject_no_memory(), valid for HTTP/1.0 and 1.1. The connection is closed after
  * it. */
 #define NO_MEMORY_BODY                                                                                       \
-    "{\"error\":{\"code\":\"internal_error\",\"message\":\"The server is out of memory. Try again "          \
-    "later.\"}}\n"
+    "{\"success\":false,\"error\":{\"code\":\"internal_error\",\"message\":\"The server is out of memory. "  \
+    "Try again later.\"}}\n"
 #define NO_MEMORY_HEAD                                                                                       \
     "HTTP/1.1 503 Service Unavailable\r\n"                                                                   \
     "Content-Type: application/json; charset=utf-8\r\n"                                                      \
-    "Content-Length: 94\r\n"                                                                                 \
+    "Content-Length: 110\r\n"                                                                                \
     "Cache-Control: no-store\r\n"                                                                            \
     "Retry-After: 1\r\n"                                                                                     \
     "Connection: close\r\n\r\n"
-_Static_assert(sizeof NO_MEMORY_BODY - 1 == 94, "Content-Length");
+_Static_assert(sizeof NO_MEMORY_BODY - 1 == 110, "Content-Length");
 
 /* Returns true if the method of the request is HEAD. If there is no exchange, no input has been parsed, so
  * the input begins with the method. */
