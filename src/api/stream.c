@@ -11,7 +11,8 @@ enum {
 };
 
 /* Other ETags are hashes of the body. This one does not depend on the form of the body, which another version
- * of the program may change, so it contains the version. */
+ * of the program may change, so it contains the version. Nor does it depend on the data: after PostgreSQL has
+ * lost commits, a revision can recur with other data, so it contains the incarnation. */
 static struct str make_etag(struct request *r, int64_t author_rev, struct str variant)
 {
     const struct endpoint_call *call = endpoint_call_of(r);
@@ -20,9 +21,10 @@ static struct str make_etag(struct request *r, int64_t author_rev, struct str va
     memcpy(id.b, store_id(call->api->store), sizeof id.b);
     uuid_format(&call->owner.author_id, author);
     uuid_format(&id, store);
-    return response_make_etag(r, arena_printf(&r->arena, "%s %.*s %.*s %lld %.*s", build_version,
-                                              UUID_TEXT_LEN, store, UUID_TEXT_LEN, author,
-                                              (long long)author_rev, (int)variant.len, variant.p));
+    return response_make_etag(r, arena_printf(&r->arena, "%s %.*s %llu %.*s %lld %.*s", build_version,
+                                              UUID_TEXT_LEN, store,
+                                              (unsigned long long)call->owner.incarnation, UUID_TEXT_LEN,
+                                              author, (long long)author_rev, (int)variant.len, variant.p));
 }
 
 bool stream_begin(struct request *r, struct stream *s, struct str variant)

@@ -15,9 +15,9 @@ struct stream {
     int restarts;
 };
 
-/* Computes the ETag from the program's version, the database, the author, the author's revision and
- * `variant`, which contains everything else that the body depends on. If the client already has this
- * response, prepares a 304 and returns false. */
+/* Computes the ETag from the program's version, the database and its incarnation, the author, the author's
+ * revision and `variant`, which contains everything else that the body depends on. If the client already has
+ * this response, prepares a 304 and returns false. */
 MUST_USE bool stream_begin(struct request *r, struct stream *s, struct str variant);
 
 /* Continues with `step`. If enough of the response has accumulated, sends that part first and waits until the
