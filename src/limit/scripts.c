@@ -67,8 +67,9 @@ static const char show_window_script[] =
 
 /* Updates the hash {after, sent, at, polls} of each of KEYS. ARGV: days until an unused hash expires; then
  * for each key: `after` (-1 to leave it unchanged), `sent`, `at`, and the number of polls to add. Updates
- * of several processes may arrive out of order; the update with the latest `at` determines `after`. A value
- * of another type is replaced. The expiry is extended once a day. */
+ * of several processes may arrive out of order; the update with the latest `at` determines `after`. But if
+ * the stored `at` is an hour or more ahead of an update, a clock was wrong, and the update replaces it. A
+ * value of another type is replaced. The expiry is extended once a day. */
 static const char record_polls_script[] =
     "local call, number, floor = redis.call, tonumber, math.floor\n"
     "for k = 1, #KEYS do\n"
@@ -77,7 +78,7 @@ static const char record_polls_script[] =
     "  local h = redis.pcall('HMGET', key, 'after', 'sent', 'at', 'polls')\n"
     "  if h.err then call('DEL', key); h = {} end\n"
     "  local before = number(h[3]) or 0\n"
-    "  local late = number(at) < before\n"
+    "  local late = number(at) < before and before - number(at) < 3600000\n"
     "  if late then at = h[3] end\n"
     "  if late or after == '-1' then after = number(h[1]) and h[1] or '0' end\n"
     "  if (number(h[2]) or 0) > number(sent) then sent = h[2] end\n"

@@ -150,9 +150,17 @@ def test_poll_position_updates_are_sent_together_with_the_limit_call(make_viewta
 def test_late_update_does_not_move_the_position_back(world, redis):
     ids = world.ids()
     wait_for(redis, world, polls=1)
-    redis.call("HSET", position_key(redis), "at", NOW_MS + 1000, "after", ids[4])
+    redis.call("HSET", position_key(redis), "at", NOW_MS + 3599_999, "after", ids[4])
     world.get(f"after=evt_{ids[2]}")
-    wait_for(redis, world, polls=2, after=ids[4], at=NOW_MS + 1000)
+    wait_for(redis, world, polls=2, after=ids[4], at=NOW_MS + 3599_999)
+
+
+def test_position_that_was_stored_while_the_clock_was_ahead_is_replaced(world, redis):
+    ids = world.ids()
+    wait_for(redis, world, polls=1)
+    redis.call("HSET", position_key(redis), "at", NOW_MS + 3600_000, "after", ids[4])
+    world.get(f"after=evt_{ids[2]}")
+    wait_for(redis, world, polls=2, after=ids[2], at=NOW_MS)
 
 
 @pytest.mark.parametrize("spoil", [("SET", "x"), ("HSET", "polls", "many", "after", "-", "at", "")], ids=["other type", "not numbers"])
