@@ -50,6 +50,32 @@ static struct nearest_word find_nearest(struct str name, size_t same,
     return nearest;
 }
 
+static bool ends_with(struct str s, struct str end)
+{
+    return s.len >= end.len && str_eq(str_make(s.p + s.len - end.len, end.len), end);
+}
+
+static const char *find(struct str s, struct str part)
+{
+    return memmem(s.p, s.len, part.p, part.len);
+}
+
+/* Returns true for a variable that Kubernetes sets in each container for each service of the namespace:
+ * <SERVICE>_SERVICE_HOST, <SERVICE>_SERVICE_PORT, <SERVICE>_SERVICE_PORT_<NAME>, <SERVICE>_PORT=tcp://… and
+ * <SERVICE>_PORT_<NUMBER>_…. The variables of a service such as viewtally-redis begin like those of a
+ * section. */
+static bool is_of_kubernetes(struct str name, struct str value)
+{
+    const struct str before_number = STR("_PORT_");
+    const char *port = find(name, before_number);
+    if (port && port[before_number.len] >= '0' && port[before_number.len] <= '9')
+        return true;
+    if (ends_with(name, STR("_PORT")) && find(value, STR("://")))
+        return true;
+    return ends_with(name, STR("_SERVICE_HOST")) || ends_with(name, STR("_SERVICE_PORT")) ||
+           find(name, STR("_SERVICE_PORT_"));
+}
+
 static void reject_unknown(struct loading *l, struct str name)
 {
     char names[CONFIG_KEYS_MAX * 2][CONFIG_NAME_MAX];
@@ -111,7 +137,7 @@ void loading_read_environment(struct loading *l, const char *const *environment)
         name = str_make(name.p + sizeof PREFIX - 1, name.len - (sizeof PREFIX - 1));
         if (find_named(name, &at, &from_file))
             apply(l, *environment, at, from_file, str_trim(value));
-        else
+        else if (!is_of_kubernetes(name, value))
             reject_unknown(l, name);
     }
 }

@@ -266,6 +266,39 @@ static void environment_variables_are_checked_like_the_file(void **state)
                  "VIEWTALLY_REDIS_PASSWORD_FILE?)");
 }
 
+/* Kubernetes sets such variables for each service of the namespace, here viewtally-redis, viewtally-admin and
+ * viewtally-store-db. */
+static void variables_of_kubernetes_services_are_ignored(void **state)
+{
+    const char *services[] = {"VIEWTALLY_REDIS_SERVICE_HOST=10.0.0.11",
+                              "VIEWTALLY_REDIS_SERVICE_PORT=6379",
+                              "VIEWTALLY_REDIS_SERVICE_PORT_TCP_REDIS=6379",
+                              "VIEWTALLY_REDIS_PORT=tcp://10.0.0.11:6379",
+                              "VIEWTALLY_REDIS_PORT_6379_TCP=tcp://10.0.0.11:6379",
+                              "VIEWTALLY_REDIS_PORT_6379_TCP_PROTO=tcp",
+                              "VIEWTALLY_REDIS_PORT_6379_TCP_PORT=6379",
+                              "VIEWTALLY_REDIS_PORT_6379_TCP_ADDR=10.0.0.11",
+                              "VIEWTALLY_ADMIN_PORT=udp://10.0.0.12:9187",
+                              "VIEWTALLY_STORE_DB_SERVICE_HOST=fd00::1",
+                              "VIEWTALLY_STORE_DB_PORT_5432_SCTP=sctp://[fd00::1]:5432",
+                              NULL},
+               *keys[] = {"VIEWTALLY_SERVER_PORT=8080", "VIEWTALLY_SERVER_REUSEPORT=on",
+                          "VIEWTALLY_REDIS_SERVICE=x", "VIEWTALLY_REDIS_PORT_TCP=x", NULL};
+    struct attempt a;
+    (void)state;
+    load(&a, NULL, services);
+    assert_int_equal(a.err, OK);
+    unload(&a);
+    load(&a, NULL, keys);
+    assert_int_equal(a.err, ERR_INVALID);
+    for (const char *const *key = keys; *key; key++) {
+        struct str name;
+        (void)str_cut(str_from_cstr(*key), '=', &name);
+        assert_non_null(memmem(a.message.p, a.message.len, name.p, name.len));
+    }
+    unload(&a);
+}
+
 static void messages_contain_no_secret(void **state)
 {
     (void)state;
@@ -526,6 +559,7 @@ int main(void)
         cmocka_unit_test(unknown_section_is_reported_once),
         cmocka_unit_test(violated_rules_are_reported_with_the_line_of_the_key),
         cmocka_unit_test(environment_variables_are_checked_like_the_file),
+        cmocka_unit_test(variables_of_kubernetes_services_are_ignored),
         cmocka_unit_test(messages_contain_no_secret),
         cmocka_unit_test(hostile_files_are_rejected),
         cmocka_unit_test(long_values_are_not_truncated),
