@@ -443,12 +443,11 @@ static bool set_body(struct http_call *c, const struct http_request *r)
            curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->sent.len) == CURLE_OK;
 }
 
+/* Does not set CURLOPT_LOW_SPEED_TIME: it would also end the wait for the first byte of the response. */
 static void set_limits(CURL *e, const struct http_client_options *o)
 {
     (void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
     (void)curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)o->timeout_ms);
-    (void)curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 16L);
-    (void)curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME, (long)(o->timeout_ms / 1500 + 1));
     (void)curl_easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)o->body_max);
 }
 

@@ -25,7 +25,7 @@ enum transport_error {
     TRANSPORT_DNS,       /* the host name could not be resolved */
     TRANSPORT_CONNECT,   /* no connection to the server or the proxy could be opened */
     TRANSPORT_TLS,       /* the TLS handshake failed, or the certificate was rejected */
-    TRANSPORT_TIMEOUT,   /* connecting or the whole call took too long, or the transfer stalled */
+    TRANSPORT_TIMEOUT,   /* connecting or the whole call took too long */
     TRANSPORT_RESET,     /* the connection was closed before the response was complete */
     TRANSPORT_TOO_LARGE, /* the body or the headers of the response exceed their limit */
     TRANSPORT_PROTOCOL,  /* the response is not valid HTTP, or its body cannot be decompressed */
