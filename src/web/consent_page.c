@@ -62,14 +62,17 @@ static enum next send_error(struct request *r, const char *error, const char *de
 
 /* ---- the page ---- */
 
-/* Returns the CSP source that allows the form to redirect to `uri`. CSP has no syntax for IPv6 addresses, so
- * for an IPv6 address the source is only the scheme. */
+/* Returns the CSP source that allows the form to redirect to the app. Browsers apply the CSP directive
+ * `form-action` to every redirect after the form, and the callback of an app may redirect to other hosts or
+ * ports. So all of them are allowed. The source "http:" includes https. */
 static struct str form_target(struct str uri)
 {
-    struct str origin = redirect_origin(uri);
-    if (memchr(origin.p, '[', origin.len))
-        return redirect_kind_of(uri) == REDIRECT_WEB ? STR("https:") : STR("http:");
-    return origin;
+    switch (redirect_kind_of(uri)) {
+    case REDIRECT_WEB: return STR("https:");
+    case REDIRECT_LOOPBACK: return STR("http:");
+    case REDIRECT_PRIVATE: break;
+    }
+    return redirect_origin(uri);
 }
 
 static void write_destination(struct buf *b, struct str uri)

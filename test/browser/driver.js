@@ -31,6 +31,7 @@ class Session {
             hasTouch: options.phone === true,
             colorScheme: options.dark ? "dark" : "light",
             reducedMotion: "reduce",
+            ignoreHTTPSErrors: true,            // of servers that tests start
         });
         this.contexts.push(context);
         context.setDefaultTimeout(WAIT_MS);

@@ -1,5 +1,7 @@
 """The consent page in a real browser: accessibility, and the whole flow to the app and back."""
+import contextlib
 import http.server
+import ssl
 import threading
 import urllib.parse
 
@@ -7,14 +9,20 @@ import pytest
 
 import stage_scene as scene
 from lib import oauth
+from lib.certificates import Authority
 from lib.viewtally import sanitized
 
 VERIFIER = "v" * 43
 
 
 class Landing(http.server.BaseHTTPRequestHandler):
+    """Shows a page, or redirects to the URL in the attribute `next_url` of the server."""
+
     def do_GET(self):
-        self.send_response(200)
+        next_url = getattr(self.server, "next_url", None)
+        self.send_response(302 if next_url else 200)
+        if next_url:
+            self.send_header("Location", next_url)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
         self.wfile.write(b"<title>app</title>The app received the response.")
@@ -23,16 +31,32 @@ class Landing(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module")
-def landing():
-    """Runs an app on the author's computer that waits for the redirect; returns its URL."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Landing)
+@contextlib.contextmanager
+def serving(server):
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/connected"
+    yield server
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture(scope="module")
+def landing():
+    """Runs an app on the author's computer that waits for the redirect; returns its URL."""
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Landing)) as server:
+        yield f"http://127.0.0.1:{server.server_port}/connected"
+
+
+@pytest.fixture
+def home_page(tmp_path):
+    """Runs the web site of the app at https://localhost; returns its URL."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*Authority(tmp_path).issue("home", "DNS:localhost"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Landing)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    with serving(server):
+        yield f"https://localhost:{server.server_port}/welcome"
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +101,14 @@ def test_allowing_consent_connects_the_app(browser, stage, app, landing, keyboar
     assert "Post Planner" in page["text"]
     (page,) = browser.walk("readPlain", **stage.arguments("hostile", paths=["/apps"]))
     assert "Post Planner" not in page["text"]
+
+
+def test_app_may_redirect_to_another_host_after_consent(browser, stage, app, home_page):
+    """Chromium applies the content security policy of the consent page to this redirect too."""
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Landing)) as server:
+        server.next_url = home_page
+        path = path_of(app, f"http://127.0.0.1:{server.server_port}/connected")
+        assert browser.walk("connect", redirect=home_page, button="Allow", **stage.arguments("lively", path=path)) == home_page
 
 
 def test_list_of_apps_is_accessible(browser, stage):

@@ -296,8 +296,9 @@ def test_locked_database_gives_no_code(world, browser):
 # -- the page -----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("redirect, display_name, target", [
-    (REDIRECT, "app.example", "https://app.example"), ("http://127.0.0.1:5000/connected", "127.0.0.1:5000", "http://127.0.0.1:5000"),
-    ("http://[::1]:5000/connected", "[::1]:5000", "http:"), (SIX, "[2001:db8::1]:8443", "https:"), (NATIVE, "com.example.planner", "com.example.planner:")])
+    (REDIRECT, "app.example", "https:"), ("http://127.0.0.1:5000/connected", "127.0.0.1:5000", "http:"),
+    ("http://[::1]:5000/connected", "[::1]:5000", "http:"), (SIX, "[2001:db8::1]:8443", "https:"),
+    (NATIVE, "com.example.planner", "com.example.planner:")])
 def test_consent_page_escapes_stored_text_and_sends_its_csp(world, browser, redirect, display_name, target):
     page = open_consent_page(browser, params_of(world, redirect, state=NASTY))
     assert "<script" not in page.body.lower() and page.body.count("<h1>") == 1 and "javascript:" not in page.body
