@@ -227,8 +227,8 @@ static enum next begun_step(struct request *r)
     const struct page_context *page = page_context_of(r);
     struct begin_linking *b = page->state;
     char challenge[PKCE_CHALLENGE_LEN];
-    if (b->result)
-        return page_store_error(r, b->result);
+    if (b->result) /* ERR_NOT_FOUND: the key file is missing */
+        return page_store_error(r, b->result == ERR_NOT_FOUND ? ERR_IO : b->result);
     const struct platform_options options = platform_options_of(page->web->config, b->desc->api);
     const struct platform_authorize authorize = {.options = &options,
                                                  .app = platform_app_of(page->web->config, b->desc->api),

@@ -233,6 +233,18 @@ def test_failing_platform_is_reported(linking):
     assert linking.link(linking.browser(), "tiktok").url == "/platforms"
 
 
+def test_missing_key_file_is_reported_as_error_of_the_service(linking):
+    """Only YouTube needs the key file when a linking begins, because its PKCE verifier is sealed."""
+    browser = linking.browser()
+    form = next(form for form in browser.get("/platforms").forms if form.fields.get("platform") == "youtube")
+    key_file = linking.instance.directory / "secrets.key"
+    key_file.rename(key_file.with_suffix(".moved"))
+    assert_rejected(browser.post("/platforms", form.fields), "Nothing was changed. Please try again", 503)
+    assert f"cannot link an account: the key file {key_file} does not exist" in linking.instance.log
+    key_file.with_suffix(".moved").rename(key_file)
+    assert linking.link(browser, "youtube").url == "/platforms"
+
+
 def test_shutdown_cancels_a_call_in_flight(linking):
     """The client gets no response, and the server stops without waiting for the platform."""
     linking.world.configure(refresh={"source": "none"}, server={"drain_ms": 200}, platforms={"timeout_ms": 60000})
