@@ -109,7 +109,11 @@ static enum next written_step(struct request *r)
 {
     struct invite *i = page_context_of(r)->state;
     if (i->write.login_is_taken)
-        return show_form(r, i->login, "This name is already taken. Please choose another.", NULL);
+        return show_form(r, i->login,
+                         fixed_login(i).p
+                             ? "Another author has taken this name. Please ask the sender for a new link."
+                             : "This name is already taken. Please choose another.",
+                         NULL);
     if (i->result == ERR_NOT_FOUND)
         return reject_link(r);
     if (i->result)

@@ -186,6 +186,16 @@ def test_login_name_cannot_be_used_by_two_authors(world):
     assert accept(Browser(world.client()), path, login="Bob").status == 303       # the failed attempt did not use up the link
 
 
+def test_author_whose_invited_login_name_was_taken_is_told_to_ask_for_a_new_link(world):
+    """The field of an invited name is read-only, so the author cannot choose another name."""
+    other, third = world.add_author("Bob"), world.add_author("Cid")
+    invited = invite(world, other, "--login", "bob")
+    assert accept(Browser(world.client()), invite(world, third), login="bob").status == 303
+    page = accept(Browser(world.client()), invited)
+    assert page.status == 422 and "ask the sender for a new link" in page.text and "choose another" not in page.text
+    assert accept(Browser(world.client()), invite(world, other, "--login", "bobby")).status == 303
+
+
 # ---- sessions --------------------------------------------------------------------------------------------------------
 
 def test_each_sign_in_creates_a_new_session(world):
