@@ -17,9 +17,14 @@ struct session_recorder {
     int64_t used_ms;
 };
 
+bool session_has_expired(const struct session *s, int64_t now)
+{
+    return now >= s->expires_at || now - s->seen_at >= SESSION_IDLE_MS;
+}
+
 bool session_is_live(const struct session *s, int64_t now)
 {
-    return now < s->expires_at && now - s->seen_at < SESSION_IDLE_MS;
+    return !session_has_expired(s, now) && s->created_at - now <= EXPIRY_JUMP_MS;
 }
 
 struct str cookie_find(struct str field, struct str name)

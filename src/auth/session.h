@@ -12,7 +12,11 @@
 #define SESSION_IDLE_MS (14 * DAY_MS) /* maximum time without a request */
 #define SESSION_LIFE_MS (60 * DAY_MS) /* maximum age */
 
-/* Returns false if the session was idle for too long or is too old. Pass expiry_now_ms() as `now`. */
+/* Returns true if the session was idle for too long or is too old. */
+bool session_has_expired(const struct session *s, int64_t now);
+
+/* Returns false if the session has expired, or if it was created more than EXPIRY_JUMP_MS in the future: the
+ * clock was wrong then, and must not extend the life of the session. Pass expiry_now_ms() as `now`. */
 bool session_is_live(const struct session *s, int64_t now);
 
 /* Returns the value of the cookie `name` in a Cookie header field. p == NULL if there is no such cookie, or
@@ -34,7 +38,7 @@ void session_recorder_free(struct session_recorder *r);
 void session_record_use(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN],
                         const struct session *s);
 
-/* Deletes an expired session in the background. Precondition: session_is_live() returns false for the time
+/* Deletes an expired session in the background. Precondition: session_has_expired() returns true for the time
  * expiry_floor_ms(). */
 void session_delete_expired(struct session_recorder *r, const uint8_t hash[SECRET_HASH_LEN]);
 

@@ -126,8 +126,9 @@ static bool on_invitation_row(struct store *s, struct sql_statement *q, void *ct
     if (!row_viewer(q, r->arena, &r->out->viewer))
         *err = sql_report_damage(s->sql, "invitation");
     r->out->login = row_copy_text(r->arena, sql_text(q, VIEWER_COLUMNS));
-    r->out->expires_at = sql_i64(q, VIEWER_COLUMNS + 1);
-    r->out->used_at = sql_i64_or(q, VIEWER_COLUMNS + 2, TIME_NONE);
+    r->out->created_at = sql_i64(q, VIEWER_COLUMNS + 1);
+    r->out->expires_at = sql_i64(q, VIEWER_COLUMNS + 2);
+    r->out->used_at = sql_i64_or(q, VIEWER_COLUMNS + 3, TIME_NONE);
     return false;
 }
 

@@ -29,7 +29,7 @@ struct session {
 struct invitation {
     struct viewer viewer;
     struct str login; /* the login name that the operator chose; p == NULL: the author chooses one */
-    int64_t expires_at;
+    int64_t created_at, expires_at;
     int64_t used_at; /* TIME_NONE: not used yet */
 };
 

@@ -106,7 +106,8 @@
       "DELETE FROM devices WHERE author_id = ?1 AND hash NOT IN (SELECT hash FROM devices "                  \
       "WHERE author_id = ?1 ORDER BY created_at DESC, hash DESC LIMIT ?2)")                                  \
     X(SESSIONS_PURGE, "DELETE FROM sessions WHERE expires_at <= ?1")                                         \
-    X(INVITATION, "SELECT " SQL_VIEWER ", i.login, i.expires_at, i.used_at FROM invitations i "              \
+    X(INVITATION, "SELECT " SQL_VIEWER ", i.login, i.created_at, i.expires_at, i.used_at "                   \
+                  "FROM invitations i "                                                                      \
                   "CROSS JOIN authors a ON a.id = i.author_id LEFT JOIN logins l ON l.author_id = a.id "     \
                   "WHERE i.hash = ?1")                                                                       \
     X(INVITATION_INSERT, "INSERT INTO invitations (hash, author_id, login, created_at, expires_at) "         \

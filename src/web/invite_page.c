@@ -157,6 +157,14 @@ static enum next submit(struct request *r)
     return password_hash(page->web->passwords, &r->wait, &i->made, password);
 }
 
+/* Returns true if the invitation has expired, or if it was created more than EXPIRY_JUMP_MS in the future:
+ * the clock was wrong then, and must not extend the validity of the link. */
+static bool has_expired(const struct invitation *in)
+{
+    const int64_t now = expiry_now_ms();
+    return now >= in->expires_at || in->created_at - now > EXPIRY_JUMP_MS;
+}
+
 static enum next found_step(struct request *r)
 {
     struct page_context *page = page_context_of(r);
@@ -164,7 +172,7 @@ static enum next found_step(struct request *r)
     const struct invitation *in = &i->invitation;
     if (page->read.err && page->read.err != ERR_NOT_FOUND)
         return page_store_error(r, page->read.err);
-    if (page->read.err || in->used_at != TIME_NONE || expiry_now_ms() >= in->expires_at)
+    if (page->read.err || in->used_at != TIME_NONE || has_expired(in))
         return reject_link(r);
     return r->method == METHOD_POST ? submit(r) : show_form(r, STR(""), NULL, NULL);
 }

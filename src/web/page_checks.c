@@ -123,7 +123,7 @@ static enum next session_step(struct request *r)
     if (!session_is_live(&page->session, expiry_now_ms())) {
         /* Delete the session only if it has expired according to the expiry floor, because the wall clock may
          * be wrong. */
-        if (!session_is_live(&page->session, expiry_floor_ms()))
+        if (session_has_expired(&page->session, expiry_floor_ms()))
             session_delete_expired(page->web->sessions, page->session_hash);
         return begin_without_session(r);
     }

@@ -144,6 +144,17 @@ def test_clock_ten_years_ahead_for_an_hour_has_no_lasting_effect(world):
     assert is_signed_in(world, session)
 
 
+def test_session_and_invitation_from_a_clock_ten_years_ahead_end_when_it_is_corrected(world):
+    observe(world, NOON + TEN_YEARS_MS)
+    session, path = session_cookie(world, world.author), invite(world, world.author)
+    assert is_signed_in(world, session) and Browser(world.client()).get(path).status == 200
+    observe(world, NOON + 2 * MINUTE_MS)
+    assert not is_signed_in(world, session)
+    assert Browser(world.client()).get(path).status == 410
+    world.clock.set_wall(NOON + TEN_YEARS_MS)                                       # the clock was right after all
+    assert is_signed_in(world, session)
+
+
 def test_processes_share_the_expiry_floor(world, make_viewtally):
     path = short_invitation(world)
     second = make_viewtally({"store": world.settings["store"]}, world.clock)

@@ -118,6 +118,8 @@ static void session_expires_when_idle_or_too_old(void **state)
     (void)state;
     assert_true(session_is_live(&s, begin));
     assert_true(session_is_live(&s, begin - HOUR_MS)); /* the clock was moved back */
+    assert_false(session_is_live(&s, begin - HOUR_MS - 1));
+    assert_false(session_has_expired(&s, begin - HOUR_MS - 1)); /* it is not deleted */
     assert_true(session_is_live(&s, begin + SESSION_IDLE_MS - 1));
     assert_false(session_is_live(&s, begin + SESSION_IDLE_MS));
     s.seen_at = begin + SESSION_LIFE_MS - 1;
