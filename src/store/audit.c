@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/expiry_floor.h"
 #include "store/handle.h"
 #include "store/row_read.h"
 #include "store/rows.h"
@@ -126,6 +127,14 @@ static enum err is_over_limit(struct store *s, const struct audit_note *note, bo
     return err;
 }
 
+/* Returns the time before which entries are deleted. A wall clock that is far ahead must not delete entries,
+ * so this is a year before the expiry floor, or before `now` if that is earlier. */
+static int64_t oldest_kept(int64_t now)
+{
+    const int64_t floor = expiry_floor_ms();
+    return (floor < now ? floor : now) - AUDIT_DAYS * (int64_t)DAY_MS;
+}
+
 enum err store_insert_audit(struct store *s, const struct audit_note *note, const struct actor *by)
 {
     bool is_over;
@@ -142,7 +151,7 @@ enum err store_insert_audit(struct store *s, const struct audit_note *note, cons
     sql_bind_text(q, 7, note->subject);
     sql_bind_text(q, 8, note->details);
     err = sql_write(s->sql, q);
-    return err ? err : purge(s, note->at - AUDIT_DAYS * (int64_t)DAY_MS);
+    return err ? err : purge(s, oldest_kept(note->at));
 }
 
 /* --- reading --- */

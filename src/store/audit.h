@@ -74,7 +74,8 @@ struct audit_note {
     enum audit_action action;
     struct str subject, details; /* p == NULL: none */
 };
-/* Writes an entry. Also deletes up to 100 entries, of any author, that are older than AUDIT_DAYS. */
+/* Writes an entry. Also deletes up to 100 entries, of any author, that are older than AUDIT_DAYS by the
+ * expiry floor (base/expiry_floor.h). */
 MUST_USE enum err store_insert_audit(struct store *s, const struct audit_note *note, const struct actor *by);
 
 typedef bool (*store_audit_fn)(void *ctx, const struct audit_entry *entry);

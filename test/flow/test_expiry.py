@@ -8,7 +8,7 @@ from lib import oauth, wait
 from lib.clock import FakeClock, to_ms
 from lib.metrics import scrape
 from lib.oauth import Grant, error_of, rows
-from lib.pages import Browser, invite, session_cookie
+from lib.pages import Browser, invite, session_cookie, sign_up
 
 NOON = to_ms("2026-07-10T12:00:00Z")
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3600_000, 24 * 3600_000
@@ -142,6 +142,15 @@ def test_clock_ten_years_ahead_for_an_hour_has_no_lasting_effect(world):
     observe(world, NOON + HOUR_MS + 2 * MINUTE_MS)
     assert Browser(world.client()).get(path).status == 200
     assert is_signed_in(world, session)
+
+
+def test_clock_ten_years_ahead_deletes_no_audit_entry(world):
+    world.create_key(world.author, "Key")
+    before = rows(world, "SELECT action, at FROM audit ORDER BY id")
+    assert len(before) == 1
+    observe(world, NOON + TEN_YEARS_MS)
+    sign_up(world, world.author, "ann", "correct horse battery")
+    assert rows(world, "SELECT action, at FROM audit ORDER BY id") == [*before, ("author.signed_in", world.clock.wall_ms)]
 
 
 def test_session_and_invitation_from_a_clock_ten_years_ahead_end_when_it_is_corrected(world):
