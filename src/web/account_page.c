@@ -107,8 +107,10 @@ static enum err write_password(struct store *store, void *data)
 static enum next password_written_step(struct request *r)
 {
     struct password_change *change = page_context_of(r)->state;
-    if (change->result == ERR_INVALID)
-        return show(r, "This is not your current password.", NULL);
+    if (change->result == ERR_INVALID) /* another request has changed the password since it was verified */
+        return page_error(r, 422,
+                          "Your password has just been changed, for example because the form was sent twice. "
+                          "Sign in with the new password on the start page.");
     if (change->result)
         return page_store_error(r, change->result);
     session_start_set_cookies(r);

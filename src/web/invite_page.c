@@ -31,9 +31,11 @@ static enum next reject_link(struct request *r)
 {
     failure_log_record(page_context_of(r)->web->failures, FAILURE_INVITATION, r->client_address,
                        clock_mono_ms());
-    return page_error(r, 410,
-                      "The link is incomplete, has already been used, is more than one day old, or was "
-                      "replaced by a newer one. Please ask the sender for a new link.");
+    return page_error(
+        r, 410,
+        "The link is incomplete, has already been used, is more than one day old, or was "
+        "replaced by a newer one. If you have already chosen a password, sign in on the start page. "
+        "Otherwise, please ask the sender for a new link.");
 }
 
 /* ---- the form ---- */

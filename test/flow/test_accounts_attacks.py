@@ -287,19 +287,55 @@ def test_sign_in_uses_as_much_memory_for_an_unknown_login_as_for_a_wrong_passwor
     assert peak_memory(world, lambda: Browser(world.client()).get("/sign-in"))[0] < 20 << 20
 
 
+def send_form(sock, browser, path, fields):
+    """Sends a form without waiting for the response."""
+    body = urllib.parse.urlencode(fields).encode()
+    cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    sock.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                 b"Cookie: %s\r\nContent-Length: %d\r\n\r\n%s" % (path.encode(), cookie.encode(), len(body), body))
+
+
 def test_sign_in_fails_if_the_password_changes_during_the_sign_in(world):
     """The sign-in verifies the old password, but stores its session after the new password was set."""
     late = Browser(world.client())
-    body = urllib.parse.urlencode({**late.get("/sign-in").form("/sign-in").fields, "login": "ann", "password": PASSWORD}).encode()
-    cookie = "; ".join(f"{name}={value}" for name, value in late.cookies.items())
+    fields = {**late.get("/sign-in").form("/sign-in").fields, "login": "ann", "password": PASSWORD}
     with connect(world.address) as sock:
         with world.write_transaction() as execute:
             execute("UPDATE logins SET password = replace(password, 'p=1$', 'p=1$A')")
-            sock.sendall(b"POST /sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n"
-                         b"Cookie: %s\r\nContent-Length: %d\r\n\r\n%s" % (cookie.encode(), len(body), body))
+            send_form(sock, late, "/sign-in", fields)
             Browser(world.client()).get("/sign-in")         # once this is answered, the server has read the request above
         response = receive_all(sock)
     assert response.startswith(b"HTTP/1.1 422 ") and b"viewtally-session" not in response
+
+
+def send_form_twice(world, browser, path, fields):
+    """Sends a form twice, like a double click. Returns both responses, the successful one first."""
+    with connect(world.address) as first, connect(world.address) as second:
+        with world.write_transaction():
+            for sock in (first, second):
+                send_form(sock, browser, path, fields)
+            Browser(world.client()).get("/sign-in")         # once this is answered, the server has read the requests above
+        return sorted((receive_all(first), receive_all(second)), key=lambda response: response[:12])
+
+
+def test_second_click_on_the_password_form_says_that_the_password_has_changed(world):
+    """The browser shows only the response to the second click."""
+    fields = {**world.browser.get("/account").form("/account/password").fields, "current": PASSWORD,
+              "password": "another password", "again": "another password"}
+    changed, repeated = send_form_twice(world, world.browser, "/account/password", fields)
+    assert changed.startswith(b"HTTP/1.1 303 ") and repeated.startswith(b"HTTP/1.1 422 ")
+    assert b"has just been changed" in repeated and b"not your current password" not in repeated
+    sign_in(world, "ann", "another password")
+
+
+def test_second_click_on_the_invitation_form_tells_the_author_to_sign_in(world):
+    """The browser shows only the response to the second click."""
+    browser, path = Browser(world.client()), invite(world, world.author)
+    fields = {**browser.get(path).form(path).fields, "password": "another password", "again": "another password"}
+    accepted, repeated = send_form_twice(world, browser, path, fields)
+    assert accepted.startswith(b"HTTP/1.1 303 ") and repeated.startswith(b"HTTP/1.1 410 ")
+    assert b"If you have already chosen a password, sign in on the start page" in repeated
+    sign_in(world, "ann", "another password")
 
 
 # ---- sign-in by a header of a proxy -------------------------------------------------------------------------------------------
