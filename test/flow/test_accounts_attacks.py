@@ -1,6 +1,8 @@
 """Attacks on the web pages: forged forms, guessed passwords, other authors, injected markup, spoofed headers."""
+import contextlib
 import pathlib
 import re
+import resource
 import signal
 import sqlite3
 import urllib.parse
@@ -12,6 +14,7 @@ from lib.accounts import DAY_MS, PASSWORD, accept, connect_app, is_signed_in, ma
 from lib.client import connect, receive_all
 from lib.clock import FakeClock
 from lib.pages import Browser, invite, sign_in, sign_up
+from lib.viewtally import sanitized
 
 WRONG = "x" * 801       # longer than any valid password, so that the server rejects it without hashing
 MARKUP = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;"
@@ -293,6 +296,31 @@ def send_form(sock, browser, path, fields):
     cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     sock.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n"
                  b"Cookie: %s\r\nContent-Length: %d\r\n\r\n%s" % (path.encode(), cookie.encode(), len(body), body))
+
+
+@contextlib.contextmanager
+def too_little_memory_for_passwords(world):
+    size = int(pathlib.Path(f"/proc/{world.pid}/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.prlimit(world.pid, resource.RLIMIT_AS, (size + (32 << 20), resource.RLIM_INFINITY))
+    yield
+    resource.prlimit(world.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def password_forms(world):
+    """(browser, page with the form, action, values) for each form that verifies a password."""
+    return [(Browser(world.client()), "/sign-in", "/sign-in", {"login": "ann", "password": PASSWORD}),
+            (world.browser, "/account", "/account/export", {"export-current": PASSWORD}),
+            (world.browser, "/account", "/account/password", {"current": PASSWORD, "password": PASSWORD, "again": PASSWORD})]
+
+
+@pytest.mark.skipif(sanitized(), reason="a sanitizer needs an unlimited address space")
+def test_lack_of_memory_is_not_reported_as_a_wrong_password(world):
+    with too_little_memory_for_passwords(world):
+        for browser, page, action, values in password_forms(world):
+            response = browser.send(browser.get(page), action, values)
+            assert response.status == 503 and "too busy to handle a password" in response.text, response
+    for browser, page, action, values in password_forms(world):
+        assert browser.send(browser.get(page), action, values, follow=False).status in (200, 303)
 
 
 def test_sign_in_fails_if_the_password_changes_during_the_sign_in(world):

@@ -277,6 +277,38 @@ static void verifying_a_password_with_an_outdated_hash_returns_a_new_hash(void *
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+static void damaged_hash_matches_no_password(void **state)
+{
+    static const char rest[] = "AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    const char *const starts[] = {"",
+                                  "$argon2i$v=19$m=65536,t=3,p=1$",
+                                  "$argon2id$v=16$m=65536,t=3,p=1$",
+                                  "$argon2id$v=19$m=65536,t=3$",
+                                  "$argon2id$v=19$m=65536,t=3,p=2$",
+                                  "$argon2id$v=19$m=65536,t=3,p=1,q=1$",
+                                  "$argon2id$v=19$m=x,t=3,p=1$",
+                                  "$argon2id$v=19$m=65536,t=3,p=1$A",
+                                  "$argon2id$v=19$m=65536,t=3,p=1$$"};
+    uv_loop_t loop;
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    struct passwords *p = passwords_new(&loop);
+    for (size_t i = 0; i < 2 * sizeof starts / sizeof *starts; i++) {
+        struct test_job job = new_job();
+        char stored[PASSWORD_STORED_LEN];
+        /* Each start is followed by nothing, and by a valid salt and hash. */
+        (void)snprintf(stored, sizeof stored, "%s%s", starts[i / 2], i % 2 ? rest : "");
+        assert_int_equal(
+            password_verify(p, &job.waiter, &job.call, STR("correct horse"), str_from_cstr(stored)),
+            NEXT_WAIT);
+        assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+        assert_int_equal(job.call.err, OK);
+        assert_false(job.call.matches);
+    }
+    passwords_free(p);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 /* Canceling a queued job removes the job from the queue. A job above the limit is rejected. */
 static void number_of_running_and_waiting_hash_jobs_is_limited(void **state)
 {
@@ -317,6 +349,7 @@ int main(void)
         cmocka_unit_test(password_must_have_8_characters_and_not_be_common),
         cmocka_unit_test(passwords_are_hashed_and_verified_on_the_thread_pool),
         cmocka_unit_test(verifying_a_password_with_an_outdated_hash_returns_a_new_hash),
+        cmocka_unit_test(damaged_hash_matches_no_password),
         cmocka_unit_test(number_of_running_and_waiting_hash_jobs_is_limited),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
