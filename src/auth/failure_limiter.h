@@ -31,7 +31,7 @@ int64_t failure_limiter_wait_ms(const struct failure_limiter *l, struct str name
 void failure_limiter_record(struct failure_limiter *l, struct str name, int64_t now_ms);
 
 /* Removes one failure of the name and ends its wait. Call if an attempt was recorded as a failure in advance,
- * and then succeeded. */
+ * and then did not fail. */
 void failure_limiter_undo(struct failure_limiter *l, struct str name, int64_t now_ms);
 
 /* Removes all failures of the name. */

@@ -107,3 +107,16 @@ void sign_in_limiter_record_success(struct sign_in_limiter *l, const struct sign
     failure_limiter_clear(l->pairs, n.pair);
     failure_limiter_undo(l->accounts, a->account, now_ms);
 }
+
+void sign_in_limiter_undo(struct sign_in_limiter *l, const struct sign_in_attempt *a, int64_t now_ms)
+{
+    struct attempt_names n;
+    name_attempt(a, &n);
+    failure_limiter_undo(l->networks, n.network, now_ms);
+    if (a->device.p) {
+        failure_limiter_undo(l->devices, a->device, now_ms);
+        return;
+    }
+    failure_limiter_undo(l->pairs, n.pair, now_ms);
+    failure_limiter_undo(l->accounts, a->account, now_ms);
+}

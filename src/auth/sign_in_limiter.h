@@ -40,4 +40,8 @@ int64_t sign_in_limiter_begin(struct sign_in_limiter *l, const struct sign_in_at
 void sign_in_limiter_record_success(struct sign_in_limiter *l, const struct sign_in_attempt *a,
                                     int64_t now_ms);
 
+/* Call if the password could not be verified. Subtracts the failure that sign_in_limiter_begin() has counted
+ * from all counters, and ends the waits that it caused. */
+void sign_in_limiter_undo(struct sign_in_limiter *l, const struct sign_in_attempt *a, int64_t now_ms);
+
 #endif

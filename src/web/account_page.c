@@ -147,11 +147,11 @@ static enum next current_checked_step(struct request *r)
 {
     struct page_context *page = page_context_of(r);
     struct password_change *change = page->state;
+    const struct sign_in_attempt attempt = attempt_of(r);
     if (change->call.err)
-        return page_too_busy(r);
+        return page_too_busy_to_verify(r, &attempt);
     if (!change->call.matches)
         return show(r, "This is not your current password.", NULL);
-    const struct sign_in_attempt attempt = attempt_of(r);
     sign_in_limiter_record_success(page->web->sign_in_limiter, &attempt, clock_mono_ms());
     r->step = password_made_step;
     return password_hash(page->web->passwords, &r->wait, &change->call,

@@ -129,11 +129,11 @@ static enum next checked_step(struct request *r)
 {
     const struct page_context *page = page_context_of(r);
     const struct export_request *export = page->state;
+    const struct sign_in_attempt attempt = attempt_of(r);
     if (export->password.err)
-        return page_too_busy(r);
+        return page_too_busy_to_verify(r, &attempt);
     if (!export->password.matches)
         return reject_password(r);
-    const struct sign_in_attempt attempt = attempt_of(r);
     sign_in_limiter_record_success(page->web->sign_in_limiter, &attempt, clock_mono_ms());
     return start_export(r);
 }

@@ -1,6 +1,7 @@
 /* Writes the frame of pages, error pages, and header fields. */
 #include "web/page.h"
 
+#include "auth/sign_in_limiter.h"
 #include "base/plural.h"
 #include "web/cookies.h"
 #include "web/form_token.h"
@@ -252,6 +253,12 @@ enum next page_too_busy(struct request *r)
         r, 503,
         "The service is too busy to handle a password right now. Nothing was changed. Please try again "
         "in a moment.");
+}
+
+enum next page_too_busy_to_verify(struct request *r, const struct sign_in_attempt *attempt)
+{
+    sign_in_limiter_undo(page_context_of(r)->web->sign_in_limiter, attempt, clock_mono_ms());
+    return page_too_busy(r);
 }
 
 /* Adds the Retry-After field to the 429 response. Call after page_error(). */

@@ -7,6 +7,8 @@
 #include "web/web.h"
 #include "store/author_keys.h"
 
+struct sign_in_attempt;
+
 struct page_frame {
     struct str title;    /* title of the window; also the <h1> unless own_heading is true */
     const char *current; /* path of the navigation entry that this page belongs to; may be NULL */
@@ -36,6 +38,9 @@ enum next page_store_error(struct request *r, enum err err);
 /* Sends a 503, because a password cannot be hashed: the queue is full, or there is no memory
  * (auth/password.h). */
 enum next page_too_busy(struct request *r);
+/* Like page_too_busy(), because the password of this attempt cannot be verified. Undoes the attempt, so that
+ * it does not count as a failure. */
+enum next page_too_busy_to_verify(struct request *r, const struct sign_in_attempt *attempt);
 /* Sends a 429, because there were too many failed sign-ins (auth/sign_in_limiter.h). */
 enum next page_too_many_sign_ins(struct request *r, int64_t wait_ms);
 /* Sends a 429, because the author has sent more than WEB_FORMS_PER_MINUTE forms (web.h). */

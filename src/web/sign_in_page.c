@@ -113,7 +113,7 @@ static enum next checked_step(struct request *r)
     struct page_context *page = page_context_of(r);
     struct sign_in *s = page->state;
     if (s->check.err)
-        return page_too_busy(r);
+        return page_too_busy_to_verify(r, &s->try);
     if (!s->check.matches)
         return reject_password(r);
     sign_in_limiter_record_success(page->web->sign_in_limiter, &s->try, clock_mono_ms());

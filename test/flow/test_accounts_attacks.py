@@ -323,6 +323,15 @@ def test_lack_of_memory_is_not_reported_as_a_wrong_password(world):
         assert browser.send(browser.get(page), action, values, follow=False).status in (200, 303)
 
 
+@pytest.mark.skipif(sanitized(), reason="a sanitizer needs an unlimited address space")
+def test_attempt_that_could_not_be_verified_does_not_count_as_a_failure(world):
+    with too_little_memory_for_passwords(world):
+        for browser, page, action, values in password_forms(world):
+            for _ in range(11):                             # the limits are 5 and 10
+                assert browser.send(browser.get(page), action, values).status == 503
+    sign_in(world, "ann", PASSWORD, Browser(world.client()))
+
+
 def test_sign_in_fails_if_the_password_changes_during_the_sign_in(world):
     """The sign-in verifies the old password, but stores its session after the new password was set."""
     late = Browser(world.client())
