@@ -3,6 +3,7 @@
  * Steps: consume the pending linking -> read the platform's error or code from the query -> exchange the
  * code, call by call, until the accounts are known -> save them -> redirect to the list with a message. The
  * platform is called only after the check that the linking belongs to this session. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "net/http_client.h"
@@ -119,10 +120,13 @@ static enum next save(struct request *r)
     c->save = arena_alloc(&r->arena, size);
     c->save->config = page_context_of(r)->web->config;
     c->save->count = count;
+    /* Not the expiry clock of the linking, because the refresh compares the times of tokens with the wall
+     * clock. */
+    const int64_t now = clock_wall_ms();
     for (size_t i = 0; i < count; i++) {
         struct error error;
         if (account_record_init(&c->save->accounts[i].record, c->consume.key.author_row, &c->link.accounts[i],
-                                c->consume.key.now, &error)) {
+                                now, &error)) {
             log_warn("linking: %s: %s", c->desc->name, error.text);
             c->outcome = (struct outcome){.kind = OUTCOME_MALFORMED};
             return not_connected(r, 502, platform_text_of_link_failure(&c->outcome));

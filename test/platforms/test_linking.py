@@ -141,6 +141,17 @@ def test_denied_consent_links_nothing(linking):
     assert linking.standins.count("tiktok", "tiktok.token.*") == 0
 
 
+def test_token_times_follow_the_wall_clock_if_the_expiry_floor_is_ahead(linking, clock):
+    """The refresh compares these times with the wall clock."""
+    day = 24 * 60 * MINUTE
+    linking.instance.stop()
+    linking.world.rows("UPDATE meta SET value = ? WHERE key = 'expiry_floor'", clock.wall_ms + 10 * day)
+    linking.instance.start()
+    linking.link(linking.browser(), "instagram")
+    [(obtained_at, expires_at)] = linking.world.rows("SELECT obtained_at, access_expires_at FROM platform_credentials")
+    assert obtained_at == clock.wall_ms and clock.wall_ms < expires_at <= clock.wall_ms + 60 * day
+
+
 def test_callback_url_works_only_once(linking):
     browser = linking.browser()
     back = linking.consent("tiktok", linking.begin(browser, "tiktok"))
