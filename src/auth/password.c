@@ -11,8 +11,6 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-enum { HASH_LEN = 32 }; /* of crypto_pwhash_str() */
-
 /* The most frequent passwords in lists of leaked passwords, with at least eight characters. */
 static const char *const common[] = {
     "password",  "12345678",      "123456789",   "1234567890", "qwertyui", "qwertyuiop", "qwerty123",
@@ -92,58 +90,13 @@ static enum err hash_password(struct hash_job *job)
     return code == 0 ? OK : ERR_NOMEM;
 }
 
-struct stored_hash {
-    unsigned long long memory_kib, passes, lanes;
-    uint8_t salt[crypto_pwhash_SALTBYTES], hash[HASH_LEN];
-};
-
-/* Reads a parameter such as `m=65536`. */
-static bool read_parameter(struct str *rest, struct str name, unsigned long long *out)
+/* crypto_pwhash_str_verify() reports a lack of memory as a wrong password, so this is checked before. The
+ * pointer is volatile, because the compiler may otherwise remove the allocation. */
+static bool has_memory(void)
 {
-    struct str pair;
-    *rest = str_cut(*rest, ',', &pair);
-    return str_starts_with(pair, name) &&
-           str_to_u64(str_make(pair.p + name.len, pair.len - name.len), UINT32_MAX, out);
-}
-
-static bool decode(struct str text, uint8_t *out, size_t size)
-{
-    size_t len;
-    return sodium_base642bin(out, size, text.p, text.len, NULL, &len, NULL,
-                             sodium_base64_VARIANT_ORIGINAL_NO_PADDING) == 0 &&
-           len == size;
-}
-
-/* Parses the text form of libsodium: $argon2id$v=19$m=65536,t=3,p=1$SALT$HASH. Returns false if the text has
- * another form. libsodium always uses one lane. */
-static bool parse_stored(struct str text, struct stored_hash *out)
-{
-    static const struct str prefix = {"$argon2id$v=19$", 15};
-    struct str parameters, salt;
-    if (!str_starts_with(text, prefix))
-        return false;
-    struct str rest = str_cut(str_make(text.p + prefix.len, text.len - prefix.len), '$', &parameters);
-    struct str hash = str_cut(rest, '$', &salt);
-    return hash.p && read_parameter(&parameters, STR("m="), &out->memory_kib) &&
-           read_parameter(&parameters, STR("t="), &out->passes) &&
-           read_parameter(&parameters, STR("p="), &out->lanes) && !parameters.p && out->lanes == 1 &&
-           decode(salt, out->salt, sizeof out->salt) && decode(hash, out->hash, sizeof out->hash);
-}
-
-/* Sets `*matches`. crypto_pwhash_str_verify() is not used, because it reports a lack of memory as a wrong
- * password. A damaged hash matches no password. */
-static enum err compare(const struct hash_job *job, bool *matches)
-{
-    struct stored_hash stored;
-    uint8_t hash[HASH_LEN];
-    if (!parse_stored(str_from_cstr(job->stored), &stored))
-        return OK;
-    if (crypto_pwhash(hash, sizeof hash, job->password, job->password_len, stored.salt, stored.passes,
-                      (size_t)stored.memory_kib * 1024, crypto_pwhash_ALG_ARGON2ID13) != 0)
-        return ERR_NOMEM;
-    *matches = sodium_memcmp(hash, stored.hash, sizeof hash) == 0;
-    sodium_memzero(hash, sizeof hash);
-    return OK;
+    void *volatile memory = malloc(PASSWORD_MEMORY_BYTES);
+    free(memory);
+    return memory;
 }
 
 /* If there is no account, computes a hash, which takes as long as verifying one. So the response time does
@@ -155,9 +108,11 @@ static enum err verify(struct hash_job *job)
         job->result.text[0] = '\0';
         return err;
     }
-    const enum err err = compare(job, &job->result.matches);
-    if (err || !job->result.matches)
-        return err;
+    if (!has_memory())
+        return ERR_NOMEM;
+    job->result.matches = crypto_pwhash_str_verify(job->stored, job->password, job->password_len) == 0;
+    if (!job->result.matches)
+        return OK;
     if (crypto_pwhash_str_needs_rehash(job->stored, PASSWORD_PASSES, PASSWORD_MEMORY_BYTES) != 1)
         return OK;
     if (hash_password(job))
