@@ -1,5 +1,5 @@
-/* Copies in pieces of fixed size, because the compiler copies such a piece with a single instruction. The
- * last piece overlaps the one before it, so that no size needs a loop over bytes. */
+/* Copies in pieces of fixed size, because the compiler copies such a piece with a single instruction. In
+ * copy_bytes(), the last piece overlaps the one before it, so that no size needs a loop over bytes. */
 #include "base/copy_bytes.h"
 
 #include <stdint.h>

@@ -43,7 +43,7 @@ bool file_owner_inherit(int fd, int at);
 int file_make_directory(int at, const char *path, mode_t mode);
 
 /* Describes a file for a message: "owner viewtally (999), group viewtally (999), mode 0640". The text is
- * empty if the file does not exist. */
+ * empty if stat(2) fails, for example because the file does not exist. */
 void file_owner_format(const char *path, char text[FILE_OWNER_TEXT_MAX]);
 
 #endif

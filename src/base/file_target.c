@@ -23,8 +23,10 @@ static bool follow(char path[PATH_MAX])
     (void)snprintf(dir, sizeof dir, "%s", path);
     int n = link[0] == '/' ? snprintf(next, sizeof next, "%s", link)
                            : snprintf(next, sizeof next, "%s/%s", dirname(dir), link);
-    if (n >= PATH_MAX)
+    if (n >= PATH_MAX) {
+        errno = ENAMETOOLONG;
         return false;
+    }
     memcpy(path, next, (size_t)n + 1);
     return true;
 }

@@ -14,7 +14,8 @@ enum { FILE_PATH_MAX = 4096 - 64 /* leaves room for suffixes */ };
 bool file_resolve_path(const char *path, char out[FILE_PATH_MAX]);
 
 /* Resolves all symbolic links of `path` and checks that the resulting path is a regular file or does not
- * exist. Returns ERR_INVALID if it is something else, and ERR_IO if `path` cannot be resolved. */
+ * exist. Returns ERR_INVALID if it is something else, or if `path` is empty or ends with a slash. Returns
+ * ERR_IO if `path` cannot be resolved. */
 MUST_USE enum err file_target_resolve(const char *path, char out[FILE_PATH_MAX], struct error *error);
 
 #endif

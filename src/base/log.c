@@ -1,5 +1,6 @@
-/* Formats log lines. Does not allocate, so that "out of memory" can be logged. Each line is written with one
- * write(2), so that the lines of several threads and processes do not mix. */
+/* Formats log lines. Does not allocate, so that "out of memory" can be logged. A line is not divided between
+ * two calls of write(2), so that the lines of several threads and processes do not mix; only the writer
+ * thread divides a line that is longer than PIPE_BUF (log_writer.c). */
 #include "base/log.h"
 
 #include "base/buf.h"

@@ -17,7 +17,7 @@ enum { QUEUE_BYTES = 256 << 10, REPORT_BYTES = 256, POLL_MS = 50 };
 
 /* DIRECT --log_writer_start()--> RUNNING --log_writer_stop()--> STOPPING --queue is empty--> DIRECT
  *                                                                  |
- *                                                                  +--timed out--> ABANDONED */
+ *                                                                  +--timed out, or failed--> ABANDONED */
 enum writer_state { DIRECT, RUNNING, STOPPING, ABANDONED };
 
 static struct {

@@ -22,15 +22,16 @@ MUST_USE enum err log_writer_start(log_writer_report_fn *format_report);
 
 /* Waits at most `timeout_ms` until the queued lines are written, then ends the thread. Does nothing if the
  * thread is not running. Later lines are written directly, or are dropped if the queued lines could not be
- * written in time. */
+ * written, or not in time. */
 void log_writer_stop(int timeout_ms);
 
 /* Waits at most `timeout_ms` until the queued lines are written. Never waits for a lock, so that it can be
  * called before abort(). */
 void log_writer_flush(int timeout_ms);
 
-/* Queues one whole line. If the queue is full, drops and counts the line, and still returns true. Returns
- * false if no writer thread is running; the caller must then write the line itself. Thread-safe. */
+/* Queues one whole line. Drops and counts the line if the queue is full, or if log_writer_stop() could not
+ * write the queued lines; still returns true. Returns false if the thread was not started, or was stopped
+ * after it had written all lines; the caller must then write the line itself. Thread-safe. */
 bool log_writer_enqueue(struct str line);
 
 /* Returns the number of lines dropped since the process started. */

@@ -67,7 +67,7 @@ bool str_to_u64(struct str s, unsigned long long max, unsigned long long *out)
         if (s.p[i] < '0' || s.p[i] > '9')
             return false;
         unsigned d = (unsigned)(s.p[i] - '0');
-        if (v > max / 10 || v * 10 > max - d)
+        if (v > max / 10 || d > max - v * 10)
             return false;
         v = v * 10 + d;
     }

@@ -63,6 +63,9 @@ static void str_to_u64_accepts_only_digits_in_range(void **state)
     assert_int_equal(v, 7);
     assert_true(str_to_u64(STR("100"), 100, &v) && v == 100);
     assert_true(str_to_u64(STR("007"), 100, &v) && v == 7);
+    assert_true(str_to_u64(STR("5"), 5, &v) && v == 5);
+    assert_false(str_to_u64(STR("7"), 5, &v));
+    assert_false(str_to_u64(STR("1"), 0, &v));
     assert_true(str_to_u64(STR("18446744073709551615"), UINT64_MAX, &v) && v == UINT64_MAX);
     assert_false(str_to_u64(STR("18446744073709551616"), UINT64_MAX, &v));
 }
