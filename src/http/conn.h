@@ -22,8 +22,9 @@
  *   NEW to WRITING  --out of memory, static 503 sent-------------> LINGERING
  *   any state       --conn_close()-------------------------------> CLOSING
  *
- * Only conn_enter() assigns `state`. Each state except CLOSING has one deadline. The connections of a state
- * are in one list ordered by deadline, so that a tick finds the expired ones at the front. */
+ * Only conn_enter() assigns `state`. Each state except CLOSING has one deadline, HANDLING only if
+ * request_timeout_ms is set. The connections of a state are in one list ordered by deadline, so that a tick
+ * finds the expired ones at the front. */
 enum conn_state {
     CONN_NEW,
     CONN_IDLE,
@@ -76,7 +77,7 @@ struct conn {
     bool peer_ended;              /* end of file was read */
     bool is_trusted;              /* the peer is a trusted proxy */
     bool accepted_while_draining; /* not counted in http_server.old_connections */
-    char peer[48];                /* numeric address, or "unix" */
+    char peer[48];   /* numeric address, "unix", or "unknown" if the client has disconnected before */
     uv_shutdown_t shutdown;
     union {
         uv_handle_t handle;
@@ -293,10 +294,11 @@ int64_t server_drain_tick(struct http_server *s, int64_t now_ms);
 
 /* ---- evict.c ---- */
 
-/* Closes one connection for each client that waits to be accepted. First closes connections on which nothing
- * was received since they were opened at least 2 s ago. If there are none, closes the connection that has
- * been idle longest, but only if it has been idle for at least 1 s. Returns the time at which the function
- * must be called again (monotonic ms), or INT64_MAX if no client waits any more. */
+/* Closes one connection for each listener with a client that waits to be accepted; counts connections that
+ * are already closing. First closes connections on which nothing was received since they were opened at least
+ * 2 s ago. If there are none, closes the connection that has been idle longest, but only if it has been idle
+ * for at least 1 s. Returns the time at which the function must be called again (monotonic ms), or INT64_MAX
+ * if enough connections are closing. */
 int64_t server_evict(struct http_server *s, int64_t now_ms);
 
 /* ---- listener.c ---- */

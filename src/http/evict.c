@@ -11,8 +11,9 @@ enum {
 };
 
 /* Considers the connections in `state`, except those with unread input. If the one that has been in this
- * state longest has been in it for at least `min_ms`, closes it and returns true. Otherwise returns false,
- * and lowers `*next_ms` to the time when that connection can be evicted. */
+ * state longest has been in it for at least `min_ms`, closes it and returns true. Otherwise returns false. If
+ * there are newer connections in this state, lowers `*next_ms` to the time when the first of them has been in
+ * it for `min_ms`. */
 static bool evict_oldest(struct http_server *s, enum conn_state state, int64_t min_ms, int64_t now_ms,
                          int64_t *next_ms)
 {

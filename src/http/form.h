@@ -19,7 +19,7 @@ struct form {
 bool form_decode(struct arena *a, struct str in, struct str *out);
 
 /* Removes the first `name=value` from `rest` and returns its parts, which are still encoded. If there is no
- * '=', sets value->p to NULL. Returns false if `rest` is empty. */
+ * '=', sets value->p to NULL. Returns false if rest->p is NULL, as it is after the last pair. */
 bool form_next_pair(struct str *rest, struct str *name, struct str *value);
 
 /* Parses a form. On failure, returns ERR_INVALID and sets `error` to a text such as "contains a field twice",

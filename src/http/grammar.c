@@ -185,8 +185,9 @@ static bool has_positive_weight(struct str parameter)
     if ((p.p[2] != '0' && p.p[2] != '1') || (p.len > 3 && p.p[3] != '.'))
         return false;
     bool positive = p.p[2] == '1';
+    const char most = positive ? '0' : '9'; /* no weight is above 1 */
     for (size_t i = 4; i < p.len; i++) {
-        if (p.p[i] < '0' || p.p[i] > '9')
+        if (p.p[i] < '0' || p.p[i] > most)
             return false;
         positive = positive || p.p[i] != '0';
     }

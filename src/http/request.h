@@ -72,7 +72,7 @@ struct request {
     struct str id;                  /* the client's X-Request-Id if well-formed, else a generated id */
     struct str trace_id, parent_id; /* from the client's traceparent; p == NULL if there is no valid one */
     struct str client_address;      /* numeric: the peer's, or the one that a trusted proxy sent in
-                                       X-Forwarded-For; "unix" for a Unix socket */
+                                       X-Forwarded-For; or the other texts of conn.peer */
     bool peer_is_trusted;           /* the peer is a trusted proxy */
     int64_t started_ms;             /* monotonic time of the first byte */
     int64_t arrived_us;             /* clock_work_us() when the request was complete */

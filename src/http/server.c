@@ -208,7 +208,7 @@ static bool has_room(const struct http_server *s)
 /* Accepts waiting connections, and evicts idle ones if there is no room. libuv stores one waiting connection
  * per listener and stops accepting until this connection is accepted here; further connections wait in the
  * kernel's backlog. Returns the time at which the function must be called again (monotonic ms), or INT64_MAX
- * if no client waits any more. */
+ * if no client waits any more, or if enough connections are closing. */
 static int64_t accept_waiting(struct http_server *s)
 {
     const int64_t now_ms = server_now_ms(s);

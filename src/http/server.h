@@ -49,9 +49,9 @@ struct http_options {
      * that the secret is not logged. May be NULL. */
     bool (*holds_secret)(void *ctx, struct str text);
     void *holds_secret_ctx;
-    /* Called once for each request when it ends, even if it was rejected. `response_complete` is false if the
-     * response was not sent completely; r->res.status is 0 if no response was started. Must not change the
-     * request. May be NULL. */
+    /* Called once for each request that was complete or was rejected, when it ends. Not called if memory runs
+     * out before the request is complete. `response_complete` is false if the response was not sent
+     * completely; r->res.status is 0 if no response was started. Must not change the request. May be NULL. */
     void (*ended)(void *ctx, const struct request *r, bool response_complete);
     void *ended_ctx;
     const char *key; /* configuration key of `listen`, for error messages; NULL means "[server] listen" */

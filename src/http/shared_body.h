@@ -1,8 +1,8 @@
 /* A response body that several responses share. It is immutable and reference counted. A small body is stored
  * in memory; sending it copies it to the socket. A body of 16 KiB or more is stored in a sealed memory file
- * (memfd_create(2) with all seals of fcntl(2)), and sendfile(2) sends it without a copy, which halves the
- * processor time of a response of 40 KB. The seals prevent changes to memory that the kernel is still
- * sending. */
+ * (memfd_create(2), and the seals of fcntl(2) against writing, resizing and further seals), and sendfile(2)
+ * sends it without a copy, which halves the processor time of a response of 40 KB. The seals prevent changes
+ * to memory that the kernel is still sending. */
 #ifndef VT_HTTP_SHARED_BODY_H
 #define VT_HTTP_SHARED_BODY_H
 

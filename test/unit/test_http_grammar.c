@@ -252,9 +252,10 @@ static void gzip_is_accepted_only_with_a_positive_weight(void **state)
         "gzip",     "GZip", "x-gzip",           "br, gzip",    " gzip ;q=0.001", "gzip;Q=1.000",
         "gzip;q=1", "*",    "br;q=0.1,*;q=0.5", "*;q=0, gzip", "gzip, *;q=0"};
     static const char *const rejected[] = {
-        "",           "br",       "identity",      "gzip;q=0",  "gzip;q=0.000", "*, gzip;q=0",  "*;q=0",
-        "gzip;q=",    "gzip;q=2", "gzip;q=1.0000", "gzip;q=-1", "gzip;q=0,5",   "gzip;level=1", "gzipped",
-        "gzip;q=0x1", ",,",       ";q=1"};
+        "",          "br",         "identity",     "gzip;q=0",      "gzip;q=0.000", "*, gzip;q=0",
+        "*;q=0",     "gzip;q=",    "gzip;q=2",     "gzip;q=1.0000", "gzip;q=1.001", "gzip;q=1.5",
+        "gzip;q=-1", "gzip;q=0,5", "gzip;level=1", "gzipped",       "gzip;q=0x1",   ",,",
+        ";q=1"};
     for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; i++)
         assert_true(grammar_accepts_gzip(str_from_cstr(accepted[i])));
     for (size_t i = 0; i < sizeof rejected / sizeof rejected[0]; i++)
