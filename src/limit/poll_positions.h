@@ -44,7 +44,7 @@ void poll_positions_record(struct poll_positions *p, const struct uuid *key_id,
 /* ---- loading ---- */
 
 struct poll_position {
-    bool known; /* false if the key has not polled in the last 90 days, or if Redis did not reply */
+    bool known; /* false if the key has not polled for about 90 days, or if Redis did not reply */
     /* The same members as in struct poll_update, but `polls` is the total. */
     int64_t after, sent, at_ms, polls;
 };

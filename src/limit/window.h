@@ -2,8 +2,8 @@
  * `limit` requests of its key were admitted in the last 60,000 ms. Rejected requests are not recorded. All
  * times are monotonic; the caller passes the current time.
  *
- * Memory: 8 bytes for each request admitted in the last minute, which are at most `limit` per key. A window
- * is removed when no request has been added to it for a minute. */
+ * Memory: 8 bytes for each request admitted in the last minute, which are at most `limit` per key. If nothing
+ * has been added to a window for a minute, a later request of any key removes it. */
 #ifndef VT_LIMIT_WINDOW_H
 #define VT_LIMIT_WINDOW_H
 

@@ -3,7 +3,7 @@
  *
  *   DOWN --attempt--> OPENING --probes succeed--> UP --a call fails or is late--> BROKEN
  *   BROKEN --the next round of probes succeeds--> UP
- *   OPENING, UP, BROKEN --connection lost, or a probe fails or has no reply for 1 s--> DOWN
+ *   OPENING, UP, BROKEN --connection lost, a probe fails, or connecting or the probes take 1 s--> DOWN
  *
  * redis_enter() performs every transition. In DOWN and BROKEN, the client waits before the next attempt: 100
  * ms, doubled after each attempt up to 5 s, with jitter (backoff.h). Only a successful call resets the pause,

@@ -18,7 +18,8 @@ struct redis_inspected {
     int64_t took_us;
 };
 
-/* Connects, logs in and sends the commands. Takes ownership of `options`. Blocks for at most `timeout_ms`. On
+/* Connects, logs in and sends the commands. Takes ownership of `options`. Blocks for at most `timeout_ms`,
+ * but longer if the lookup of the host name, which cannot be canceled, takes longer. On
  * failure, returns ERR_IO and sets `*failure` and `error`; the commands before the failure have their
  * replies. */
 MUST_USE enum err redis_inspect(struct redis_options *options, struct redis_inspected *commands, int count,

@@ -10,7 +10,7 @@
  * loop. */
 void redis_memory_install(void);
 
-/* Returns the number of bytes in use, including the overhead of malloc(). */
+/* Returns the number of bytes in use, as malloc_usable_size(3) counts them. */
 size_t redis_memory_used(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Logs when Redis becomes available and unavailable, and provides the status for the readiness check. If
+/* Logs when Redis becomes available and unavailable, and provides the status for redis_is_unavailable(). If
  * connections are opened and lost again and again without a successful call, logs no further lines. */
 #ifndef VT_REDIS_REDIS_STATUS_H
 #define VT_REDIS_REDIS_STATUS_H
