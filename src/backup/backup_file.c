@@ -52,7 +52,7 @@ static enum err create(struct backup_draft *d, const char *target, struct error 
     (void)snprintf(d->path, sizeof d->path, "%.*s.%s%sXXXXXX", len, target, target + len, draft_mark.p);
     const int fd = mkstemp(d->path);
     if (fd < 0)
-        return failed("cannot create a file in this directory", target, error);
+        return failed("cannot create a file in its directory", target, error);
     adopt_owner(fd, target);
     (void)close(fd);
     return OK;
@@ -146,6 +146,6 @@ enum err backup_check_space(const char *database, const char *target, const char
     if (free_bytes >= needed)
         return OK;
     return error_set(error, ERR_FULL,
-                     "%s has %lld MiB of free space, but a backup needs %lld MiB: free some space, or %s",
-                     directory, (long long)(free_bytes >> 20), (long long)(needed >> 20), advice);
+                     "%s has %lld MiB of free space, but a copy of %s needs %lld MiB: free some space, or %s",
+                     directory, (long long)(free_bytes >> 20), database, (long long)(needed >> 20), advice);
 }

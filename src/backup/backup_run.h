@@ -29,7 +29,7 @@ struct backup_report {
     int64_t started_at, duration_ms, bytes;
     int64_t pruned;    /* number of old backups that were deleted */
     char warning[512]; /* why old backups could not be deleted; "" if there was no error */
-    char why[512];     /* the cause of a failure; for ERR_BUSY, the holder of the lease */
+    char why[512];     /* the cause of a failure */
 };
 
 /* Returns the rule that determines when scheduled backups are due: once in each period of [backup] every. The
@@ -37,9 +37,9 @@ struct backup_report {
 struct slot_rule backup_rule(const struct config *config);
 
 /* Makes a backup in [backup] directory, which must be set. Blocks until done. Returns OK if the backup was
- * made, or if none was due (report->done is false); ERR_BUSY if another process is making a backup;
- * ERR_TIMEOUT if another process has locked the database for too long; ERR_CANCELED if `stop` became true or
- * the lease was lost. */
+ * made, or if none was due (report->done is false); ERR_BUSY if another process is making a backup, or if the
+ * database is locked when it is opened; ERR_TIMEOUT if another process has locked the database for too long;
+ * ERR_CANCELED if `stop` became true or the lease was lost. */
 MUST_USE enum err backup_run(const struct backup_options *options, struct backup_report *report);
 
 #endif
