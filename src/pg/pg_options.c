@@ -128,6 +128,8 @@ static void add_setting(struct pg_options *o, const char *keyword, const char *v
 static void on_keyword(void *ctx, const char *keyword, const char *value)
 {
     struct parsed *p = ctx;
+    if (p->err) /* a later keyword must not replace the error */
+        return;
     if (strcmp(keyword, "host") == 0)
         p->hosts = copy(str_from_cstr(value));
     else if (strcmp(keyword, "port") == 0)

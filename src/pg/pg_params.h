@@ -1,6 +1,7 @@
 /* The parameters of a statement, in the binary format of PostgreSQL. Each function appends one parameter. The
  * statement must cast the parameter to the type in the comment ($1::bigint). If an append fails,
- * `bytes.failed` is set, and pg_link_query() returns ERR_NOMEM or ERR_FULL. */
+ * `bytes.failed` is set; pg_link_query() then fails with ERR_NOMEM or ERR_FULL, and pg_session_run() with
+ * ERR_NOMEM. */
 #ifndef VT_PG_PG_PARAMS_H
 #define VT_PG_PG_PARAMS_H
 

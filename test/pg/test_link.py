@@ -510,6 +510,7 @@ URLS = {
     "postgresql://u@h/d?sslpassword=secret": "must not contain a password", "postgresql://u@h:0/d": "port must be", "postgresql://u@h:x/d": "port must be",
     "postgresql://u@h:70000/d": "port must be", "postgresql://u@h/d?tls=1": "unknown parameter tls", "": "expected postgresql://",
     "postgresql://u@h/d?connect_timeout=0": "connect_timeout must be", "postgresql://u@h/d?connect_timeout=99": "connect_timeout must be",
+    "postgresql://u:secret@h/d?connect_timeout=5": "must not contain a password",
     "postgresql://u@h/d?target_session_attrs=any": "must be read-write", "postgresql://u@h/d?hostaddr=1.2.3.4": "hostaddr is not supported",
     "postgresql://u@a,b,c,d,e,f,g,h,i/d": "at most 8 hosts", "postgresql://u@h/%zz": "expected postgresql://", "postgresql:": "expected postgresql://",
     "postgresql://u@[::1/d": "expected postgresql://", "postgresql://u@h/d?service=x": "unknown parameter service",
