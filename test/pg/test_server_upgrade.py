@@ -212,6 +212,7 @@ def test_password_is_read_from_a_file(cluster, empty, tmp_path):
     assert "requires a password, but none is configured" in text, text
     file.write_text("")
     assert refusal(url, password_file=file) == ["invalid", f"[store] password_file {file}: the first line is empty"]
+    assert refusal(url, password_file=tmp_path) == ["input/output error", f"[store] password_file {tmp_path}: Is a directory"]
     _, text = refusal(url, password_file=tmp_path / "none")
     assert text.endswith("none: No such file or directory"), text
 

@@ -5,6 +5,7 @@
  * that a viewtally server is running, because commands write them, too. */
 #include "store/pg/pg_replace.h"
 
+#include "base/plural.h"
 #include "store/moved_rows.h"
 
 enum { CLEAR_BYTES_MAX = 4096 };
@@ -86,9 +87,9 @@ enum err pg_replace_check_replaceable(struct pg_sql *db, struct error *error)
                          "other viewtally processes use this database, or did so in the last 5 seconds: stop "
                          "them, also those on other machines, then try again");
     return error_set(error, ERR_BUSY,
-                     "other viewtally processes use this database, with %lld connections: stop them, also "
+                     "other viewtally processes use this database, with %lld connection%s: stop them, also "
                      "those on other machines",
-                     (long long)sessions);
+                     (long long)sessions, plural(sessions, "", "s"));
 }
 
 enum err pg_replace_check_not_served(struct pg_sql *db, struct error *error)

@@ -43,18 +43,21 @@ struct pg_session {
     char reason[PG_SESSION_REASON_MAX + 1]; /* … in words, without a password */
 };
 
-/* Initializes a session that is not connected. Returns ERR_INVALID if the URL is wrong, and ERR_IO if
- * the password file cannot be read or the system has no resources for an event loop. Call pg_session_fini()
+/* Initializes a session that is not connected. Returns ERR_INVALID if the URL or the content of the
+ * password file is wrong, and ERR_IO if this file cannot be read or the system has no resources for an event
+ * loop. Call pg_session_fini()
  * only after OK. For the parameters see pg_where.h. */
 MUST_USE enum err pg_session_init(struct pg_session *s, const char *url, const char *password_file,
                                   struct error *error);
 void pg_session_fini(struct pg_session *s);
 
 /* Connects to one of the hosts, beginning with the most recently used host, or with the next one after a late
- * reply or pg_session_leave_host(). Each host has its own deadline. Checks that the server is the primary,
+ * reply or pg_session_leave_host(). Each address of a host has its own deadline; the lookup of its name has
+ * none. Checks that the server is the primary,
  * that its timeline is the newest known one, and that the connection does not lead through a connection
- * pooler in transaction mode. Returns ERR_READONLY if no host is the primary, otherwise ERR_IO. Sets
- * `failure` and `reason`. Precondition: not connected. */
+ * pooler in transaction mode. On failure, sets `failure`, to the most important failure of all hosts, and
+ * `reason`; returns ERR_READONLY if this failure is PG_FAILED_NOT_PRIMARY, otherwise ERR_IO. Precondition:
+ * not connected. */
 MUST_USE enum err pg_session_open(struct pg_session *s);
 
 /* Returns true if calls may wait only briefly for the server, see store_limit_waits(). */

@@ -17,7 +17,10 @@ static enum err read_password(const char *path, char password[PASSWORD_MAX + 2],
         return error_set(error, ERR_IO, "[store] password_file %s: %s", path, strerror(errno));
     setvbuf(file, NULL, _IONBF, 0); /* leaves no copy of the password in a buffer */
     const bool has_line = fgets(password, PASSWORD_MAX + 2, file) != NULL;
+    const int code = !has_line && ferror(file) ? errno : 0; /* for example EISDIR */
     (void)fclose(file);
+    if (code)
+        return error_set(error, ERR_IO, "[store] password_file %s: %s", path, strerror(code));
     const size_t len = has_line ? strcspn(password, "\r\n") : 0;
     if (len == 0)
         return error_set(error, ERR_INVALID, "[store] password_file %s: the first line is empty", path);

@@ -38,9 +38,9 @@ void pg_writer_add(struct pg_writer *w, struct pg_session *s, int64_t step);
 /* Call when a write transaction is committed. */
 void pg_writer_committed(struct pg_writer *w);
 
-/* Proves that the server is the primary by a commit that changes nothing, unless the connection has committed
- * in the last 30 s. An old primary that is cut off from its standbys replies to reads, but does not end a
- * commit (pg_session.h). Errors are those of pg_session_run(). */
+/* Proves that the server is the primary by a commit that changes no number, unless the connection has
+ * committed or tried to prove this in the last 30 s. An old primary that is cut off from its standbys replies
+ * to reads, but does not end a commit (pg_session.h). Errors are those of pg_session_run(). */
 MUST_USE enum err pg_writer_prove_primary(struct pg_writer *w, struct pg_session *s);
 
 #endif
