@@ -22,7 +22,7 @@ struct checkpoint_counts {
     uint64_t done, failed;
     struct metrics_duration_histogram times; /* durations, including the wait for the lock */
     struct store_log_state log;              /* the log's state when it was last checked */
-    bool too_long; /* the log keeps growing, because a long read prevents checkpoints */
+    bool too_long; /* the log keeps growing, because a long read prevents checkpoints, or because they fail */
 };
 /* Returns the counters. They are valid until checkpointer_close(). */
 const struct checkpoint_counts *checkpointer_get_counts(const struct checkpointer *c);

@@ -1,8 +1,9 @@
 /* The lock of a whole database: the file `<database>-lock` beside it.
  *
- * Every process that opens the database holds the lock shared for its lifetime; `restore` holds it
- * exclusively. SQLite's own locks are not sufficient: they need a readable database. Also, a process that
- * still has a replaced file open deletes the write-ahead log of the new file when it closes the old one. */
+ * Every process that opens the database holds the lock shared for its lifetime; `restore`, and `move` for the
+ * database to which it copies, hold it exclusively. SQLite's own locks are not sufficient: they need a
+ * readable database. Also, a process that still has a replaced file open deletes the write-ahead log of the
+ * new file when it closes the old one. */
 #ifndef VT_STORE_DATABASE_LOCK_H
 #define VT_STORE_DATABASE_LOCK_H
 
@@ -17,9 +18,9 @@ struct database_lock {
 #define DATABASE_MIGRATE_ENDING "-migrate"
 
 /* Acquires the lock shared. Waits up to 30 seconds for a migration that excludes other processes. Returns
- * ERR_BUSY if a restore is running or the migration takes longer, ERR_NOT_FOUND or ERR_INVALID if there is no
- * database at `path`, and another error if the lock file cannot be opened or locked. With `creates`, the
- * database need not exist, only its directory. */
+ * ERR_BUSY if a restore or a move is running or the migration takes longer, ERR_NOT_FOUND or ERR_INVALID if
+ * there is no database at `path`, and another error if the lock file cannot be opened or locked. With
+ * `creates`, the database need not exist, only its directory. */
 MUST_USE enum err database_lock_acquire_shared(struct database_lock *l, const char *path, bool creates,
                                                struct error *error);
 
@@ -38,8 +39,8 @@ MUST_USE enum err database_lock_make_exclusive(struct database_lock *l, const ch
 /* Releases the lock, but leaves the lock file open. */
 void database_lock_pause(struct database_lock *l);
 
-/* Makes the lock shared again. Returns ERR_BUSY if a restore is running. After a failure, the lock is not
- * held. */
+/* Makes the lock shared again. Returns ERR_BUSY if a restore or a move is running. After a failure, the lock
+ * is not held. */
 MUST_USE enum err database_lock_make_shared(struct database_lock *l, const char *path, struct error *error);
 
 void database_lock_release(struct database_lock *l); /* does nothing if the lock is not held */

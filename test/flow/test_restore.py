@@ -219,7 +219,7 @@ def test_no_command_opens_the_database_during_a_restore(viewtally, words):
         holder.stdin.write(b"locked\n")
         holder.stdin.flush()
         assert holder.stdout.readline() == b"locked\n"
-        assert "is being restored" in viewtally.run(*words, status=3).err
+        assert "is being replaced by `viewtally restore` or `viewtally move`" in viewtally.run(*words, status=3).err
         holder.stdin.close()
 
 
@@ -246,7 +246,7 @@ def test_restore_that_is_renaming_files_is_not_reported_as_interrupted(viewtally
     (viewtally.directory / "viewtally.db-restore").touch()
     with open(viewtally.directory / "viewtally.db-lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "is being restored: try again" in viewtally.run(*words, status=3).err
+        assert "is being replaced by `viewtally restore`" in viewtally.run(*words, status=3).err
     assert "a restore was interrupted" in viewtally.run(*words, status=3).err
 
 

@@ -97,7 +97,8 @@ static void report_length(struct checkpointer *c)
     const long long mib = (long long)(n->log.pages * PAGE_KIB / 1024);
     if (too_long && !n->too_long)
         log_warn("store: the write-ahead log has %lld MiB and keeps growing: a long read (a backup, a "
-                 "hanging process) prevents the checkpoint of the log",
+                 "hanging process) prevents the checkpoint of the log, or the checkpoint fails (see the "
+                 "errors before this line)",
                  mib);
     else if (n->too_long && !too_long)
         log_info("store: the write-ahead log is short again");

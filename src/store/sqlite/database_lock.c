@@ -57,11 +57,13 @@ static enum err acquire(struct database_lock *l, const char *path, enum file_loc
                      file, strerror(code), cure_of(code));
 }
 
-static enum err fail_restoring(const char *path, struct error *error)
+static enum err fail_replacing(const char *path, struct error *error)
 {
-    return error_set(error, ERR_BUSY,
-                     "the database %s is being restored: try again when `viewtally restore` has finished",
-                     path);
+    return error_set(
+        error, ERR_BUSY,
+        "the database %s is being replaced by `viewtally restore` or `viewtally move`: try again "
+        "when this command has finished",
+        path);
 }
 
 static enum err fail_migrating(const char *path, struct error *error)
@@ -85,9 +87,10 @@ static bool is_being_migrated(const char *path)
     return is_held;
 }
 
-/* If the lock is held exclusively, a migration or a restore is running. A migration may begin or end between
- * acquire() and is_being_migrated(). So the holder is assumed to be a restore only after two consecutive
- * attempts that found no migration. */
+/* If the lock is held exclusively, a migration, a restore or a move to this database is running. A migration
+ * may begin or end between acquire() and is_being_migrated(), and a move holds the lock of the database that
+ * it copies for a moment. So the database is assumed to be replaced only after two consecutive attempts that
+ * found no migration. */
 static enum err share(struct database_lock *l, const char *path, struct error *error)
 {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000L * 1000L};
@@ -99,7 +102,7 @@ static enum err share(struct database_lock *l, const char *path, struct error *e
         const bool is_migrating = is_being_migrated(path);
         unexplained = is_migrating ? 0 : unexplained + 1;
         if (unexplained == 2)
-            return fail_restoring(path, error);
+            return fail_replacing(path, error);
         if (clock_work_us() > until)
             return fail_migrating(path, error);
         (void)nanosleep(&pause, NULL);
@@ -125,7 +128,7 @@ enum err database_lock_acquire_shared(struct database_lock *l, const char *path,
     if (err == ERR_NOT_FOUND && creates)
         err = diagnose_directory(path, error);
     if (err == ERR_NOT_FOUND && is_being_replaced(path))
-        return fail_restoring(path, error);
+        return fail_replacing(path, error);
     if (err)
         return err;
     return share(l, path, error);
@@ -171,7 +174,7 @@ void database_lock_pause(struct database_lock *l)
 
 enum err database_lock_make_shared(struct database_lock *l, const char *path, struct error *error)
 {
-    return convert(l, FILE_LOCK_SHARED, EXCLUDE_TIMEOUT_MS) ? OK : fail_restoring(path, error);
+    return convert(l, FILE_LOCK_SHARED, EXCLUDE_TIMEOUT_MS) ? OK : fail_replacing(path, error);
 }
 
 void database_lock_release(struct database_lock *l)

@@ -13,8 +13,8 @@ enum { DAYS_MIGRATION = 18 };
 MUST_USE enum err days_fill_is_pending(struct db *db, bool *is_pending);
 
 /* Fills all videos, and verifies that the days of each video add up to views - baseline. If they do not, logs
- * the video and leaves its column empty, so that its days are read from `daily`. `observer` may be NULL; it
- * is called for migration 018 before each slice, and with `is_committed` set at the end. */
+ * the video and leaves its column unchanged and invalid, so that its days are read from `daily`. `observer`
+ * may be NULL; it is called for migration 018 before each slice, and with `is_committed` set at the end. */
 MUST_USE enum err days_fill(const char *path, const struct migration_observer *observer, struct error *error);
 
 #endif

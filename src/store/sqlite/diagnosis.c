@@ -97,7 +97,7 @@ enum err diagnose_failure(enum err err, const char *path, struct error *error)
     switch (err) {
     case ERR_BUSY: return error_set(error, err, "the database %s is locked by another process", path);
     case ERR_FULL: return error_set(error, err, "no space left on the disk of %s", path);
-    case ERR_NOMEM: return error_set(error, err, "out of memory while opening the database %s", path);
+    case ERR_NOMEM: return error_set(error, err, "out of memory while using the database %s", path);
     case ERR_CORRUPT: return error_set(error, err, "%s is not a database, or it is damaged", path);
     case ERR_READONLY:
         if (diagnose_unwritable(err, path, error))

@@ -1,5 +1,5 @@
-/* Explains to an operator why a database cannot be used. Each function sets `error` to a text with cause and
- * fix, and returns the code of `error`. */
+/* Explains to an operator why a database cannot be used. If a function returns an error, it has set `error`
+ * to a text with the cause and, unless it is obvious, the fix. */
 #ifndef VT_STORE_DIAGNOSIS_H
 #define VT_STORE_DIAGNOSIS_H
 
@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* Checks that `path` names an existing regular file, and is not a path that SQLite would read as a URI or as
- * a database in memory. Returns ERR_INVALID or ERR_NOT_FOUND if not. */
+/* Checks that `path` names an existing regular file, and is not a path that SQLite would read as a database
+ * in memory or as a temporary one. Returns ERR_INVALID or ERR_NOT_FOUND if not. */
 MUST_USE enum err diagnose_path(const char *path, struct error *error);
 
 /* Checks that the directory of `path` exists. Returns ERR_NOT_FOUND if not. */

@@ -21,7 +21,7 @@ struct migration_plan {
     int64_t free_bytes;               /* free space that this process may use on the disk of the database */
 };
 
-/* Inspects the database and changes nothing. Returns the same errors as store_migrate() or, with `creates`,
+/* Inspects the database and changes no data. Returns the same errors as store_migrate() or, with `creates`,
  * as store_create(). */
 MUST_USE enum err migration_plan_read(const char *path, bool creates, struct migration_plan *out,
                                       struct error *error);

@@ -18,9 +18,11 @@
 #define SQL_WAL            "PRAGMA journal_mode = WAL"
 /* synchronous = FULL: the log is synced before a commit becomes visible to any connection.
  *
- * wal_autocheckpoint = 16000 pages (64 MiB, also the maximum size of the log file after a checkpoint): an
- * import changes the same pages many times, and with SQLite's default of 1,000 pages it spends half of its
- * time on checkpoints. In a server, jobs make checkpoints earlier (checkpoint.h).
+ * wal_autocheckpoint = 16000 pages (about 63 MiB): an import changes the same pages many times, and with
+ * SQLite's default of 1,000 pages it spends half of its time on checkpoints. In a server, jobs make
+ * checkpoints earlier (checkpoint.h).
+ *
+ * journal_size_limit = 64 MiB: the maximum size of the log file after a checkpoint.
  *
  * secure_delete = FAST: overwrites the old content of changed rows within their page, so that erasing an
  * author (erase.h) leaves no earlier version of a row.
