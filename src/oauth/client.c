@@ -114,8 +114,8 @@ struct oauth_call *oauth_read_fields(struct request *r, const char *const *names
     if (!read_fields(r, &call->fields, names)) {
         (void)oauth_respond_error(
             r, 400, "invalid_request",
-            "The body must be application/x-www-form-urlencoded, or a JSON object of strings "
-            "sent as application/json.");
+            "The body must be application/x-www-form-urlencoded with valid percent escapes, or a JSON object "
+            "of strings sent as application/json. Send one Content-Type header.");
         return NULL;
     }
     const char *repeated = fields_find_repeated(&call->fields);

@@ -162,9 +162,13 @@ static enum next grant_step(struct request *r)
         return oauth_respond_error(r, 400, "invalid_request",
                                    "code_verifier must be 43 to 128 letters, digits or -._~.");
     /* A longer value cannot be a code or a redirect URI that exists. */
-    if (v[CODE].len > KEY_TEXT_MAX || v[REDIRECT_URI].len > REDIRECT_MAX) {
+    const bool is_long_uri = v[REDIRECT_URI].len > REDIRECT_MAX;
+    if (v[CODE].len > KEY_TEXT_MAX || is_long_uri) {
         oauth_record_failure(r);
-        return oauth_respond_error(r, 400, "invalid_grant", descriptions[CODE_UNKNOWN]);
+        return oauth_respond_error(
+            r, 400, "invalid_grant",
+            is_long_uri ? "redirect_uri is longer than 2,000 bytes, so no app has registered it."
+                        : descriptions[CODE_UNKNOWN]);
     }
     return start_exchange(r);
 }

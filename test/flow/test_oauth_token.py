@@ -124,6 +124,8 @@ def test_missing_and_repeated_fields_are_rejected(world, client):
         assert error_of(post(client, "token", [*grant.fields().items(), (name, "")])) == "invalid_request", name
     for kind in ("password", "client_credentials", "refresh_token", "implicit", "Authorization_Code", "authorization_code "):
         assert error_of(grant.exchange(client, grant_type=kind)) == "unsupported_grant_type", kind
+    too_long = grant.exchange(client, redirect_uri="https://app.example/" + "x" * 2000)
+    assert error_of(too_long) == "invalid_grant" and "redirect_uri is longer than" in too_long.json()["error_description"]
     # None of these attempts used up the code. Unknown fields are ignored, even if repeated.
     assert post(client, "token", [*grant.fields(scope="read", audience="x").items(), ("resource", "a"), ("resource", "b")]).status == 200
 
@@ -136,6 +138,7 @@ def test_malformed_bodies_are_rejected(world, client):
     assert error_of(client.request("POST", "/v1/oauth/token", body=form.encode(), headers=oauth.random_client_address())) == "invalid_request"
     for body in ("", "&", "=", "&&==&", "grant_type", "%", "grant_type=%zz", "\0"):
         assert error_of(post(client, "token", body)) == "invalid_request", body
+    assert "valid percent escapes" in post(client, "token", "grant_type=%zz").json()["error_description"]
     deep = "[" * 3000
     for body in ("", "null", "[]", '"x"', "1", "{", '{"grant_type":1}', '{"grant_type":["authorization_code"]}', deep, "\ufeff{}", "{} {}",
                  '{"grant_type":"authorization_code","grant_type":"authorization_code"}', '{"grant_type":{"a":"b"}}'):
