@@ -8,8 +8,9 @@
 
 /* Each function except csv_end_line() appends a cell. It writes a comma first unless the cell is the first of
  * its line. */
-void csv_append_text(struct buf *b,
-                     struct str s); /* an empty cell if s.p is NULL; invalid UTF-8 becomes U+FFFD */
+void csv_append_text(
+    struct buf *b,
+    struct str s); /* an empty cell if s.p is NULL; a text that is not UTF-8 becomes one U+FFFD */
 void csv_append_i64(struct buf *b, int64_t v);
 void csv_append_bool(struct buf *b, bool v);
 void csv_append_uuid(struct buf *b, const struct uuid *u);

@@ -47,7 +47,7 @@ enum next envelope_data_changed(struct request *r);
 /* Responds with 404, or with 405 if an endpoint at this path exists but does not accept the method. Use it as
  * http_app.no_route. */
 enum next envelope_no_route(struct request *r);
-/* Responds to a request that was rejected before routing, with `message`. Use it as http_app.reject. */
+/* Responds to a request that the HTTP server rejects, with `message`. Use it as http_app.reject. */
 void envelope_reject(struct request *r, const char *message);
 
 /* Sets status 200 and writes the envelope up to and including `"success":true`. Returns the response body, to

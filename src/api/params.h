@@ -5,9 +5,9 @@
 
 #include "api/api.h"
 
-/* Sets call->params to the endpoint's parameters. Ignores all other parameters, but names them in the header
- * field X-Unknown-Parameters. Returns false if one of the endpoint's parameters is given twice, is empty, or
- * is not percent-encoded UTF-8. */
+/* Sets call->params to the endpoint's parameters. Ignores all other parameters, but names the first
+ * eight of them in the header field X-Unknown-Parameters. Returns false if one of the endpoint's parameters
+ * is given twice, is empty, or is not percent-encoded UTF-8. */
 MUST_USE bool params_parse(struct request *r);
 
 /* Returns true if the request has the parameter with this index in endpoint.params. */

@@ -71,7 +71,7 @@ static bool read_terms(struct request *r, struct videos_query *q)
     const enum err err = title_terms_parse(terms, &r->arena, text);
     if (err == ERR_INVALID)
         (void)envelope_param_error(r, API_INVALID_PARAMETER, "q",
-                                   "\"q\" must have a character other than white space.");
+                                   "\"q\" must have a character that is neither white space nor invisible.");
     else if (err)
         (void)envelope_store_error(r, err);
     q->terms = terms;

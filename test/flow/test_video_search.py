@@ -194,8 +194,8 @@ def test_random_searches_equal_the_model(client, titles):
 
 
 @pytest.mark.parametrize("search, message", [
-    ("", "must not be empty"), ("%20", "character other than white space"), ("%E3%80%80%09", "character other than white space"),
-    ("%E2%80%8B", "character other than white space"), ("x" * 101, "at most 100 characters"), ("%20" * 101, "at most 100 characters"),
+    ("", "must not be empty"), ("%20", "neither white space nor invisible"), ("%E3%80%80%09", "neither white space nor invisible"),
+    ("%E2%80%8B", "neither white space nor invisible"), ("x" * 101, "at most 100 characters"), ("%20" * 101, "at most 100 characters"),
     ("%C3%A9" * 101, "at most 100 characters"), ("%FF", "is not valid UTF-8"), ("a%C3", "is not valid UTF-8"), ("%ED%A0%80", "is not valid UTF-8"),
     ("%", "is not valid percent-encoding")])
 def test_invalid_searches_are_rejected(client, search, message):
