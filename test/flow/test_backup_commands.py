@@ -343,10 +343,10 @@ def test_error_for_a_full_disk_says_how_to_get_space(world, make_disk):
     disk = make_disk("1m")
     world.run("backup", "then.db")
     refused = world.run("restore", "--drill", "then.db", status=3, env={"TMPDIR": str(disk.path)})
-    assert "a backup needs 16 MiB: free some space, or select another directory with $TMPDIR" in refused.err and "keep" not in refused.err
+    assert "a copy of then.db needs 16 MiB: free some space, or select another directory with $TMPDIR" in refused.err and "keep" not in refused.err
     assert not list(disk.path.iterdir())
     world.configure({"backup": {"directory": str(disk.path)}})
-    assert "a backup needs 16 MiB: free some space, or keep fewer backups ([backup] keep_hourly" in world.run("backup", "now", status=3).err
+    assert f"a copy of {world.database} needs 16 MiB: free some space, or keep fewer backups ([backup] keep_hourly" in world.run("backup", "now", status=3).err
 
 
 def test_error_of_a_backup_names_the_disk_that_is_full(make_viewtally, make_disk, tmp_path):
