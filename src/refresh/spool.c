@@ -122,21 +122,18 @@ static enum err resume_file(struct run *run, const struct spool_dir *dir, const 
 
 static enum err resume_all(struct run *run, const struct spool_dir *dir)
 {
-    struct arena
-        arenas[2]; /* memory of the previous file, whose name the next query needs, and of the current file */
-    struct spool_file file = {.name = STR("")};
+    struct spool_file file = {.row = 0};
+    struct arena arena;
     enum err err = OK;
-    arena_init(&arenas[0], ARENA_BLOCK);
-    arena_init(&arenas[1], ARENA_BLOCK);
-    for (int i = 0; !err; i = !i) {
-        arena_reset(&arenas[i]);
-        err = store_spool_next(run_store(run), &arenas[i], file.name, &file);
+    arena_init(&arena, ARENA_BLOCK);
+    while (!err) {
+        arena_reset(&arena);
+        err = store_spool_next(run_store(run), &arena, file.row, &file);
         if (err == ERR_NOT_FOUND)
             break;
         err = err ? run_fail_database(run, err) : resume_file(run, dir, &file);
     }
-    arena_fini(&arenas[0]);
-    arena_fini(&arenas[1]);
+    arena_fini(&arena);
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
@@ -236,7 +233,7 @@ static bool has_records(const struct config *config)
     if (store_open(&store, &options, NULL))
         return false;
     arena_init(&arena, ARENA_BLOCK);
-    const enum err err = store_spool_next(store, &arena, STR(""), &file);
+    const enum err err = store_spool_next(store, &arena, 0, &file);
     arena_fini(&arena);
     store_close(store);
     return err == OK;

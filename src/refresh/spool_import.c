@@ -99,8 +99,10 @@ static enum err insert_record(struct spool_import *s, struct store *store)
         err = store_spool_delete(store, old.row);
     else if (err == ERR_NOT_FOUND)
         err = OK;
+    if (!err)
+        err = store_spool_insert(store, &arena, &s->file);
     arena_fini(&arena);
-    return err ? err : store_spool_insert(store, &s->file);
+    return err;
 }
 
 static enum err store_progress(struct spool_import *s, struct store *store)

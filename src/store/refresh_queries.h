@@ -49,7 +49,7 @@
                                                                                                              \
     /* files of the spool */                                                                                 \
     X(SPOOL_FIND, "SELECT " SQL_SPOOL_FILE " FROM spool_files WHERE name = ?1")                              \
-    X(SPOOL_NEXT, "SELECT " SQL_SPOOL_FILE " FROM spool_files WHERE name > ?1 ORDER BY name LIMIT 1")        \
+    X(SPOOL_NEXT, "SELECT " SQL_SPOOL_FILE " FROM spool_files WHERE id > ?1 ORDER BY id LIMIT 1")            \
     X(SPOOL_INSERT,                                                                                          \
       "INSERT INTO spool_files (name, size, inode, modified_ns) VALUES (?1, ?2, ?3, ?4) RETURNING id")       \
     X(SPOOL_SAVE, "UPDATE spool_files SET applied_at = ?2, step_at = ?3, step_author = ?4 WHERE id = ?1")    \

@@ -2,8 +2,45 @@
 #include "store/spool_records.h"
 
 #include "base/check.h"
+#include "base/number.h"
 #include "store/handle.h"
 #include "store/rows.h"
+
+/* --- names --- */
+
+/* A file name may have any bytes, but PostgreSQL stores only UTF-8. So a name that is not UTF-8 is stored as
+ * `/`, which no file name contains, and the hexadecimal digits of its bytes. */
+enum { ENCODED = '/' };
+
+static struct str encode_name(struct arena *a, struct str name)
+{
+    if (str_is_utf8(name))
+        return name;
+    char *text = arena_alloc_text(a, 1 + 2 * name.len);
+    text[0] = ENCODED;
+    hex_format((const uint8_t *)name.p, name.len, text + 1);
+    return str_make(text, 1 + 2 * name.len);
+}
+
+/* Returns false if `stored` is damaged. */
+static bool decode_name(struct arena *a, struct str stored, struct str *out)
+{
+    *out = arena_copy(a, stored);
+    if (!stored.len || stored.p[0] != ENCODED)
+        return true;
+    const size_t len = (stored.len - 1) / 2;
+    char *name = arena_alloc_text(a, len + 1);
+    for (size_t i = 0; i < len; i++) {
+        const int high = hex_digit(stored.p[1 + 2 * i]), low = hex_digit(stored.p[2 + 2 * i]);
+        if (high < 0 || low < 0)
+            return false;
+        name[i] = (char)(high << 4 | low);
+    }
+    *out = str_make(name, len);
+    return true;
+}
+
+/* --- files --- */
 
 static enum err read_file(struct sql *sql, struct sql_statement *q, struct arena *a, struct spool_file *out)
 {
@@ -12,11 +49,12 @@ static enum err read_file(struct sql *sql, struct sql_statement *q, struct arena
         return err;
     *out = (struct spool_file){
         .row = sql_i64(q, 0),
-        .name = row_copy_text(a, sql_text(q, 1)),
         .identity = {.size = sql_i64(q, 2), .inode = sql_i64(q, 3), .modified_ns = sql_i64(q, 4)},
         .applied_at = sql_i64_or(q, 5, TIME_NONE),
         .step_at = sql_i64_or(q, 6, TIME_NONE),
     };
+    if (!decode_name(a, sql_text(q, 1), &out->name))
+        err = sql_report_damage(sql, "spool file");
     if (out->step_at != TIME_NONE && !sql_bytes(q, 7, out->step_author.b, sizeof out->step_author.b))
         err = sql_report_damage(sql, "spool file");
     sql_reset(q);
@@ -26,21 +64,21 @@ static enum err read_file(struct sql *sql, struct sql_statement *q, struct arena
 enum err store_spool_find(struct store *s, struct arena *a, struct str name, struct spool_file *out)
 {
     struct sql_statement *q = sql_use(s->sql, QUERY_SPOOL_FIND);
-    sql_bind_text(q, 1, name);
+    sql_bind_text(q, 1, encode_name(a, name));
     return read_file(s->sql, q, a, out);
 }
 
-enum err store_spool_next(struct store *s, struct arena *a, struct str after, struct spool_file *out)
+enum err store_spool_next(struct store *s, struct arena *a, int64_t after, struct spool_file *out)
 {
     struct sql_statement *q = sql_use(s->sql, QUERY_SPOOL_NEXT);
-    sql_bind_text(q, 1, after);
+    sql_bind_i64(q, 1, after);
     return read_file(s->sql, q, a, out);
 }
 
-enum err store_spool_insert(struct store *s, struct spool_file *file)
+enum err store_spool_insert(struct store *s, struct arena *a, struct spool_file *file)
 {
     struct sql_statement *q = sql_use(s->sql, QUERY_SPOOL_INSERT);
-    sql_bind_text(q, 1, file->name);
+    sql_bind_text(q, 1, encode_name(a, file->name));
     sql_bind_i64(q, 2, file->identity.size);
     sql_bind_i64(q, 3, file->identity.inode);
     sql_bind_i64(q, 4, file->identity.modified_ns);

@@ -20,8 +20,8 @@ static inline bool file_identity_eq(const struct file_identity *a, const struct 
 }
 
 struct spool_file {
-    int64_t row; /* 0: no record yet */
-    struct str name;
+    int64_t row;     /* 0: no record yet */
+    struct str name; /* any bytes except NUL and `/` */
     struct file_identity identity;
     int64_t applied_at; /* TIME_NONE: not completely applied yet */
     int64_t step_at;    /* observed_at of the last applied step; TIME_NONE: none */
@@ -30,12 +30,13 @@ struct spool_file {
 
 /* Finds the record with this file name. The name is copied into the arena. */
 MUST_USE enum err store_spool_find(struct store *s, struct arena *a, struct str name, struct spool_file *out);
-/* Finds the record with the first file name above `after`. The name is copied into the arena. */
-MUST_USE enum err store_spool_next(struct store *s, struct arena *a, struct str after,
-                                   struct spool_file *out);
+/* Finds the record with the lowest row above `after` (0: the first record). The name is copied into the
+ * arena.
+ */
+MUST_USE enum err store_spool_next(struct store *s, struct arena *a, int64_t after, struct spool_file *out);
 
 /* Inserts a record with the name and identity of the file, and sets file->row. */
-MUST_USE enum err store_spool_insert(struct store *s, struct spool_file *file);
+MUST_USE enum err store_spool_insert(struct store *s, struct arena *a, struct spool_file *file);
 /* Writes the position in the file: applied_at, step_at, step_author. */
 MUST_USE enum err store_spool_save(struct store *s, const struct spool_file *file);
 /* Deletes the record of a file and the errors of its lines. */

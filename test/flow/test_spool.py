@@ -232,6 +232,19 @@ def test_report_of_a_bad_file_is_written_by_a_later_run_if_it_cannot_be_written_
         assert views_of(service, ada, "a") == 20
 
 
+def test_later_run_finishes_a_file_whose_name_is_not_utf8(service, spool, ada):
+    """The database has a record of the file until it was moved. PostgreSQL stores only UTF-8."""
+    name = os.fsdecode(b"\xff" * 150 + b".ndjson")
+    obstacle = spool.path / "bad" / f".{name}.errors"
+    obstacle.mkdir(parents=True)
+    spool.drop(name, [reading("a", at(1), 10), "{", reading("a", at(2), 20)])
+    refresh(service, status=3)
+    obstacle.rmdir()
+    refresh(service)
+    assert spool.bad == [name, f"{name}.errors"] and not spool.waiting
+    assert [line for line, _ in spool.errors(name)] == [2]      # a reading applied twice would also be reported
+
+
 def test_recreated_spool_directory_is_watched_again(service, spool, ada):
     with service:
         first_run(service)

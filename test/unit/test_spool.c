@@ -100,16 +100,19 @@ static void assert_no_records(void)
 static void insert_record(const char *name, bool applied, int64_t step_at, const char *error)
 {
     struct spool_file file = {.name = str_from_cstr(name), .applied_at = TIME_NONE, .step_at = step_at};
+    struct arena arena;
     bool added;
+    arena_init(&arena, 1024);
     assert_int_equal(spool_dir_identify(&d, file.name, &file.identity), OK);
     assert_true(uuid_parse(STR(A1), &file.step_author));
     file.applied_at = applied ? IMPORT_NOW : TIME_NONE;
     test_begin(&r.t.db);
-    assert_int_equal(store_spool_insert(r.t.db.w, &file), OK);
+    assert_int_equal(store_spool_insert(r.t.db.w, &arena, &file), OK);
     assert_int_equal(store_spool_save(r.t.db.w, &file), OK);
     if (error)
         assert_int_equal(store_spool_add_error(r.t.db.w, file.row, 7, str_from_cstr(error), &added), OK);
     test_commit(&r.t.db);
+    arena_fini(&arena);
 }
 
 #define HOURS(from)                                                                                          \
@@ -180,6 +183,19 @@ static void resumed_file_applies_a_step_one_millisecond_after_the_stored_positio
     refreshing_run(&r, &spool_source);
     assert_int_equal(sql("SELECT min(first_reading_at) FROM videos"), TEST_DAY + DAY_MS + HOUR_MS + 1);
     assert_true(exists("done/f.ndjson"));
+}
+
+/* Because PostgreSQL stores only UTF-8. */
+static void record_has_a_utf8_name_even_if_the_file_does_not(void **state)
+{
+    (void)state;
+    put("\xff.ndjson", STR(HOURS("1")));
+    insert_record("\xff.ndjson", true, TIME_NONE, NULL);
+    assert_int_equal(sql("SELECT count(*) FROM spool_files WHERE name = '/ff2e6e646a736f6e'"), 1);
+    refreshing_run(&r, &spool_source);
+    assert_true(exists("done/\xff.ndjson") && !exists("\xff.ndjson"));
+    assert_int_equal(views(), 0);
+    assert_no_records();
 }
 
 static void record_of_a_removed_file_is_deleted(void **state)
@@ -354,6 +370,7 @@ int main(void)
         SPOOL_TEST(new_file_with_the_name_of_a_partly_applied_one_is_applied_from_the_start),
         SPOOL_TEST(partly_applied_file_continues_after_its_last_step),
         SPOOL_TEST(resumed_file_applies_a_step_one_millisecond_after_the_stored_position),
+        SPOOL_TEST(record_has_a_utf8_name_even_if_the_file_does_not),
         SPOOL_TEST(record_of_a_removed_file_is_deleted),
         SPOOL_TEST(record_of_an_unfinished_move_requires_a_run_although_the_spool_is_empty),
         SPOOL_TEST(report_lists_a_limited_number_of_lines),
