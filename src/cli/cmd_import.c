@@ -313,7 +313,8 @@ static const struct cli_option import_options[] = {
      .help = "Also import an export of an author that was erased. By default it is rejected."},
     {.name = "new-event-ids",
      .help = "Give the events of exports new ids. Use this if an event of another author in the database "
-             "has one of their ids. Clients then receive these events once more."},
+             "has one of their ids, or if their ids are too high because a clock was wrong. Clients then "
+             "receive these events once more."},
     {.name = "progress",
      .help = "Print the progress to standard error every second. On a terminal a bar is always shown."},
     {.name = "json", .help = "Print the summary as JSON."},

@@ -409,8 +409,10 @@ static enum err check_event_id(struct export_apply *a, const struct field *field
         return reject(a, "the ids of the events do not ascend");
     /* A new event gets an id above all existing ids, so a high id would raise the ids of all later events, of
      * all authors. */
-    if (*id > a->options.now + EVENT_ID_AHEAD_DAYS * DAY_MS)
-        return reject(a, "id is above evt_%lld, the highest id that an import accepts at present",
+    if (!a->options.new_event_ids && *id > a->options.now + EVENT_ID_AHEAD_DAYS * DAY_MS)
+        return reject(a,
+                      "id is above evt_%lld, the highest id that an import accepts at present: import with "
+                      "--new-event-ids (clients then receive the author's events once more)",
                       (long long)(a->options.now + EVENT_ID_AHEAD_DAYS * DAY_MS));
     a->last_event_id = *id;
     return OK;

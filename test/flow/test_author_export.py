@@ -56,6 +56,10 @@ def lines_of(text):
     return [json.loads(line) for line in text.splitlines()][:-1]
 
 
+def events_of(instance, name):
+    return [line for line in lines_of(export(instance, name)) if line["type"] == "event"]
+
+
 def rows(instance):
     """The number of rows of each table."""
     return {table: instance.sql(f"SELECT count(*) FROM {table}")[0][0] for table in instance.tables()}
@@ -192,9 +196,24 @@ def test_event_ids_of_another_author_are_rejected(source, target):
                            "(clients then receive the author's events once more)\n")
     assert rows(target) == before
     target.run("import", "--new-event-ids", "-", stdin=text)
-    new = [line for line in lines_of(export(target, "Bob")) if line["type"] == "event"]
+    new = events_of(target, "Bob")
     assert len(new) == len(events) and min(int(line["id"][4:]) for line in new) > max(int(text[4:]) for text in ids)
     assert [{**line, "id": 0} for line in new] == [{**line, "id": 0} for line in events]
+
+
+def test_export_of_an_installation_whose_clock_was_wrong_is_imported_with_new_event_ids(source, target):
+    now = source.clock.wall_ms
+    source.clock.set_wall(now + 20 * 24 * 3600 * 1000)
+    source.import_lines(world_lines("Eve"))
+    source.clock.set_wall(now)
+    text = export(source, "Eve")
+    target.run("import", "--create", "-", stdin=export(source))
+    refused = target.run("import", "-", stdin=text, status=1)
+    assert "the highest id that an import accepts at present: import with --new-event-ids (clients then receive" in refused.err
+    target.run("import", "--new-event-ids", "-", stdin=text)
+    old, new = (events_of(installation, "Eve") for installation in (source, target))
+    assert [{**line, "id": 0} for line in new] == [{**line, "id": 0} for line in old]
+    assert max(int(line["id"][4:]) for line in new) < now + 1000 < min(int(line["id"][4:]) for line in old)
 
 
 # --- lines that must be rejected ---
