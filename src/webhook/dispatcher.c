@@ -26,26 +26,21 @@
 #include <stdlib.h>
 
 /* Tests shorten the tick, or make it so long that only the end of a delivery can start other deliveries. */
-#ifdef VT_TEST_SEAMS
 static uint64_t tick_ms(void)
 {
+#ifdef VT_TEST_SEAMS
     const char *ms = getenv("VIEWTALLY_TEST_WEBHOOK_TICK_MS");
     return ms ? strtoull(ms, NULL, 10) : 50;
-}
 #else
-enum { TICK_MS = 1000 };
-static uint64_t tick_ms(void)
-{
-    return TICK_MS;
-}
+    return 1000;
 #endif
+}
 
 enum {
     PAGE_ROWS = 200,
-    BUSY_PAUSE_MS =
-        5 * 1000, /* pause while another process has the lease, or while messages cannot be signed */
-    FAILED_PAUSE_MS = 1000, /* pause after a failure of the database */
-    DRAIN_MS = 5 * 1000,    /* maximum wait for deliveries in flight when the process stops */
+    BUSY_PAUSE_MS = 5 * 1000, /* pause if another process has the lease, or a message cannot be signed */
+    FAILED_PAUSE_MS = 1000,   /* pause after a failure of the database */
+    DRAIN_MS = 5 * 1000,      /* maximum wait for deliveries in flight when the process stops */
     RESPONSE_MAX = 256 * 1024,
     CONNECT_TIMEOUT_MS = 5 * 1000,
 };
@@ -65,10 +60,10 @@ struct dispatcher {
     VEC(struct send_item) page;
     int64_t last_row;     /* endpoint of the most recently started delivery; the next scan begins after it */
     uint64_t seen_commit; /* argument of store_has_changed() */
-    int64_t
-        next_attempt_at;    /* wall clock time at which the next pause of an endpoint ends; INT64_MAX: none */
-    bool is_due;            /* the next tick must scan */
-    uint64_t not_before_ms; /* loop time before which nothing is scanned or committed */
+    int64_t next_attempt_at; /* wall clock time when the next pause of an endpoint ends; INT64_MAX: none */
+    bool is_due;             /* the next tick must scan */
+    uint64_t not_before_ms;  /* loop time before which nothing is scanned or committed */
+    uint64_t scan_not_before_ms; /* loop time before which nothing is scanned */
     bool is_stopping;
     uint64_t drain_until_ms; /* loop time at which the wait for deliveries ends; 0: not stopping yet */
     bool http_closed;
@@ -78,6 +73,11 @@ struct dispatcher {
 static void pause_for(struct dispatcher *d, uint64_t ms)
 {
     d->not_before_ms = uv_now(&d->loop) + ms;
+}
+
+static bool can_scan(const struct dispatcher *d)
+{
+    return d->not_before_ms <= uv_now(&d->loop) && d->scan_not_before_ms <= uv_now(&d->loop);
 }
 
 static void update_counts(struct dispatcher *d)
@@ -201,7 +201,7 @@ static void log_end(const struct webhook_endpoint *e, const struct delivery_resu
 static enum err store_result(struct dispatcher *d, struct delivery *delivery)
 {
     struct arena arena;
-    struct webhook_endpoint e;
+    struct webhook_endpoint e = {.row = 0};
     const struct delivery_result *r = &delivery->result;
     arena_init(&arena, 2048);
     enum err err = store_get_webhook(d->store, &arena, delivery->endpoint.row, &e);
@@ -316,9 +316,10 @@ static void start(struct dispatcher *d, struct delivery *delivery)
     if (!err)
         return;
     /* A missing secret is not a failed attempt of the endpoint, so the endpoint does not change. */
-    log_error("webhooks: cannot sign: %s; check the key file with viewtally secrets check", err_name(err));
+    if (can_scan(d))
+        log_error("webhooks: cannot sign: %s; run viewtally secrets check", err_name(err));
+    d->scan_not_before_ms = uv_now(&d->loop) + BUSY_PAUSE_MS;
     drop(d, delivery);
-    pause_for(d, BUSY_PAUSE_MS);
 }
 
 /* Prepares and starts a delivery, unless there is nothing to send any more. If no slot is free, sets
@@ -449,8 +450,7 @@ static void scan(struct dispatcher *d)
         err = store_next_webhook_attempt(d->store, clock_wall_ms(), &d->next_attempt_at);
     if (err)
         pause_for(d, FAILED_PAUSE_MS);
-    if (err || d->not_before_ms > uv_now(&d->loop))
-        d->is_due = true;
+    d->is_due = err || !can_scan(d);
 }
 
 /* ---- the loop ---- */
@@ -518,7 +518,7 @@ static void check(struct dispatcher *d)
     d->is_due |= d->queue.items.count && !d->queue.in_flight;
     d->is_due =
         d->is_due || store_has_changed(d->store, &d->seen_commit) || clock_wall_ms() >= d->next_attempt_at;
-    if (d->is_due && d->not_before_ms <= uv_now(&d->loop))
+    if (d->is_due && can_scan(d))
         scan(d);
     /* The scan may have finished deliveries that need no HTTP call, such as skipped events. */
     if (!list_is_empty(&d->finished))

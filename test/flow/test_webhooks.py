@@ -206,6 +206,26 @@ def test_delivery_that_found_no_slot_starts_when_another_ends(make_viewtally, re
     assert all(events_of(ident) == sorted(events_of(ident)) for ident in idents)
 
 
+@pytest.mark.parametrize("first", ["/lost", "/hook"])
+def test_endpoint_whose_secret_cannot_be_decrypted_delays_no_other(make_viewtally, receiver, first):
+    """The dispatcher scans the endpoints once an hour, so a pause of the whole dispatcher would be noticed."""
+    instance = make_viewtally(seams=True)
+    endpoints = {path: connect_authors(instance, receiver, 1, path, path[1].upper())[0]
+                 for path in sorted(("/lost", "/hook"), key=lambda path: path != first)}
+    secret, = sql(instance, "SELECT webhook_secret FROM apps WHERE name = 'L'")[0]
+    sql(instance, "UPDATE apps SET webhook_secret = ? WHERE name = 'L'", bytes(len(secret)))
+    sql(instance, "INSERT INTO webhook_requests (endpoint_id, event_id, requested_at) SELECT id, 0, 1 FROM webhook_endpoints WHERE uuid = ?",
+        uuid.UUID(endpoints["/lost"]))
+    instance.start(env={"VIEWTALLY_TEST_WEBHOOK_TICK_MS": "3600000"})
+    receiver.wait_for(3, "/hook")
+    assert instance.log.count("cannot sign") == 1 and not receiver.received("/lost")
+    instance.stop()
+    sql(instance, "UPDATE apps SET webhook_secret = ? WHERE name = 'L'", secret)
+    instance.start()
+    receiver.wait_for(4, "/lost")
+    assert [message.json["type"] for message in receiver.received("/lost")] == ["webhook.test", *["video.milestone_reached"] * 2, "video.went_viral"]
+
+
 def test_endpoint_with_a_private_address_receives_nothing(make_viewtally, receiver, clock):
     world = World(make_viewtally(clock=clock), receiver, clock)
     world.instance.configure({"webhooks": {"allowed_networks": None}})
