@@ -161,7 +161,19 @@ static int oldest_first(const void *a, const void *b)
 
 struct gathered {
     VEC(struct spool_entry) entries;
+    bool is_limited; /* the first SPOOL_FILES_MAX entries are sorted, and newer files are ignored */
 };
+
+/* Sorts the entries and keeps only the oldest SPOOL_FILES_MAX. */
+static void keep_oldest(struct gathered *g)
+{
+    if (g->entries.count)
+        qsort(g->entries.items, g->entries.count, sizeof *g->entries.items, oldest_first);
+    if (g->entries.count <= SPOOL_FILES_MAX)
+        return;
+    g->entries.count = SPOOL_FILES_MAX;
+    g->is_limited = true;
+}
 
 static void gather(struct gathered *g, const struct spool_dir *d, struct arena *a, const char *text,
                    struct spool_list *out)
@@ -175,8 +187,12 @@ static void gather(struct gathered *g, const struct spool_dir *d, struct arena *
         out->ignored++;
         return;
     }
+    if (g->is_limited && oldest_first(&e, &g->entries.items[SPOOL_FILES_MAX - 1]) > 0)
+        return;
     e.name = arena_copy(a, e.name);
     *VEC_ADD(&g->entries) = e;
+    if (g->entries.count == 2 * SPOOL_FILES_MAX)
+        keep_oldest(g);
 }
 
 enum err spool_dir_list(const struct spool_dir *d, struct arena *a, struct spool_list *out)
@@ -187,12 +203,12 @@ enum err spool_dir_list(const struct spool_dir *d, struct arena *a, struct spool
     DIR *dir = read_directory(d->fd);
     if (!dir)
         return failed("cannot list the directory", "");
-    while (g.entries.count < SPOOL_FILES_MAX && (errno = 0, entry = readdir(dir)) != NULL)
+    while ((errno = 0, entry = readdir(dir)) != NULL)
         gather(&g, d, a, entry->d_name, out);
-    const int code = entry ? 0 : errno;
+    const int code = errno;
     (void)closedir(dir);
+    keep_oldest(&g);
     if (g.entries.count) {
-        qsort(g.entries.items, g.entries.count, sizeof *g.entries.items, oldest_first);
         out->count = g.entries.count;
         out->entries = arena_alloc(a, out->count * sizeof *out->entries);
         memcpy(out->entries, g.entries.items, out->count * sizeof *out->entries);

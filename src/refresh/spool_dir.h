@@ -11,7 +11,11 @@
 #include "store/spool_records.h"
 
 enum { SPOOL_NAME_MAX = 200 }; /* a time and ".errors" can be appended without exceeding NAME_MAX */
+#ifdef VT_TEST_SEAMS
+enum { SPOOL_FILES_MAX = 1000 };
+#else
 enum { SPOOL_FILES_MAX = 100000 };
+#endif
 
 enum spool_place { SPOOL_DONE, SPOOL_BAD };
 
@@ -39,7 +43,8 @@ struct spool_list {
     size_t ignored; /* number of entries with a matching name that are not regular files; logged */
 };
 
-/* Lists at most SPOOL_FILES_MAX pending files, ordered by modification time, then by name. */
+/* Lists pending files, ordered by modification time, then by name: all of them, or the oldest
+ * SPOOL_FILES_MAX. */
 MUST_USE enum err spool_dir_list(const struct spool_dir *d, struct arena *a, struct spool_list *out);
 
 /* Like spool_dir_list(), but for a directory that is not open. Creates nothing. Returns false if the

@@ -4,6 +4,7 @@
 
 #include "lib/temp_db.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -52,11 +53,16 @@ static void put(const char *name, const char *content)
     assert_int_equal(close(fd), 0);
 }
 
-static void put_at(const char *name, int64_t seconds)
+static void set_time(const char *name, int64_t seconds)
 {
     const struct timespec times[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
-    put(name, "x");
     assert_int_equal(utimensat(d.fd, name, times, 0), 0);
+}
+
+static void put_at(const char *name, int64_t seconds)
+{
+    put(name, "x");
+    set_time(name, seconds);
 }
 
 static struct file_identity identity_of(const char *name)
@@ -311,6 +317,36 @@ static void longest_name_leaves_room_for_all_suffixes(void **state)
     }
 }
 
+/* The modification times descend in the order in which readdir() returns the files. So a list of the first
+ * files that readdir() returns would contain the newest files. */
+static void long_list_contains_the_oldest_files(void **state)
+{
+    enum { FILES = 2 * SPOOL_FILES_MAX + 2 };
+    (void)state;
+    struct arena a;
+    struct spool_list list;
+    const struct dirent *entry;
+    int64_t seconds = FILES;
+    char name[32];
+    arena_init(&a, 4096);
+    for (int i = 0; i < FILES; i++) {
+        (void)snprintf(name, sizeof name, "%05d.ndjson", i);
+        put(name, "x");
+    }
+    DIR *dir = opendir(root);
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL)
+        if (spool_dir_is_candidate(str_from_cstr(entry->d_name)))
+            set_time(entry->d_name, seconds--);
+    assert_int_equal(closedir(dir), 0);
+    assert_int_equal(seconds, 0);
+    assert_int_equal(spool_dir_list(&d, &a, &list), OK);
+    assert_int_equal(list.count, SPOOL_FILES_MAX);
+    for (int64_t i = 0; i < SPOOL_FILES_MAX; i++)
+        assert_int_equal(list.entries[i].identity.modified_ns, (i + 1) * 1000000000);
+    arena_fini(&a);
+}
+
 #define DIR_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -319,6 +355,7 @@ int main(void)
         DIR_TEST(creates_missing_directories_and_explains_errors),
         DIR_TEST(lists_only_matching_regular_files),
         DIR_TEST(sorts_by_time_then_name),
+        DIR_TEST(long_list_contains_the_oldest_files),
         DIR_TEST(opening_does_not_block_and_does_not_follow_links),
         DIR_TEST(detects_that_a_program_has_a_file_open_for_writing),
         DIR_TEST(move_never_overwrites),
