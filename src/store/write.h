@@ -136,7 +136,8 @@ MUST_USE enum err store_find_post(struct store *s, enum platform platform, struc
 /* Assigns a platform's post id to the video. Returns ERR_EXISTS if the id belongs to another video. */
 MUST_USE enum err store_put_post_key(struct store *s, enum platform platform, struct str post_id,
                                      int64_t video_row);
-/* Deletes the assignment of a platform's post id to its video. */
+/* Deletes the assignment of a platform's post id to its video, and what refresh runs have stored about the
+ * post (platform_posts.h). */
 MUST_USE enum err store_delete_post_key(struct store *s, enum platform platform, struct str post_id);
 
 /* --- rules --- */

@@ -300,12 +300,19 @@ enum err store_put_post_key(struct store *s, enum platform platform, struct str 
     return err == ERR_NOT_FOUND ? ERR_EXISTS : err;
 }
 
-enum err store_delete_post_key(struct store *s, enum platform platform, struct str post_id)
+static struct sql_statement *use_with_post(struct store *s, enum query query, enum platform platform,
+                                           struct str post_id)
 {
-    struct sql_statement *q = sql_use(s->sql, QUERY_POST_KEY_DELETE);
+    struct sql_statement *q = sql_use(s->sql, query);
     sql_bind_i64(q, 1, platform);
     sql_bind_text(q, 2, post_id);
-    return sql_update(s->sql, q);
+    return q;
+}
+
+enum err store_delete_post_key(struct store *s, enum platform platform, struct str post_id)
+{
+    const enum err err = sql_write(s->sql, use_with_post(s, QUERY_PLATFORM_POST_DELETE, platform, post_id));
+    return err ? err : sql_update(s->sql, use_with_post(s, QUERY_POST_KEY_DELETE, platform, post_id));
 }
 
 /* --- gains --- */

@@ -113,6 +113,13 @@ def test_erase_deletes_the_rows_of_one_author_from_every_table(full_world):
     check_sums(full_world)
 
 
+def test_erase_leaves_no_earlier_post_id(full_world):
+    """An import has corrected the id of a post after a refresh had stored something about it."""
+    full_world.import_lines([{"type": "video", "id": uid("Ann one"), "posts": [{"platform": "youtube", "post_id": "corrected"}]}])
+    full_world.run("author", "erase", "ann")
+    assert sql(full_world, "SELECT post_id FROM platform_posts") == [("youtube-Bob one",)]
+
+
 def test_dry_run_changes_nothing(full_world):
     before = counts(full_world)
     printed = full_world.run("author", "erase", "--dry-run", uid("Ann")).out
