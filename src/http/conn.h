@@ -77,7 +77,7 @@ struct conn {
     bool peer_ended;              /* end of file was read */
     bool is_trusted;              /* the peer is a trusted proxy */
     bool accepted_while_draining; /* not counted in http_server.old_connections */
-    char peer[48];   /* numeric address, "unix", or "unknown" if the client has disconnected before */
+    char peer[48]; /* numeric address, "unix", or "unknown" if the client has disconnected before */
     uv_shutdown_t shutdown;
     union {
         uv_handle_t handle;
