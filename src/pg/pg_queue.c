@@ -431,6 +431,8 @@ int64_t pg_queue_oldest_ms(const struct pg_queue *q)
     return item && item->kind == ITEM_QUERY ? clock_connection_ms() - item->sent_ms : 0;
 }
 
+/* A statement that an operator cancels (57014) is not ERR_CANCELED: that error means that this process is
+ * stopping, or that another process has acquired its lease. */
 enum err pg_error_of(const char *sqlstate)
 {
     static const struct {
@@ -439,7 +441,7 @@ enum err pg_error_of(const char *sqlstate)
     } meanings[] = {
         {"23505", ERR_EXISTS},   {"23", ERR_INVALID},    {"22", ERR_INVALID},     {"25006", ERR_READONLY},
         {"42501", ERR_READONLY}, {"40", ERR_BUSY},       {"53100", ERR_FULL},     {"53200", ERR_NOMEM},
-        {"53", ERR_BUSY},        {"55P03", ERR_BUSY},    {"57014", ERR_CANCELED}, {"57", ERR_BUSY},
+        {"53", ERR_BUSY},        {"55P03", ERR_BUSY},    {"57014", ERR_INTERNAL}, {"57", ERR_BUSY},
         {"XX001", ERR_CORRUPT},  {"XX002", ERR_CORRUPT}, {"58", ERR_IO},
     };
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)

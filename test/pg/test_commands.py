@@ -127,6 +127,18 @@ def test_dry_run_does_not_wait_for_a_writer(cluster, commands, url):
         commands.run("import", "--dry-run", "-", stdin=world(2_000))
 
 
+def test_statement_that_an_operator_cancels_is_reported(cluster, commands, url):
+    author = commands.json("author", "add", "--name", "Bob")["id"]
+    waiting = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%pg_advisory_xact_lock%'"
+    with StoreDriver(url) as writer:
+        writer.ok("open write 5000", "begin")
+        command = commands.start("key", "create", "--author", author, "--name", "laptop")
+        wait.until(lambda: cluster.sql(f"SELECT pid {waiting}"), "the command to wait for the writer")
+        cluster.sql(f"SELECT pg_cancel_backend(pid) {waiting}")
+        output, _ = command.communicate(timeout=COMMAND_SECONDS)
+    assert command.returncode == 3 and "nothing was changed: database error: internal error" in output
+
+
 def test_keys_are_created_listed_revoked_and_audited(commands):
     author = commands.json("author", "add", "--name", "Bob")["id"]
     key = commands.json("key", "create", "--author", author, "--name", "laptop")

@@ -177,7 +177,7 @@ static void sqlstates_are_mapped_to_errors(void **state)
     assert_int_equal(pg_error_of("53100"), ERR_FULL);
     assert_int_equal(pg_error_of("53200"), ERR_NOMEM);
     assert_int_equal(pg_error_of("53300"), ERR_BUSY);
-    assert_int_equal(pg_error_of("57014"), ERR_CANCELED);
+    assert_int_equal(pg_error_of("57014"), ERR_INTERNAL);
     assert_int_equal(pg_error_of("XX001"), ERR_CORRUPT);
     assert_int_equal(pg_error_of("58030"), ERR_IO);
     assert_int_equal(pg_error_of("42601"), ERR_INTERNAL);
