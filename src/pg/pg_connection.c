@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KEYWORDS_MAX = PG_SETTINGS_MAX + 15, REASON_MAX = 300 };
+enum { KEYWORDS_MAX = PG_SETTINGS_MAX + 15, REASON_MAX = 300, SQLSTATE_LEN = 5 };
 
 /* A watcher exists until the loop has closed its handle, which may be after its connection has been freed. */
 struct pg_watcher {
@@ -123,18 +123,51 @@ static void first_line(const char *message, char *out, size_t size)
         (void)snprintf(out, size, "connection failed");
 }
 
-/* Classifies an error by its English text, because libpq has no codes for its own errors. */
+/* Returns the SQLSTATE in a message of libpq, or NULL. With PQERRORS_VERBOSE, libpq inserts the SQLSTATE into
+ * the errors of the server: "FATAL:  28P01: password authentication failed". */
+static const char *find_sqlstate(const char *message)
+{
+    static const char characters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (const char *at = message; (at = strstr(at, ":  ")); at++)
+        if (strspn(at + 3, characters) == SQLSTATE_LEN && strncmp(at + 3 + SQLSTATE_LEN, ": ", 2) == 0)
+            return at + 3;
+    return NULL;
+}
+
+/* The server reports that the role may not log in (class 28), that the database does not exist, or that the
+ * role lacks the privilege CONNECT. */
+static bool is_refused_login(const char *sqlstate)
+{
+    return strncmp(sqlstate, "28", 2) == 0 || strncmp(sqlstate, "3D000", SQLSTATE_LEN) == 0 ||
+           strncmp(sqlstate, "42501", SQLSTATE_LEN) == 0;
+}
+
+/* Classifies an error by its SQLSTATE, because a server can be configured to report errors in another
+ * language. Errors of libpq itself have no SQLSTATE, and those of a pooler a wrong one, so these are
+ * classified by their English text. */
 static enum pg_failure classify(const struct pg_connection *c, const char *message)
 {
+    const char *sqlstate = find_sqlstate(message);
     if (strstr(message, "session is read-only") || strstr(message, "hot standby mode"))
         return PG_FAILED_NOT_PRIMARY;
-    if (PQconnectionNeedsPassword(c->conn) || strstr(message, "authentication") ||
-        strstr(message, "pg_hba.conf") || strstr(message, "\" does not exist") || strstr(message, "SCRAM") ||
+    if (PQconnectionNeedsPassword(c->conn) || (sqlstate && is_refused_login(sqlstate)) ||
+        strstr(message, "authentication") || strstr(message, "pg_hba.conf") ||
+        strstr(message, "\" does not exist") || strstr(message, "SCRAM") ||
         strstr(message, "not permitted to log in"))
         return PG_FAILED_AUTH;
     if (strstr(message, "certificate") || strstr(message, "SSL"))
         return PG_FAILED_TLS;
     return PG_FAILED_CONNECTION;
+}
+
+/* Removes the SQLSTATE and ": " from the line, because the message is for people. */
+static void remove_sqlstate(char *line)
+{
+    const char *sqlstate = find_sqlstate(line);
+    if (sqlstate) {
+        const char *rest = sqlstate + SQLSTATE_LEN + 2;
+        memmove(line + (sqlstate - line), rest, strlen(rest) + 1);
+    }
 }
 
 static void fail_connecting(struct pg_connection *c)
@@ -143,6 +176,7 @@ static void fail_connecting(struct pg_connection *c)
     const enum pg_failure failure = classify(c, message);
     char line[REASON_MAX], reason[REASON_MAX + 80];
     first_line(message, line, sizeof line);
+    remove_sqlstate(line);
     if (failure == PG_FAILED_NOT_PRIMARY)
         (void)snprintf(line, sizeof line, "%s:%s is not the primary (read-only)", c->host->name,
                        c->host->port);
@@ -179,6 +213,7 @@ static void become_open(struct pg_connection *c)
         fail(c, PG_FAILED_CONNECTION, "out of memory");
         return;
     }
+    (void)PQsetErrorVerbosity(c->conn, PQERRORS_DEFAULT);
     c->is_open = true;
     c->events.ready(c->events.ctx);
 }
@@ -370,6 +405,7 @@ struct pg_connection *pg_connection_open(uv_loop_t *loop, const struct pg_option
         return NULL;
     }
     PQsetNoticeReceiver(c->conn, ignore_notice, NULL);
+    (void)PQsetErrorVerbosity(c->conn, PQERRORS_VERBOSE); /* for find_sqlstate() */
     c->loop = loop;
     c->events = *events;
     c->host = to;

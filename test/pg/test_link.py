@@ -464,6 +464,16 @@ def test_error_for_an_unreachable_server_names_address_and_cause(server):
         assert f'"127.0.0.1", port {server.port} failed: Connection refused' in line
 
 
+@pytest.mark.parametrize(("state", "message"), [
+    ("28P01", "Passwort-Authentifizierung für Benutzer »tester« fehlgeschlagen"), ("28000", "Rolle »tester« existiert nicht"),
+    ("3D000", "Datenbank »test« existiert nicht"), ("42501", 'permission denied for database "test"')])
+def test_refused_login_is_recognized_in_the_language_of_the_server(server, state, message):
+    server.authenticate = lambda _, write: write(fakepg.error(state, message, "FATAL"))
+    with Driver(server.url) as driver:
+        assert f"FATAL:  {message}); check the user, the database and the password file" in driver.until_logged("unavailable")
+        driver.until_failure("auth")
+
+
 def test_error_for_an_unknown_host_names_the_host():
     with Driver("postgresql://tester@nothing.invalid/test") as driver:
         assert "cannot resolve nothing.invalid" in driver.until_logged("unavailable")
