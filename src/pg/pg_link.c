@@ -54,8 +54,7 @@ struct pg_link {
     int64_t retry_at_ms; /* DOWN: time of the next attempt */
     enum pg_failure failure;
     char reason[REASON_MAX];
-    bool has_reported_failure;
-    enum pg_failure reported;
+    unsigned reported; /* a bit for each enum pg_failure that was logged since the link was up */
     char host_text[300];
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -78,12 +77,13 @@ static void pg_link_enter(struct pg_link *l, enum pg_link_state state)
     l->state = state;
 }
 
+/* Logs each kind of failure once until the link is up. If the addresses of a host fail for different reasons,
+ * the failure changes with every attempt. */
 static void report_failure(struct pg_link *l)
 {
-    if (l->has_reported_failure && l->reported == l->failure)
+    if (l->reported & 1U << l->failure)
         return;
-    l->has_reported_failure = true;
-    l->reported = l->failure;
+    l->reported |= 1U << l->failure;
     const bool is_connection = l->failure == PG_FAILED_CONNECTION;
     /* If the connection was open, host and port are right, so the advice to check them is left out. */
     log_at(is_connection ? LOG_WARN : LOG_ERROR, "postgresql: unavailable (%s)%s", l->reason,
@@ -269,10 +269,10 @@ static void on_ready(void *ctx)
 
 static void become_up(struct pg_link *l)
 {
-    if (l->state == PG_OPENING || l->has_reported_failure)
+    if (l->state == PG_OPENING || l->reported)
         log_info("postgresql: up (%s, timeline %u, %s)", l->host_text, l->barrier.incarnation.timeline,
                  l->barrier.is_synchronous ? "synchronous standby" : "no synchronous standby");
-    l->has_reported_failure = false;
+    l->reported = 0;
     pg_link_enter(l, PG_UP);
 }
 

@@ -2,7 +2,6 @@
 
 A fake Redis completes the handshake and misbehaves afterwards; evictions and restarts use a real one.
 """
-import os
 import select
 import socket
 import struct
@@ -14,8 +13,8 @@ import pytest
 from lib import wait
 from lib.client import connect
 from lib.fakeredis import ADMITTED, READONLY, REJECTED, FakeRedis, is_probe
-from lib.services import RedisError, preload
-from lib.viewtally import statically_linked
+from lib.preloading import preloaded
+from lib.services import RedisError
 
 LIMIT = 5
 SLACK_S = 60            # for a loaded machine
@@ -266,10 +265,7 @@ def test_process_enforces_the_limit_if_the_host_name_does_not_exist(make_viewtal
 
 
 def slow_lookups(directory, ms):
-    if statically_linked():
-        pytest.skip("LD_PRELOAD has no effect on a static binary")
-    options = os.environ.get("ASAN_OPTIONS", "detect_leaks=1") + ":verify_asan_link_order=0"
-    return {"LD_PRELOAD": preload("slowlookup", directory), "SLOWLOOKUP_MS": str(ms), "ASAN_OPTIONS": options}
+    return {**preloaded("slowlookup", directory), "SLOWLOOKUP_MS": str(ms)}
 
 
 def test_silent_name_server_blocks_no_request(make_viewtally, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from lib import fakepg, wait
 from lib.clock import FakeClock
 from lib.pgdriver import Driver
+from lib.preloading import preloaded
 
 
 @pytest.fixture
@@ -472,6 +473,18 @@ def test_refused_login_is_recognized_in_the_language_of_the_server(server, state
     with Driver(server.url) as driver:
         assert f"FATAL:  {message}); check the user, the database and the password file" in driver.until_logged("unavailable")
         driver.until_failure("auth")
+
+
+def test_failures_of_two_addresses_are_logged_once_each(server, clock, tmp_path):
+    """The attempts use the addresses of the host in turn, and the server listens only on one of them."""
+    server.authenticate = lambda _, write: write(fakepg.error("28P01", "password authentication failed", "FATAL"))
+    with Driver(server.url.replace("127.0.0.1", "two.test"), clock=clock, env=preloaded("twoaddresses", tmp_path)) as driver:
+        def has_tried(times):
+            if driver.status()["state"] == "down":
+                clock.advance(5_000)
+            return server.accepted >= times
+        wait.until(lambda: has_tried(4), "four attempts to log in", 60)
+        assert driver.logged.count("password authentication failed") == driver.logged.count("Connection refused") == 1
 
 
 def test_error_for_an_unknown_host_names_the_host():

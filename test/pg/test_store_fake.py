@@ -7,6 +7,7 @@ import pytest
 from lib import fakepg
 from lib.clock import FakeClock
 from lib.pgstore import StoreDriver
+from lib.preloading import preloaded
 from test_server_upgrade import NEWEST
 
 COMMANDS = ("open write 1000", "begin", "author Ann", "touch 1", "touch 1", "touch 1", "commit", "authors", "close")
@@ -260,6 +261,15 @@ def test_import_keeps_its_connection_while_the_lock_is_held(server, other):
         del server.answers["vt_lock"]
         driver.ok("begin", "author Ann", "commit")
         assert (server.accepted, other.accepted) == (1, 0)
+
+
+def test_most_important_failure_of_the_addresses_of_a_host_is_reported(server, tmp_path):
+    """The server listens only on the first of two addresses, as on a machine without IPv6."""
+    server.authenticate = lambda _, write: write(fakepg.error("28P01", "password authentication failed", "FATAL"))
+    url = server.url.replace("127.0.0.1", "two.test")
+    with StoreDriver(url, env=preloaded("twoaddresses", tmp_path)) as driver:
+        error, text = driver.run("open write 1000")
+        assert error == LOST and "password authentication failed; check the user, the database" in text
 
 
 def test_only_host_is_not_left(server):

@@ -328,12 +328,16 @@ static bool open_address(struct pg_session *s, const char *address)
     return false;
 }
 
-/* Tries the addresses of the host one after the other. */
+/* Tries the addresses of the host one after the other. If all of them fail, reports the most important
+ * failure (enum pg_failure). On a machine without IPv6, the last address can be an unreachable IPv6 address,
+ * although the server has refused the password at another one. */
 static bool open_name(struct pg_session *s, const char *name)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     uv_getaddrinfo_t request;
     const int code = uv_getaddrinfo(&s->loop, &request, NULL, name, NULL, &hints);
+    char reason[sizeof s->reason] = "", address[ADDRESS_MAX];
+    enum pg_failure worst = PG_FAILED_CONNECTION;
     bool opened = false;
     if (code) {
         s->failure = PG_FAILED_CONNECTION;
@@ -341,12 +345,20 @@ static bool open_name(struct pg_session *s, const char *name)
         return false;
     }
     for (const struct addrinfo *a = request.addrinfo; a && !opened; a = a->ai_next) {
-        char address[ADDRESS_MAX];
-        if (uv_ip_name(a->ai_addr, address, sizeof address) == 0)
-            opened = open_address(s, address);
+        if (uv_ip_name(a->ai_addr, address, sizeof address) != 0)
+            continue;
+        opened = open_address(s, address);
+        if (!opened && (!*reason || s->failure > worst)) {
+            worst = s->failure;
+            memcpy(reason, s->reason, sizeof reason);
+        }
     }
     uv_freeaddrinfo(request.addrinfo);
-    return opened;
+    if (opened)
+        return true;
+    s->failure = worst;
+    memcpy(s->reason, reason, sizeof reason);
+    return false;
 }
 
 bool pg_session_leave_host(struct pg_session *s)
