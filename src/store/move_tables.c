@@ -106,6 +106,15 @@ static enum err prepare_table(struct move *m, const struct moved_table *table, s
     return err ? err : move_end(m, reserve_ids(m, table, a));
 }
 
+/* Finds the key after which an interrupted copy continues. Returns ERR_NOT_FOUND if the table in `to` is
+ * empty. If the move is one transaction, the table is empty, because this transaction has deleted its rows.
+ * The statement for the last row would take as long as reading all of them. */
+static enum err find_copied(struct move *m, const struct moved_table *table, struct arena *a,
+                            struct moved_row *last)
+{
+    return m->is_one_transaction ? ERR_NOT_FOUND : moved_rows_get_last_key(m->to, table, a, last);
+}
+
 static enum err copy_table(struct move *m, const struct moved_table *table)
 {
     struct moved_rows rows;
@@ -114,7 +123,7 @@ static enum err copy_table(struct move *m, const struct moved_table *table)
     arena_init(&arena, ARENA_BYTES);
     enum err err = prepare_table(m, table, &arena);
     if (!err)
-        err = moved_rows_get_last_key(m->to, table, &arena, &last);
+        err = find_copied(m, table, &arena, &last);
     if (!err || err == ERR_NOT_FOUND) {
         moved_rows_begin(&rows, m->from, table, err ? NULL : &last);
         err = copy_rows(m, &rows);

@@ -8,8 +8,9 @@ struct move {
     const struct move_options *options;
     struct store *from, *to;         /* sql_prepare_rare() was called for both */
     const char *from_name, *to_name; /* names for error messages */
-    bool is_one_transaction;         /* the caller begins and ends the only transaction of `to` */
-    struct move_result *result;      /* the rows are counted here */
+    bool is_one_transaction;    /* the caller begins and ends the only transaction of `to`, in which it has
+                                   deleted all rows of the tables */
+    struct move_result *result; /* the rows are counted here */
     struct error *error;
 };
 
