@@ -162,6 +162,7 @@ static void on_got(void *ctx, enum pg_got got, const struct pg_result *result, c
 static void open_address(struct pg_link *l, const char *address)
 {
     const struct pg_connection_events events = {.ready = on_ready, .got = on_got, .lost = on_lost, .ctx = l};
+    pg_options_reload_password(&l->where);
     l->connection = pg_connection_open(l->loop, &l->where, l->host, address, &events);
     if (!l->connection)
         host_failed(l, PG_FAILED_CONNECTION, "out of memory");

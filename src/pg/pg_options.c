@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/str.h"
 #include "pg/pg_connection.h"
+#include "pg/pg_password.h"
 
 #include <stdlib.h>
 
@@ -194,7 +195,8 @@ static enum err split_hosts(struct pg_options *o, struct str hosts, struct str p
     return OK;
 }
 
-enum err pg_options_parse(struct pg_options *o, const char *url, const char *password, struct error *error)
+enum err pg_options_parse(struct pg_options *o, const char *url, const char *password,
+                          const char *password_file, struct error *error)
 {
     *o = (struct pg_options){.connect_ms = CONNECT_DEFAULT_S * 1000};
     struct parsed p = {.o = o, .error = error};
@@ -209,9 +211,31 @@ enum err pg_options_parse(struct pg_options *o, const char *url, const char *pas
         err = split_hosts(o, str_from_cstr(p.hosts), str_from_cstr(p.ports), error);
     if (!err && password && *password)
         o->password = copy(str_from_cstr(password));
+    if (!err && password_file && *password_file)
+        o->password_file = copy(str_from_cstr(password_file));
     free(p.hosts);
     free(p.ports);
     return err;
+}
+
+static void free_password(struct pg_options *o)
+{
+    if (o->password)
+        explicit_bzero(o->password, strlen(o->password));
+    free(o->password);
+}
+
+void pg_options_reload_password(struct pg_options *o)
+{
+    char password[PG_PASSWORD_SIZE];
+    struct error ignored;
+    if (!o->password_file)
+        return;
+    if (pg_password_read(o->password_file, password, &ignored) == OK) {
+        free_password(o);
+        o->password = copy(str_from_cstr(password));
+    }
+    explicit_bzero(password, sizeof password);
 }
 
 void pg_options_fini(struct pg_options *o)
@@ -224,8 +248,7 @@ void pg_options_fini(struct pg_options *o)
         free(o->settings[i].keyword);
         free(o->settings[i].value);
     }
-    if (o->password)
-        explicit_bzero(o->password, strlen(o->password));
-    free(o->password);
+    free_password(o);
+    free(o->password_file);
     *o = (struct pg_options){0};
 }

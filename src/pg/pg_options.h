@@ -30,14 +30,20 @@ struct pg_options {
     int host_count;
     struct pg_setting settings[PG_SETTINGS_MAX]; /* keywords of libpq that have no member of their own */
     int setting_count;
-    char *password; /* NULL: libpq looks it up in PGPASSFILE or ~/.pgpass */
-    int connect_ms; /* deadline per host */
+    char *password;      /* NULL: libpq looks it up in PGPASSFILE or ~/.pgpass */
+    char *password_file; /* NULL: the password is not in a file (pg_password.h) */
+    int connect_ms;      /* deadline per host */
 };
 
-/* Parses a URL. `password` may be NULL or empty. The text of `error` quotes nothing of the URL except the
- * name of an unknown parameter. Call pg_options_fini() afterwards, even if this function has failed. */
+/* Parses a URL. `password` may be NULL or empty, and so may `password_file`, the file from which the caller
+ * has read the password. The text of `error` quotes nothing of the URL except the name of an unknown
+ * parameter. Call pg_options_fini() afterwards, even if this function has failed. */
 MUST_USE enum err pg_options_parse(struct pg_options *o, const char *url, const char *password,
-                                   struct error *error);
+                                   const char *password_file, struct error *error);
+
+/* Reads the password file again, if there is one. Call before each connection attempt, because the password
+ * may have been changed. If the file cannot be read, the password stays the same. */
+void pg_options_reload_password(struct pg_options *o);
 
 /* Overwrites the password and frees everything. */
 void pg_options_fini(struct pg_options *o);

@@ -10,7 +10,7 @@
 enum err store_url_check(const char *url, struct error *error)
 {
     struct pg_options where;
-    const enum err err = pg_options_parse(&where, url, NULL, error);
+    const enum err err = pg_options_parse(&where, url, NULL, NULL, error);
     pg_options_fini(&where);
     return err;
 }

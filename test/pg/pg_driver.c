@@ -288,7 +288,7 @@ static int start_link(struct driver *d, char **argv)
 {
     struct pg_options where;
     struct error error = {0};
-    if (pg_options_parse(&where, argv[1], getenv("PG_DRIVER_PASSWORD"), &error)) {
+    if (pg_options_parse(&where, argv[1], getenv("PG_DRIVER_PASSWORD"), NULL, &error)) {
         printf("invalid %s\n", error.text);
         pg_options_fini(&where);
         return 2;

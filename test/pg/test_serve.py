@@ -26,7 +26,7 @@ def private():
     """A PostgreSQL for this file alone, because the tests stop it."""
     if not postgres.programs():
         pytest.skip("postgresql is not installed")
-    with postgres.Postgres(schema="") as made:
+    with postgres.Postgres(schema="", tcp=True) as made:
         yield made
 
 
@@ -66,6 +66,24 @@ def test_import_of_another_process_is_in_the_next_response(served, key):
     assert client.get("/account").status == 200
     [event, *_] = client.get("/events").json()["data"]
     assert event["video"]["id"] == lines.uid("Wave")
+
+
+def test_changed_password_is_used_by_new_connections(private, database, tmp_path):
+    """All connections end, as in a failover. A server that used the password of its start would then be unavailable."""
+    password = tmp_path / "password"
+    private.sql("CREATE ROLE rotated LOGIN SUPERUSER PASSWORD 'old'", database)
+    password.write_text("old\n")
+    server = Viewtally(tmp_path, {"store": {"url": private.tcp_url(database, "rotated"), "password_file": str(password)}}, seams=True)
+    server.run("migrate")
+    server.import_lines(world(25_000))
+    with server:
+        client = server.client(server.create_key(lines.uid("Ann")))
+        assert views(client) == 25_000
+        private.sql("ALTER ROLE rotated PASSWORD 'new'", database)
+        password.write_text("new\n")
+        private.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'rotated'", database)
+        server.import_lines(world(31_000, 2)[-1:])
+        wait.until(lambda: server.admin().get("/readyz").status == 200 and views(client) == 31_000, "the server to connect again")
 
 
 def test_revoked_key_is_rejected_at_the_next_request(served):

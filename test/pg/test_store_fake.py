@@ -272,6 +272,25 @@ def test_most_important_failure_of_the_addresses_of_a_host_is_reported(server, t
         assert error == LOST and "password authentication failed; check the user, the database" in text
 
 
+def test_password_file_is_read_again_for_each_connection(server, tmp_path):
+    passwords, file = [], tmp_path / "password"
+
+    def authenticate(stream, write):
+        write(fakepg.message(b"R", struct.pack("!i", 3)))          # asks for the password
+        size, = struct.unpack("!xi", stream.read(5))
+        passwords.append(stream.read(size - 4))
+
+    server.authenticate = authenticate
+    file.write_text("old\n")
+    with StoreDriver(server.url, file) as driver:
+        driver.ok("open write 1000")
+        for text in ("new\n", ""):          # an unreadable file does not replace the password
+            file.write_text(text)
+            server.cut_all()
+            driver.ok("authors")
+    assert passwords == [b"old\0", b"new\0", b"new\0"]
+
+
 def test_only_host_is_not_left(server):
     with StoreDriver(server.url) as driver:
         driver.ok("open write 5000")

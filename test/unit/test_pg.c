@@ -113,7 +113,7 @@ static struct pg_options parse(const char *url)
 {
     struct pg_options o;
     struct error error = {0};
-    if (pg_options_parse(&o, url, NULL, &error))
+    if (pg_options_parse(&o, url, NULL, NULL, &error))
         fail_msg("%s: %s", url, error.text);
     return o;
 }
@@ -148,9 +148,9 @@ static void user_database_and_settings_of_a_url_are_stored_with_the_password(voi
     (void)state;
     struct pg_options o;
     struct error error = {0};
-    assert_int_equal(
-        pg_options_parse(&o, "postgresql://al%40ice@h/d?sslmode=verify-full&connect_timeout=7", "pw", &error),
-        OK);
+    assert_int_equal(pg_options_parse(&o, "postgresql://al%40ice@h/d?sslmode=verify-full&connect_timeout=7",
+                                      "pw", NULL, &error),
+                     OK);
     assert_int_equal(o.connect_ms, 7000);
     assert_string_equal(o.password, "pw");
     assert_int_equal(o.setting_count, 3);

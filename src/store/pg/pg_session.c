@@ -318,6 +318,7 @@ static bool open_address(struct pg_session *s, const char *address)
     const struct pg_connection_events events = {
         .ready = on_ready, .got = on_got, .lost = on_lost, .ctx = s, .result_bytes_max = RESULT_BYTES_MAX};
     s->is_ready = s->is_lost = s->is_out_of_memory = false;
+    pg_options_reload_password(&s->where);
     s->connection = pg_connection_open(&s->loop, &s->where, s->host, address, &events);
     s->is_out_of_memory = !s->connection;
     if (s->connection)
