@@ -79,7 +79,7 @@ static bool verify(const char *path)
         (void)cli_fail(CLI_PART, "%s", error.text);
         return false;
     }
-    if (store_check_identity(path, &error) || store_verify(path, &error)) {
+    if (store_check_identity(path, &error) || store_verify(path, NULL, &error)) {
         (void)cli_fail(CLI_PART, "%s: use another backup", error.text);
         return false;
     }
@@ -211,7 +211,7 @@ static enum cli_exit prune_before_files(struct cli *cli, bool dry_run)
     if (!store)
         return CLI_COULD_NOT;
     store_close(store);
-    if (store_verify(cli->config.store.path, &error))
+    if (store_verify(cli->config.store.path, NULL, &error))
         return cli_fail(CLI_COULD_NOT, "%s: the files of earlier restores are kept", error.text);
     enum cli_exit code = CLI_DONE;
     if (!database_list_replaced(cli->config.store.path, &list))

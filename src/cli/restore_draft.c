@@ -13,7 +13,7 @@ enum err restore_draft_fill(const char *file, const char *shown, const char *dra
     enum err err = store_copy(file, draft, error);
     seam_kill_point();
     if (!err)
-        err = store_verify(draft, error);
+        err = store_verify(draft, NULL, error);
     if (!err)
         err = store_migrate(draft, &applied, error);
     if (err && err != ERR_FULL)

@@ -79,7 +79,7 @@ static enum err check(struct drill *d, struct error *error)
     enum err err = store_check_identity(d->database, error);
     if (err)
         return err;
-    err = store_verify(d->database, error);
+    err = store_verify(d->database, NULL, error);
     if (err)
         return err;
     report(d, "integrity  every page is intact\n");

@@ -309,7 +309,7 @@ enum err move_back_up(const struct store_options *from, const char *to, const st
         err = move_store(&options, &result, error);
     /* The last connection to `to` has been closed, so its write-ahead log is gone. */
     if (!err)
-        err = store_verify(to, error);
+        err = store_verify(to, progress, error);
     if (err || file_sync(to))
         return err;
     return error_set(error, ERR_IO, "%s cannot be written: %s", to, strerror(errno));

@@ -175,8 +175,8 @@ MUST_USE enum err store_check_sums(const char *path, struct error *error);
  * new. */
 MUST_USE enum err store_check_identity(const char *path, struct error *error);
 
-/* Checks every page of the database. Returns ERR_CORRUPT if it is damaged. */
-MUST_USE enum err store_verify(const char *path, struct error *error);
+/* Checks every page of the database. Returns ERR_CORRUPT if it is damaged. `progress` may be NULL. */
+MUST_USE enum err store_verify(const char *path, const struct store_progress *progress, struct error *error);
 
 /* Like store_verify(), but does not even delete a write-ahead log that did not exist before the call. If
  * `full` is false, skips the comparison of the indexes with their tables, which takes most of the time. */

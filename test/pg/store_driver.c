@@ -5,12 +5,12 @@
  *   migrate | check           open MODE BUSY_MS         close         begin | commit | rollback
  *   author NAME               touch ROW                 authors       key AUTHOR HASH
  *   changed                   snapshot                  failures      slow MS
- *   event AUTHOR              share | try | release     loop
+ *   event AUTHOR              share | try | release     loop          backup FILE
  *
  * `author`, `key` and `event` insert a row and print its id. `snapshot` lists the authors, waits for a line,
  * and lists them again in the same snapshot. `share`, `try` (exclusively, without waiting) and `release`
  * acquire and release the import lock. `loop` runs one iteration of an event loop that serves another store,
- * and then lists the authors with reads that block. */
+ * and then lists the authors with reads that block. `backup` prints how often the progress was reported. */
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -18,6 +18,7 @@
 #include "base/number.h"
 #include "store/handle.h"
 #include "store/import_lock.h"
+#include "store/move.h"
 #include "store/server_upgrade.h"
 #include "store/store.h"
 #include "store/write.h"
@@ -158,6 +159,26 @@ static void insert_event(struct store_driver *d, int64_t author)
     print_result_i64(err, event.id);
 }
 
+static bool count_step(void *ctx)
+{
+    int64_t *steps = ctx;
+    ++*steps;
+    return true;
+}
+
+static void back_up(const struct store_driver *d, const char *file)
+{
+    const struct store_options from = {.url = d->url, .password_file = d->password_file, .mode = STORE_READ};
+    int64_t steps = 0;
+    const struct store_progress progress = {.step = count_step, .ctx = &steps};
+    struct error error;
+    const enum err err = move_back_up(&from, file, &progress, &error);
+    if (err)
+        print_result(err, error.text);
+    else
+        print_result_i64(OK, steps);
+}
+
 static void run_transaction_command(struct store_driver *d, const char *name)
 {
     if (strcmp(name, "begin") == 0) {
@@ -205,6 +226,8 @@ static void run_command(struct store_driver *d, const char *name, const char *ar
         print_result_i64(OK, store_has_changed(d->store, &d->seen));
     } else if (strcmp(name, "loop") == 0) {
         read_on_loop(d);
+    } else if (strcmp(name, "backup") == 0) {
+        back_up(d, arguments);
     } else if (strcmp(name, "slow") == 0) {
         store_set_slow_query_ms(strtoll(arguments, NULL, 10));
         print_result(OK, "");

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from lib import filled_tables, packed_days
+from lib.pgstore import StoreDriver
 from lib.viewtally import Viewtally
 
 KILLS_IN_VIDEOS = (9, 9)
@@ -192,6 +193,16 @@ def columns(sql):
     return sql("SELECT c.table_name, c.column_name, c.data_type, c.is_nullable FROM information_schema.columns c JOIN pg_class t "
                "ON t.relname = c.table_name AND t.relkind = 'r' WHERE c.table_schema = 'public' AND c.is_generated = 'NEVER' "
                "AND c.table_name NOT IN ('meta', 'store', 'barriers', 'leases', 'refresh_lease', 'backup_state') ORDER BY 1, 2")
+
+
+def test_verification_of_a_backup_reports_its_progress(empty, tmp_path):
+    """Otherwise a scheduled backup could not be stopped during the verification, and would not renew its lease."""
+    url, sql = empty
+    with StoreDriver(url) as driver:
+        driver.ok("migrate")
+        sql("INSERT INTO authors (uuid, created_at, name) SELECT gen_random_uuid(), n, 'Ann' FROM generate_series(1, 20000) n")
+        (tmp_path / "b.db").touch()
+        assert int(driver.ok(f"backup {tmp_path}/b.db")) > 20_000 + 20_000      # rows copied and compared
 
 
 CHANGED = {"bigint": "{0} + CASE WHEN {0} > 0 THEN -1 ELSE 1 END", "text": "{0} || 'x'", "bytea": "'\\x00' || {0}", "uuid": "gen_random_uuid()"}

@@ -32,8 +32,9 @@ static enum err with_database(const char *path, enum err (*fn)(struct db *db, vo
 
 static enum err verify(struct db *db, void *ctx)
 {
+    const struct store_progress *progress = ctx;
     bool sound = false;
-    (void)ctx;
+    db_set_progress(db, progress);
     db_keep_existing_log(db);
     enum err err = db_exec_text(db, SQL_INTEGRITY, "ok", &sound);
     if (err)
@@ -41,9 +42,10 @@ static enum err verify(struct db *db, void *ctx)
     return sound ? OK : ERR_CORRUPT;
 }
 
-enum err store_verify(const char *path, struct error *error)
+enum err store_verify(const char *path, const struct store_progress *progress, struct error *error)
 {
-    return with_database(path, verify, NULL, error);
+    struct store_progress copy = progress ? *progress : (struct store_progress){0};
+    return with_database(path, verify, progress ? &copy : NULL, error);
 }
 
 /* --- numbers that must agree --- */
