@@ -1,3 +1,4 @@
+-- additive: no
 -- The schema on PostgreSQL. Tables and columns have the names of the SQLite schema (schema/*.sql), whose comments also apply here.
 -- The differences:
 --

@@ -33,9 +33,9 @@ def test_tables_of_another_application_are_found(tmp_path, url, sql):
 
 
 def test_newer_schema_is_found_unless_it_is_compatible(commands, sql):
-    sql("UPDATE meta SET value = 99 WHERE key = 'schema'")
+    sql("UPDATE meta SET value = 99 WHERE key IN ('schema', 'compatible_since')")
     expect_unusable(commands, "schema version 99 of a newer release", "")
-    sql("INSERT INTO meta (key, value) SELECT 'compatible_since', 1")
+    sql("UPDATE meta SET value = 1 WHERE key = 'compatible_since'")
     assert findings(commands, status=0)["database.open"]["state"] == "ok"
 
 

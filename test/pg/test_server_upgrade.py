@@ -57,6 +57,7 @@ def test_version_1_is_upgraded_and_keeps_its_data(cluster, empty):
         assert driver.fields("migrate")["version"] == "1"
         driver.ok("open write 1000", "begin", "author Ann", "commit")
     assert cluster.sql("SELECT value FROM meta WHERE key = 'schema'", empty) == [[str(NEWEST)]]
+    assert cluster.sql("SELECT value FROM meta WHERE key = 'compatible_since'", empty) == [["1"]]     # version 2 is additive
     assert cluster.sql("SELECT id FROM store", empty) == before
     assert cluster.sql("SELECT name FROM authors ORDER BY id", empty) == [["Old"], ["Ann"]]
 
@@ -134,11 +135,11 @@ def test_error_for_an_empty_database_names_the_command(cluster, empty):
 def test_newer_schema_is_refused_unless_it_is_compatible(cluster, empty):
     with StoreDriver(cluster.url(empty)) as driver:
         driver.ok("migrate")
-    cluster.sql("UPDATE meta SET value = 99 WHERE key = 'schema'", empty)
+    cluster.sql("UPDATE meta SET value = 99 WHERE key IN ('schema', 'compatible_since')", empty)
     for command in ("migrate", "check", "open write 0"):
         error, text = refusal(cluster.url(empty), command)
         assert error == "unsuitable version" and "schema version 99 of a newer release" in text and "install the newer release" in text, text
-    cluster.sql(f"INSERT INTO meta (key, value) VALUES ('compatible_since', {NEWEST})", empty)
+    cluster.sql(f"UPDATE meta SET value = {NEWEST} WHERE key = 'compatible_since'", empty)
     with StoreDriver(cluster.url(empty)) as driver:
         assert driver.fields("migrate")["newer"] == "1"
         driver.ok("open write 0")

@@ -24,7 +24,7 @@ enum { LOCK_WAIT_MS = 600000, MIGRATION_MS = 0 /* no limit */, MIGRATION_BYTES_M
     "DO $viewtally$ DECLARE missing record; BEGIN "                                                          \
     "FOR missing IN " MISSING_ROLE_SETTINGS " LOOP EXECUTE missing.statement; END LOOP; END $viewtally$"
 #define SQL_SET_VERSION                                                                                      \
-    "INSERT INTO meta (key, value) VALUES ('schema', $1::bigint) "                                           \
+    "INSERT INTO meta (key, value) VALUES ('schema', $1::bigint), ('compatible_since', $2::bigint) "         \
     "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 static enum err run_sql(struct pg_session *s, const char *sql, int64_t deadline_ms, struct error *error)
@@ -78,11 +78,21 @@ static enum err plan(struct pg_session *s, struct server_upgrade_result *result,
 
 /* ---- migrating ---- */
 
-static enum err set_version(struct pg_session *s, int version, struct error *error)
+/* Returns the version of the newest migration that is not additive, among `m` and the migrations before
+ * it. */
+static int compatible_since(const struct pg_migration *m)
+{
+    while (m->is_additive)
+        m--;
+    return m->version;
+}
+
+static enum err set_version(struct pg_session *s, const struct pg_migration *m, struct error *error)
 {
     struct pg_params params;
     pg_params_init(&params);
-    pg_params_add_i64(&params, version);
+    pg_params_add_i64(&params, m->version);
+    pg_params_add_i64(&params, compatible_since(m));
     pg_session_add(s, "", SQL_SET_VERSION, &params);
     pg_params_fini(&params);
     enum err err = pg_session_run(s, PG_ANSWER_MS);
@@ -107,7 +117,7 @@ static enum err apply(struct pg_session *s, const struct pg_migration *m, struct
     if (err)
         return error_set(error, err, "migration %d %s failed (nothing was changed): %s", m->version, m->name,
                          why.text);
-    return set_version(s, m->version, error);
+    return set_version(s, m, error);
 }
 
 /* Acquires the lock of write transactions, so that no program writes while the tables change. */
