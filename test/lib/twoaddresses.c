@@ -5,7 +5,8 @@
 #include <netdb.h>
 #include <string.h>
 
-typedef int lookup(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found);
+typedef int lookup(const char *node, const char *service, const struct addrinfo *hints,
+                   struct addrinfo **found);
 
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found)
 {
