@@ -128,8 +128,8 @@ static enum cli_exit print_moved(const struct move_options *o, const struct move
 {
     printf("%lld row%s copied%s, and %lld row%s compared: the databases are equal\n",
            (long long)result->copied, plural(result->copied, "", "s"),
-           result->resumed ? " after those of an interrupted move" : "", (long long)result->compared,
-           plural(result->compared, "", "s"));
+           result->resumed ? " (in addition to those that an interrupted move had copied)" : "",
+           (long long)result->compared, plural(result->compared, "", "s"));
     printf("To use the copy, set this in the configuration, and restart the servers:\n[store]\n");
     if (!o->to.url)
         print_path("url =\npath", o->to.path);

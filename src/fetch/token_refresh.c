@@ -308,7 +308,7 @@ static bool may_have_arrived(enum transport_error error)
 
 /* Sends the request a second time if the platform may have received it. Makes no second attempt while the
  * process is stopping, because both attempts can take longer than service managers wait for a process to end.
- * In that case the mark stays, and the next run sends the same token again. */
+ * In that case the mark (refresh_sent_at) stays, and the next run sends the same token again. */
 static void handle_transport_error(struct token_refresh *refresh, enum transport_error error)
 {
     if (may_have_arrived(error)) {

@@ -12,8 +12,9 @@ int descriptors_reserve(int wanted);
 /* Ends a reservation of `n` descriptors. */
 void descriptors_unreserve(int n);
 
-/* Returns true if `fd` may become a memory file while `files` others exist: all reserved connections and the
- * spare descriptors must remain available. */
+/* Returns true if the new descriptor `fd` may be kept for a memory file, in addition to `files` existing
+ * memory files: the descriptors of all reserved connections and the spare descriptors must remain available.
+ */
 bool descriptors_allow_memory_file(int fd, int files);
 
 #endif

@@ -31,7 +31,7 @@ void pg_barrier_reset(struct pg_barrier *b)
         .acknowledged_ms = -1, .incarnation = b->incarnation, .is_synchronous = b->is_synchronous};
 }
 
-void pg_barrier_send(struct pg_barrier *b, const char *process, struct pg_params *params)
+void pg_barrier_begin(struct pg_barrier *b, const char *process, struct pg_params *params)
 {
     pg_params_init(params);
     pg_params_add_bytes(params, str_from_cstr(process));

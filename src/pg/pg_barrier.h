@@ -27,7 +27,7 @@ void pg_barrier_reset(struct pg_barrier *b);
 
 /* Initializes `params`, adds the parameters of pg_barrier_statement, and records that a barrier is in flight.
  * The caller sends the statement and calls pg_params_fini(). */
-void pg_barrier_send(struct pg_barrier *b, const char *process, struct pg_params *params);
+void pg_barrier_begin(struct pg_barrier *b, const char *process, struct pg_params *params);
 
 /* Reads the row of pg_identity_statement. If the server cannot be used, returns false and sets the failure
  * and its reason, a static text. */

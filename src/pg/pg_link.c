@@ -223,7 +223,7 @@ static bool sync_now(struct pg_link *l)
 static bool send_barrier(struct pg_link *l)
 {
     struct pg_params params;
-    pg_barrier_send(&l->barrier, l->options.process, &params);
+    pg_barrier_begin(&l->barrier, l->options.process, &params);
     const bool sent = !params.bytes.failed &&
                       pg_connection_query(l->connection, pg_barrier_statement.name, &params) &&
                       pg_queue_add_internal(&l->queue, false, ID_BARRIER, on_internal, l) && sync_now(l);

@@ -1,4 +1,4 @@
-/* Copies the JSON value by value, and replaces tokens and personal data. */
+/* Copies the JSON one value at a time, and replaces tokens and personal data. */
 #include "platforms/anonymize.h"
 
 #include "base/json.h"

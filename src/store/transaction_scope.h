@@ -1,6 +1,7 @@
-/* A transaction scope: lets a module write on a connection whose transactions another module controls. Within
- * a refresh run, an import and a token refresh use the run's transactions, which check the lease and hold the
- * lock of the server's writes (ticket_lock.h). In a command, they use plain transactions. */
+/* A transaction scope: lets a module write on a connection whose transactions another module controls. An
+ * import or a token refresh that is part of a refresh run uses the transactions of the run, which check the
+ * lease and hold the lock of the server's writes (ticket_lock.h). In a command, it uses plain transactions.
+ */
 #ifndef VT_STORE_TRANSACTION_SCOPE_H
 #define VT_STORE_TRANSACTION_SCOPE_H
 

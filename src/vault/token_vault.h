@@ -73,9 +73,9 @@ void tokens_wipe(struct tokens *t);
 MUST_USE enum err tokens_load(struct store *s, struct seal_keys *keys, int64_t row, struct tokens *out);
 
 /* Returns true if the access token should be refreshed now. Pass true for `idle` if no call needs the token
- * now. In this case, a token with a lifetime below two days is refreshed only once a week, which is enough to
- * keep the account from lapsing. Returns false if the author must reconnect the account, or if tokens of this
- * API cannot be refreshed. */
+ * now. In this case, an access token with a lifetime below two days may stay expired: it is refreshed only
+ * once a week, so that the refresh token does not expire. Returns false if the author must reconnect the
+ * account, or if tokens of this API cannot be refreshed. */
 bool token_refresh_is_due(const struct platform_desc *desc, const struct credential *c, int64_t now_ms,
                           bool idle);
 

@@ -183,7 +183,7 @@ def test_reply_after_the_client_disconnected_is_ignored(world, fake, reset):
     wait.until(lambda: world.get(LIMIT + 1) == [200] * (LIMIT + 1), "replies of Redis in time")
 
 
-def test_process_decides_pending_calls_if_the_connection_is_reset(world, fake):
+def test_window_of_the_process_decides_requests_whose_connection_to_redis_is_reset(world, fake):
     called, gate = threading.Event(), threading.Event()
 
     def hold(words):

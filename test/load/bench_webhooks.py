@@ -5,7 +5,8 @@ Several events of each of 5,000 authors go to their webhooks, which share one or
 accepts messages and never responds. At the end, every event was delivered exactly once and in order, and the silent origin has delayed
 no other webhook. `--endpoints 200` is a quick try. Prints JSON.
 
-The bound is the number of deliveries in flight to one origin (64) times the round trip; here, the processor sets the pace.
+At most 64 messages are in flight to one origin, so at most 64 are delivered per round trip. Here the round trip is so short that the
+processor is the limit.
 """
 import argparse
 import collections

@@ -170,7 +170,7 @@ def test_move_continues_after_kills(filled, empty, tmp_path):
     assert sizes == {4000, 8000, 9000}, sizes
     assert "incomplete copy" in failure(big, url, tmp_path / "x.db")
     assert "is an incomplete copy of a different database" in failure(filled, filled.database, url)
-    assert "after those of an interrupted move" in move(big, big.database, url).out
+    assert "(in addition to those that an interrupted move had copied)" in move(big, big.database, url).out
     assert sql("SELECT count(*) FROM meta WHERE key = 'moving'") == [["0"]]
     back = tmp_path / "back.db"
     move(big, url, back)

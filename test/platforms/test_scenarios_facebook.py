@@ -122,7 +122,7 @@ def test_lost_grant_is_distinguished_from_deleted_posts(world, clock, standins):
 
 
 @pytest.mark.parametrize("pages", [1, 2])
-def test_denied_posts_are_not_missing_beside_a_deleted_one(world, clock, standins, pages):
+def test_denied_posts_do_not_count_as_missing_if_another_post_is_deleted(world, clock, standins, pages):
     """A page without both permissions, of an author who has no other page, or one that cannot read these posts either."""
     first, second = world.add(authors=2, videos=3, platforms=("facebook",), connect=False)
     account, ids = world.accounts[first, "facebook"], world.ids("facebook", first)

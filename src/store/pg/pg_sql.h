@@ -61,8 +61,8 @@ MUST_USE enum err pg_sql_begin(struct pg_sql *db, int lock_timeout_ms);
 /* Begins a read-only transaction, which reads one snapshot. */
 MUST_USE enum err pg_sql_begin_snapshot(struct pg_sql *db);
 /* If the connection is lost, connects again, finds out whether the transaction was committed, and logs the
- * outcome. Returns ERR_IO if the transaction was not committed, and ERR_UNKNOWN_OUTCOME if it is unknown
- * after 25 s, or earlier if waits are limited (pg_session_is_limited()), whether it was. */
+ * outcome. Returns ERR_IO if the transaction was not committed. Returns ERR_UNKNOWN_OUTCOME if this cannot be
+ * found out within 25 s, or within a shorter time if waits are limited (pg_session_is_limited()). */
 MUST_USE enum err pg_sql_commit(struct pg_sql *db);
 /* Precondition: a transaction is open. */
 void pg_sql_rollback(struct pg_sql *db);
