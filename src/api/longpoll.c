@@ -77,8 +77,9 @@ static void on_found(struct waiter *wait)
     wake_due(LIST_ENTRY(wait, struct longpoll, wait));
 }
 
-/* Finds the requests whose author has changed, and wakes them. If the check for changes fails, no request
- * becomes due, and the next tick repeats the check. */
+/* Finds the requests whose author may have changed, and wakes some of them; the next ticks wake the others
+ * before they check again. If the check for changes fails, no request becomes due, and the next tick repeats
+ * the check. */
 static void on_timer(uv_timer_t *timer)
 {
     struct longpoll *l = timer->data;

@@ -17,7 +17,8 @@ struct response_field {
 struct response {
     int status;              /* 0 if not set */
     struct str content_type; /* p == NULL if there is no Content-Type */
-    struct str etag;         /* with quotes; if p == NULL, a 200 for GET or HEAD gets a hash of the body */
+    struct str etag; /* with quotes; if p == NULL, a 200 for GET or HEAD that is not streamed gets a hash
+                        of the body */
     size_t field_count;
     struct response_field fields[RESPONSE_FIELDS_MAX];
     struct buf body;                 /* at most BODY_MAX_BYTES; call request_flush() before it is full */

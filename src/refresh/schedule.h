@@ -1,8 +1,8 @@
 /* Starts runs of the refresh in a server when they are due. Runs execute one at a time on a separate thread.
  *
  * The schedule checks the wall clock every second, so clock changes and suspends have no lasting effect.
- * Whether a run is due depends on the last run stored in the database (slot.h), whichever process executed
- * it. */
+ * Whether a run is due depends on the last complete run that the database records (slot.h,
+ * store_get_last_complete_run()), whichever process executed it. */
 #ifndef VT_REFRESH_SCHEDULE_H
 #define VT_REFRESH_SCHEDULE_H
 

@@ -1,7 +1,8 @@
-/* A transaction scope: lets a module write on a connection whose transactions another module controls. An
- * import or a token refresh that is part of a refresh run uses the transactions of the run, which check the
- * lease and hold the lock of the server's writes (ticket_lock.h). In a command, it uses plain transactions.
- */
+/* A transaction scope: lets a module write on a connection whose transactions another module controls. In
+ * a refresh run, an import uses the transactions of the run, which check the lease. A token refresh in a run
+ * uses transactions that do not check it (run_unleased_transactions()), because new tokens must be stored
+ * even if the lease is lost. Both hold the lock of the server's writes (ticket_lock.h). In other commands,
+ * both use plain transactions. */
 #ifndef VT_STORE_TRANSACTION_SCOPE_H
 #define VT_STORE_TRANSACTION_SCOPE_H
 

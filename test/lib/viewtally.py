@@ -247,7 +247,8 @@ class Viewtally:
         return {name for name, in names} - {"barriers"}
 
     def environment(self, extra=None):
-        """Returns the process environment: without the VIEWTALLY_ variables of the caller, with the clock and sanitizer options."""
+        """Returns the process environment: without the VIEWTALLY_ variables of the caller, except those that select a variant of the
+        tests (late reads, size of the cache), and with the clock, the sanitizer options and `extra`."""
         env = {name: value for name, value in os.environ.items() if not name.startswith("VIEWTALLY_")}
         late = os.environ.get("VIEWTALLY_TEST_LATE_READS")     # for a run of the tests with late reads (src/store/late_reads.h)
         if late:

@@ -113,7 +113,7 @@ class Soak:
 
     def warm_key_table(self):
         """The key cache uses memory page by page as new keys arrive, which would look like a leak. The warming keys belong to authors
-        that no other client uses."""
+        without pollers and visitors."""
         owners = self.world.authors[6:]
         keys = [(make_key(), uuid.UUID(owners[number % len(owners)]).bytes) for number in range(WARM_KEYS)]
         insert_keys(self.directory / "viewtally.db", keys)

@@ -361,7 +361,7 @@ class Standin:
         return set(query["scope"].replace(",", " ").split())
 
     def redeem_code(self, code, redirect_uri, verifier=None):
-        """Redeems a code. Returns (account, scopes), or None if the code is invalid or was used."""
+        """Redeems a code. Returns (account, scopes), or None if the code is unknown or was used, or if redirect_uri or verifier does not match."""
         account, expected, scopes, query = self.codes.pop(code, (None, None, None, {}))
         if not account or expected != redirect_uri:
             return None
