@@ -258,5 +258,5 @@ static enum next consent_step(struct request *r)
 const struct route consent_page = {.path = "/oauth/authorize",
                                    .name = "/v1/oauth/authorize",
                                    .methods = ROUTE_GET | ROUTE_POST,
-                                   .flags = WEB_OPEN | WEB_OWN_QUERY,
+                                   .flags = WEB_OPEN | WEB_OWN_QUERY | WEB_IN_POPUP,
                                    .start = consent_step};

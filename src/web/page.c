@@ -373,7 +373,8 @@ void page_add_fields(struct request *r)
     response_add_field(r, STR("X-Frame-Options"), STR("DENY"));
     response_add_field(r, STR("X-Content-Type-Options"), STR("nosniff"));
     response_add_field(r, STR("Referrer-Policy"), referrer_policy(r));
-    response_add_field(r, STR("Cross-Origin-Opener-Policy"), STR("same-origin"));
+    if (!r->route || !(r->route->flags & WEB_IN_POPUP))
+        response_add_field(r, STR("Cross-Origin-Opener-Policy"), STR("same-origin"));
     response_add_field(r, STR("Cross-Origin-Resource-Policy"), STR("same-origin"));
     response_add_field(r, STR("Permissions-Policy"),
                        STR("camera=(), geolocation=(), microphone=(), payment=(), usb=()"));

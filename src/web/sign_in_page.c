@@ -197,8 +197,10 @@ static enum next sign_in_step(struct request *r)
     return page->viewer.author_row ? redirect_after_sign_in(r, next) : show_form(r, STR(""), next, NULL);
 }
 
-const struct route sign_in_page = {
-    .path = "/sign-in", .methods = ROUTE_GET | ROUTE_POST, .flags = WEB_OPEN, .start = sign_in_step};
+const struct route sign_in_page = {.path = "/sign-in",
+                                   .methods = ROUTE_GET | ROUTE_POST,
+                                   .flags = WEB_OPEN | WEB_IN_POPUP,
+                                   .start = sign_in_step};
 
 /* ---- signing out ---- */
 

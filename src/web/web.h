@@ -70,6 +70,9 @@ enum {
     /* The page parses its query itself. If it redirects to the sign-in page, the browser requests the same
      * URL again after the sign-in, even if the request was a POST. */
     WEB_OWN_QUERY = 4,
+    /* An app may open the page in a popup window, so the window keeps its connection to the window of the app
+     * (window.opener), which a Cross-Origin-Opener-Policy would cut. */
+    WEB_IN_POPUP = 8,
 };
 
 /* The state of one request. r->state points to it. */

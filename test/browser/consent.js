@@ -18,4 +18,24 @@ async function connect(session, { cookie, path, redirect, button, keyboard }) {
     return page.url();
 }
 
-module.exports = { connect };
+// An app opens the authorization in a popup window. After the sign-in and the consent, the page of the app in the popup reports
+// its URL to the window that has opened it. Returns this URL.
+async function connectInPopup(session, { appPage, path, login, password }) {
+    const page = await session.openPage({ javascript: true, elsewhere: [appPage] });
+    await session.goto(page, appPage);
+    const reported = page.evaluate(() => new Promise((resolve) => addEventListener("message", (event) => resolve(event.data))));
+    reported.catch(() => {}); // if the popup has lost its opener, the promise is rejected when the page closes
+    const opened = page.waitForEvent("popup");
+    await page.evaluate((url) => { window.open(url); }, session.base + path);
+    const popup = await opened;
+    await popup.getByLabel("Name").fill(login);
+    await popup.getByLabel("Password").fill(password);
+    await popup.getByRole("button", { name: "Sign in", exact: true }).click();
+    await popup.getByRole("button", { name: "Allow", exact: true }).click();
+    await popup.waitForURL((url) => url.href.startsWith(appPage));
+    assert.ok(await popup.evaluate(() => window.opener), "the popup has lost its opener");
+    await popup.evaluate(() => { window.opener.postMessage(location.href); });
+    return reported;
+}
+
+module.exports = { connect, connectInPopup };

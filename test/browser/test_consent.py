@@ -10,6 +10,7 @@ import pytest
 import stage_scene as scene
 from lib import oauth
 from lib.certificates import Authority
+from lib.pages import sign_up
 from lib.viewtally import sanitized
 
 VERIFIER = "v" * 43
@@ -101,6 +102,14 @@ def test_allowing_consent_connects_the_app(browser, stage, app, landing, keyboar
     assert "Post Planner" in page["text"]
     (page,) = browser.walk("readPlain", **stage.arguments("hostile", paths=["/apps"]))
     assert "Post Planner" not in page["text"]
+
+
+def test_app_may_open_the_authorization_in_a_popup_window(browser, stage, app, landing):
+    """Browser libraries pass the code from the popup to the window that has opened it."""
+    account = {"login": "popup@example.org", "password": "lighthouse winter bread"}
+    sign_up(stage.instance, stage.instance.add_author(), **account)
+    url = browser.walk("connectInPopup", appPage=landing, path=path_of(app, landing), **account, **stage.arguments())
+    assert url.startswith(landing) and "code=" in url
 
 
 def test_app_may_redirect_to_another_host_after_consent(browser, stage, app, home_page):

@@ -418,8 +418,9 @@ def test_stored_names_are_escaped(viewtally):
 
 HEADERS = {
     "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
 }
+OPENER_POLICY = "Cross-Origin-Opener-Policy"
 
 
 def policy_of(page):
@@ -439,6 +440,8 @@ def test_every_response_has_security_headers(world):
         expected = {**HEADERS, "Referrer-Policy": "strict-origin"} if page.url.startswith("/invite/") else HEADERS
         for name, value in expected.items():
             assert page.headers.get_all(name) == [value], (page, name)
+        in_popup = urllib.parse.urlsplit(page.url).path == "/sign-in"       # an app may open it, before the consent page
+        assert page.headers.get_all(OPENER_POLICY) == (None if in_popup else ["same-origin"]), page
         policy = policy_of(page)
         scripts = policy.pop("script-src", None)
         assert (scripts == ["'self'"]) == ("<script" in page.body) and page.body.count("<script") <= 1
