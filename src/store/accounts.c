@@ -2,6 +2,7 @@
 #include "store/accounts.h"
 
 #include "base/check.h"
+#include "base/expiry_floor.h"
 #include "store/handle.h"
 #include "store/row_read.h"
 #include "store/rows.h"
@@ -275,6 +276,7 @@ enum err store_has_invitation(struct store *s, int64_t author_row, int64_t now, 
     struct sql_statement *q = sql_use(s->sql, QUERY_INVITATION_PENDING);
     sql_bind_i64(q, 1, author_row);
     sql_bind_i64(q, 2, now);
+    sql_bind_i64(q, 3, now + EXPIRY_JUMP_MS);
     const enum err err = sql_one(s->sql, q);
     *has = !err;
     if (!err)

@@ -104,7 +104,8 @@ MUST_USE enum err store_put_device(struct store *s, const struct device_record *
 MUST_USE enum err store_insert_invitation(struct store *s, const uint8_t hash[SECRET_HASH_LEN],
                                           int64_t author_row, struct str login, int64_t now,
                                           int64_t expires_at);
-/* Sets `*has` to true if the author has an unused invitation that has not expired. */
+/* Sets `*has` to true if the author has an unused invitation that has not expired, and that was not created
+ * more than EXPIRY_JUMP_MS in the future. */
 MUST_USE enum err store_has_invitation(struct store *s, int64_t author_row, int64_t now, bool *has);
 /* Deletes all invitations of the author. */
 MUST_USE enum err store_delete_invitations_of(struct store *s, int64_t author_row);

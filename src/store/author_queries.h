@@ -115,7 +115,7 @@
     X(INVITATION_USE, "UPDATE invitations SET used_at = ?2 WHERE hash = ?1 AND used_at IS NULL "             \
                       "AND expires_at > ?2")                                                                 \
     X(INVITATION_PENDING, "SELECT author_id FROM invitations WHERE author_id = ?1 AND used_at IS NULL "      \
-                          "AND expires_at > ?2 LIMIT 1")                                                     \
+                          "AND expires_at > ?2 AND created_at <= ?3 LIMIT 1")                                \
     X(INVITATIONS_DELETE_AUTHOR, "DELETE FROM invitations WHERE author_id = ?1")
 
 #endif

@@ -164,6 +164,15 @@ def test_session_and_invitation_from_a_clock_ten_years_ahead_end_when_it_is_corr
     assert is_signed_in(world, session)
 
 
+def test_invitation_from_a_clock_ten_years_ahead_is_not_pending(world):
+    """`author import` creates links for the authors who have no pending invitation."""
+    world.clock.set_wall(NOON + TEN_YEARS_MS)
+    assert "/invite/" in world.run("author", "import", "-", stdin="name\nAnn Author\n").out
+    assert "/invite/" not in world.run("author", "import", "-", stdin="name\nAnn Author\n").out
+    world.clock.set_wall(NOON)
+    assert "/invite/" in world.run("author", "import", "-", stdin="name\nAnn Author\n").out
+
+
 def test_processes_share_the_expiry_floor(world, make_viewtally):
     path = short_invitation(world)
     second = make_viewtally({"store": world.settings["store"]}, world.clock)
