@@ -38,8 +38,12 @@ def installation():
 def foreign_files(instance):
     """Returns the files below the directory whose owner is not the user of the service, except the files that the test has created."""
     own = {"viewtally", "config.ini"}
-    return [str(path) for path in instance.directory.rglob("*")
-            if path.name not in own and path.suffix not in (".log", ".backup") and (path.stat().st_uid, path.stat().st_gid) != (SERVICE, SERVICE)]
+    found = []
+    for path in instance.directory.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):        # a command that is ending has deleted the file
+            if path.name not in own and path.suffix not in (".log", ".backup") and (path.stat().st_uid, path.stat().st_gid) != (SERVICE, SERVICE):
+                found.append(str(path))
+    return found
 
 
 @contextlib.contextmanager

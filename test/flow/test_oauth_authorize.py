@@ -309,6 +309,7 @@ def test_consent_page_escapes_stored_text_and_sends_its_csp(world, browser, redi
     assert policy["form-action"] == ["'self'", target] and "script-src" not in policy
     assert page.headers["X-Frame-Options"] == "DENY" and page.headers["Cache-Control"] == "no-store"
     assert page.headers["Referrer-Policy"] in ("same-origin", "no-referrer") and page.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Cross-Origin-Opener-Policy" not in page.headers             # the page may be in a popup window of the app
 
 
 def test_redirect_with_the_code_is_not_stored_or_logged(world, browser):
