@@ -7,6 +7,7 @@
 #include "pg/pg_password.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { CONNECT_DEFAULT_S = 3, CONNECT_MAX_S = 60, NAME_MAX_LEN = 40 };
 
@@ -225,11 +226,18 @@ static void free_password(struct pg_options *o)
     free(o->password);
 }
 
+/* The content of a pipe can be read only once. */
+static bool can_be_read_again(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 void pg_options_reload_password(struct pg_options *o)
 {
     char password[PG_PASSWORD_SIZE];
     struct error ignored;
-    if (!o->password_file)
+    if (!o->password_file || !can_be_read_again(o->password_file))
         return;
     if (pg_password_read(o->password_file, password, &ignored) == OK) {
         free_password(o);

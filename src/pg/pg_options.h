@@ -42,7 +42,7 @@ MUST_USE enum err pg_options_parse(struct pg_options *o, const char *url, const 
                                    const char *password_file, struct error *error);
 
 /* Reads the password file again, if there is one. Call before each connection attempt, because the password
- * may have been changed. If the file cannot be read, the password stays the same. */
+ * may have been changed. If the file cannot be read, or is a pipe, the password stays the same. */
 void pg_options_reload_password(struct pg_options *o);
 
 /* Overwrites the password and frees everything. */

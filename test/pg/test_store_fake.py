@@ -1,5 +1,6 @@
 """The blocking store with a scripted server that ends the connection after any message, breaks the protocol, or sends
 wrong results."""
+import os
 import struct
 
 import pytest
@@ -272,15 +273,21 @@ def test_most_important_failure_of_the_addresses_of_a_host_is_reported(server, t
         assert error == LOST and "password authentication failed; check the user, the database" in text
 
 
-def test_password_file_is_read_again_for_each_connection(server, tmp_path):
-    passwords, file = [], tmp_path / "password"
+def record_passwords(server):
+    """Makes the server ask for a password in clear text, and returns the list of those that it gets."""
+    passwords = []
 
     def authenticate(stream, write):
-        write(fakepg.message(b"R", struct.pack("!i", 3)))          # asks for the password
+        write(fakepg.message(b"R", struct.pack("!i", 3)))
         size, = struct.unpack("!xi", stream.read(5))
         passwords.append(stream.read(size - 4))
 
     server.authenticate = authenticate
+    return passwords
+
+
+def test_password_file_is_read_again_for_each_connection(server, tmp_path):
+    passwords, file = record_passwords(server), tmp_path / "password"
     file.write_text("old\n")
     with StoreDriver(server.url, file) as driver:
         driver.ok("open write 1000")
@@ -289,6 +296,17 @@ def test_password_file_is_read_again_for_each_connection(server, tmp_path):
             server.cut_all()
             driver.ok("authors")
     assert passwords == [b"old\0", b"new\0", b"new\0"]
+
+
+def test_password_is_read_from_a_pipe_only_once(server, tmp_path):
+    """For example from a process substitution with several lines."""
+    passwords, pipe = record_passwords(server), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with open(pipe, "r+b", buffering=0) as writer:
+        writer.write(b"old\nuser: tester\n")
+        with StoreDriver(server.url, pipe) as driver:
+            driver.ok("open write 1000")
+    assert passwords == [b"old\0"]
 
 
 def test_only_host_is_not_left(server):
