@@ -101,6 +101,12 @@ static enum err resume_file(struct run *run, const struct spool_dir *dir, const 
     struct applied_files applied = {.count = 0};
     struct file_identity now;
     int64_t errors = 0;
+    /* An earlier release did not encode names that are not UTF-8 (spool_records.c). On PostgreSQL, their
+     * bytes were replaced by U+FFFD, which has three bytes. */
+    if (file->name.len > SPOOL_NAME_MAX) {
+        log_warn("spool: the record of a file is deleted, because no file of the spool has such a long name");
+        return spool_delete_record(run, file);
+    }
     enum err err = spool_dir_identify(dir, file->name, &now);
     const bool exists = !err && file_identity_eq(&now, &file->identity);
     if (err && err != ERR_NOT_FOUND)

@@ -198,6 +198,18 @@ static void record_has_a_utf8_name_even_if_the_file_does_not(void **state)
     assert_no_records();
 }
 
+/* An earlier release has stored the name without encoding it, and `viewtally move` has replaced its bytes. */
+static void record_whose_name_became_too_long_is_deleted(void **state)
+{
+    (void)state;
+    put("f.ndjson", STR(HOURS("1")));
+    insert_record("f.ndjson", true, TIME_NONE, "bad");
+    assert_int_equal(unlinkat(d.fd, "f.ndjson", 0), 0);
+    (void)sql("UPDATE spool_files SET name = replace(hex(zeroblob(100)), '00', char(65533)) RETURNING 1");
+    refreshing_run(&r, &spool_source);
+    assert_no_records();
+}
+
 static void record_of_a_removed_file_is_deleted(void **state)
 {
     (void)state;
@@ -371,6 +383,7 @@ int main(void)
         SPOOL_TEST(partly_applied_file_continues_after_its_last_step),
         SPOOL_TEST(resumed_file_applies_a_step_one_millisecond_after_the_stored_position),
         SPOOL_TEST(record_has_a_utf8_name_even_if_the_file_does_not),
+        SPOOL_TEST(record_whose_name_became_too_long_is_deleted),
         SPOOL_TEST(record_of_a_removed_file_is_deleted),
         SPOOL_TEST(record_of_an_unfinished_move_requires_a_run_although_the_spool_is_empty),
         SPOOL_TEST(report_lists_a_limited_number_of_lines),
