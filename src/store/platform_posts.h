@@ -26,7 +26,8 @@ struct platform_post {
 /* Reads the row of a post. Returns ERR_NOT_FOUND if none exists. */
 MUST_USE enum err store_get_platform_post(struct store *s, struct arena *a, enum platform platform,
                                           struct str post_id, struct platform_post *out);
-/* Inserts or replaces the row with what the platform reported about a post. */
+/* Inserts or replaces the row with what the platform reported about a post. Does nothing if no video has the
+ * post any more, because an import has corrected its id since the refresh run has read it. */
 MUST_USE enum err store_put_platform_post(struct store *s, const struct platform_post *post);
 
 #endif

@@ -66,7 +66,9 @@
       "SELECT " SQL_PLATFORM_POST " FROM platform_posts WHERE platform = ?1 AND post_id = ?2")               \
     X(PLATFORM_POST_PUT,                                                                                     \
       "INSERT INTO platform_posts (" SQL_PLATFORM_POST ") "                                                  \
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (platform, post_id) DO UPDATE SET "           \
+      "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE EXISTS "                                              \
+      "(SELECT 1 FROM post_keys WHERE platform = ?1 AND post_id = ?2) "                                      \
+      "ON CONFLICT (platform, post_id) DO UPDATE SET "                                                       \
       "resolved_id = excluded.resolved_id, credential_id = excluded.credential_id, views_source = "          \
       "excluded.views_source, misses = excluded.misses, missed_since = excluded.missed_since, is_permanent " \
       "= excluded.is_permanent, requested_at = excluded.requested_at")                                       \
