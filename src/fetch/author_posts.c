@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,7 @@ static void store_reading(const struct pending_post *post)
     const struct author_posts *group = post->group;
     struct reading reading = {.video_row = post->video_row,
                               .platform = group->window->platform,
+                              .post_id_hash = hash_64(post->record.post_id, 0),
                               .lacks_views = post->counts[COUNT_VIEWS] == COUNT_NONE};
     memcpy(reading.counts, post->counts, sizeof reading.counts);
     result_set_add(group->window->results, group->results, post->video_posted_at, &reading);

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "rules/milestones.h"
 #include "store/author_days.h"
 
@@ -171,6 +172,13 @@ static enum rejection check_reading(const struct step *s, const struct video *vi
     return REJECTION_NONE;
 }
 
+/* An import may correct the id of a post while a refresh run has a reading of the post with the old id. */
+static bool is_post_of(const struct post *post, const struct reading *reading)
+{
+    return post->platform == reading->platform &&
+           (!reading->post_id_hash || hash_64(post->post_id, 0) == reading->post_id_hash);
+}
+
 enum err step_add(struct step *s, const struct reading *reading, enum rejection *rejection)
 {
     struct touched_video *v;
@@ -179,7 +187,7 @@ enum err step_add(struct step *s, const struct reading *reading, enum rejection 
     if (err) /* the video may have been removed since its row was looked up */
         return err == ERR_NOT_FOUND ? OK : err;
     for (size_t i = 0; i < v->video.post_count; i++)
-        if (v->video.posts[i].platform == reading->platform) {
+        if (is_post_of(&v->video.posts[i], reading)) {
             *rejection = check_reading(s, &v->video, &v->video.posts[i]);
             if (*rejection == REJECTION_NONE)
                 merge_reading(&v->posts[i], reading);

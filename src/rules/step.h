@@ -20,6 +20,9 @@
 struct reading {
     int64_t video_row;
     enum platform platform;
+    /* hash_64() with seed 0 of the post id that was read. If the post has another id by now, the reading is
+     * rejected as REJECTION_UNKNOWN_POST. 0: not checked. */
+    uint64_t post_id_hash;
     bool baseline;    /* the views belong to the baseline of the video */
     bool lacks_views; /* the views were not measured, so the reading updates only the other counts, and
                          neither times nor the viral state */

@@ -1,13 +1,14 @@
 """Counts are read from all stand-ins, unknown counts are not 0, and a failing platform does not affect the others."""
 
 import json
+import signal
 
 import pytest
 
 from lib.certificates import Authority
 from lib.clock import to_ms
 from lib.lines import uid
-from platformworld import PLATFORMS, POSTED, Standins, World, some
+from platformworld import COUNTS, PLATFORMS, POSTED, Standins, World, some
 
 HOUR = 3_600_000
 POSTED_LONG_AGO = "2026-06-12T08:00:00Z"
@@ -288,6 +289,21 @@ def test_response_after_30_days_is_dropped(world, clock, standins):
     clock.advance(11)
     assert process.wait(120) == 0, "dropping the response must not count as a rejected reading"
     assert world.post("tiktok", world.ids("tiktok")[0])["at"] is None
+
+
+def test_response_for_a_post_whose_id_was_corrected_during_the_run_is_rejected(world, clock, standins):
+    [name] = world.add(platforms=("tiktok",))
+    [id] = world.ids("tiktok")
+    standins.fault("tiktok", "slow", route="tiktok.query", latency_ms=3000)
+    process = world.instance.background("refresh")
+    standins.wait_for("tiktok", "tiktok.query")
+    process.send_signal(signal.SIGSTOP)             # otherwise it could apply the response before the import
+    [title] = {title for _, title in world.posts["tiktok"].values()}
+    world.instance.import_lines([{"type": "video", "id": uid(title), "author_id": uid(name), "posts": [{"platform": "tiktok", "post_id": id + "9"}]}])
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(120) == 1
+    assert world.post("tiktok", id + "9") == {**dict.fromkeys(COUNTS), "at": None}
+    assert world.rows("SELECT value FROM refresh_counts WHERE name = 'rejected:unknown_post'") == [(1,)]
 
 
 def test_publish_id_of_tiktok_is_resolved_to_the_video_id_once(world, clock, standins):

@@ -3,6 +3,7 @@
 #include "lib/steps.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "lib/dump.h"
 
 #include <setjmp.h>
@@ -241,6 +242,19 @@ static void reading_of_a_removed_video_is_rejected(void **state)
     assert_int_equal(rejection_of(TEST_DAY, LATER, r), REJECTION_UNKNOWN_POST);
 }
 
+/* An import can correct the id of a post while a refresh run has a reading of the post. */
+static void reading_of_a_post_that_has_another_id_now_is_rejected(void **state)
+{
+    (void)state;
+    struct author a = make_author(1);
+    struct video v = make_video(&a, 1, TEST_DAY);
+    struct reading r = views_of(&v, 1);
+    r.post_id_hash = hash_64(load(&v).posts[0].post_id, 0);
+    assert_int_equal(rejection_of(TEST_DAY, LATER, r), REJECTION_NONE);
+    r.post_id_hash = hash_64(STR("another id"), 0);
+    assert_int_equal(rejection_of(TEST_DAY, LATER, r), REJECTION_UNKNOWN_POST);
+}
+
 static void each_rejection_has_a_text(void **state)
 {
     (void)state;
@@ -419,6 +433,7 @@ int main(void)
         STEP_TEST(only_milestones_above_the_baseline_cause_events),
         STEP_TEST(readings_are_rejected_exactly_beyond_the_limits),
         STEP_TEST(reading_of_a_removed_video_is_rejected),
+        STEP_TEST(reading_of_a_post_that_has_another_id_now_is_rejected),
         STEP_TEST(each_rejection_has_a_text),
         STEP_TEST(rejected_readings_change_nothing),
         STEP_TEST(replayed_step_changes_nothing),
