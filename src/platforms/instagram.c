@@ -130,7 +130,7 @@ static void read_part(struct graph_response *g, struct graph_result part, struct
                                        is_unavailable_for_post(part.message), TIERS))
             item->state = ITEM_NO_DATA;
         return;
-    case GRAPH_DENIED:
+    case GRAPH_DENIED: item->state = ITEM_DENIED; return;
     case GRAPH_GONE_OR_DENIED:
     case GRAPH_CALL: return;
     }
@@ -148,6 +148,19 @@ static void read_item(struct graph_response *g, size_t each, const struct str *l
     }
 }
 
+/* Returns true if posts were denied and no post has counts: the account works, but probably lacks the
+ * permission for insights. */
+static bool lacks_insights(const struct platform_call *call)
+{
+    bool denied = false;
+    for (size_t i = 0; i < call->item_count; i++) {
+        if (call->items[i].state == ITEM_OK)
+            return false;
+        denied = denied || call->items[i].state == ITEM_DENIED;
+    }
+    return denied;
+}
+
 static struct outcome parse_metrics(struct arena *a, struct platform_call *call,
                                     const struct http_response *response, bool refreshes, bool batch)
 {
@@ -159,7 +172,9 @@ static struct outcome parse_metrics(struct arena *a, struct platform_call *call,
                             batch ? call->item_count * (each ? each : 1) : 0))
         for (size_t i = 0; i < call->item_count; i++)
             read_item(&g, each, lists, &call->items[i]);
-    return graph_response_outcome(&g);
+    struct outcome o = graph_response_outcome(&g);
+    o.no_insights = o.kind == OUTCOME_OK && lacks_insights(call);
+    return o;
 }
 
 /* ---- build() and parse() of both logins ---- */

@@ -77,13 +77,13 @@ static const struct {
      ITEM_PENDING},
     {190, 492, "session", "", OUTCOME_RECONNECT, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0, "190.492",
      ITEM_PENDING},
-    {3, 0, "(#3) capability", "", OUTCOME_RECONNECT, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0, "3", ITEM_PENDING},
+    {3, 0, "(#3) capability", "", OUTCOME_RECONNECT, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0, "3", ITEM_DENIED},
     {10, 0, "(#10) permission", "", OUTCOME_RECONNECT, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0, "10",
-     ITEM_PENDING},
+     ITEM_DENIED},
     {200, 0, "(#200) Requires", "", OUTCOME_RECONNECT, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0, "200",
-     ITEM_PENDING},
+     ITEM_DENIED},
     {299, 0, "(#299) Requires", "", OUTCOME_RECONNECT, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0, "299",
-     ITEM_PENDING},
+     ITEM_DENIED},
     {10, 0, "(#10) Not enough viewers for the media", "", OUTCOME_OK, OUTCOME_OK, SCOPE_CALL, 0, "ok",
      ITEM_NO_DATA},
     {100, 33, "Unsupported get request", "", OUTCOME_OK, OUTCOME_OK, SCOPE_CALL, 0, "ok", ITEM_MISSING},
@@ -118,7 +118,7 @@ static void every_error_of_a_single_call_has_its_outcome(void **state)
             assert_outcome(o, errors[i].refreshed, errors[i].scope, errors[i].name);
             assert_int_equal(o.wait_ms, errors[i].wait_ms);
             bool of_post = errors[i].refreshed == OUTCOME_OK;
-            if (of_post || errors[i].item == ITEM_PENDING)
+            if (of_post || errors[i].item == ITEM_PENDING || errors[i].item == ITEM_DENIED)
                 assert_int_equal(r.items[0].state, errors[i].item);
         }
         graph_rig_fini(&r);

@@ -314,6 +314,29 @@ static void drops_rejected_metric_in_a_batch(void **state)
     graph_rig_fini(&r);
 }
 
+/* A denied post is not missing: for a deleted post, Meta reports that the object does not exist. */
+static void post_without_permission_is_denied_and_not_missing(void **state)
+{
+    static const char denied[] = "{'error':{'message':'(#10) permission','code':10}}";
+    struct graph_rig r;
+    (void)state;
+    init(&r, &instagram_facebook_desc, "1", "2");
+    struct str entries[] = {graph_rig_entry(&r, 200, INSIGHTS_OF("1")), graph_rig_entry(&r, 400, denied)};
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 2)), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_int_equal(r.items[0].state, ITEM_OK);
+    assert_int_equal(r.items[1].state, ITEM_DENIED);
+    assert_false(r.got.no_insights);
+    entries[0] = graph_rig_entry(&r, 200, "{'data':[]}");
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 2)), OUTCOME_OK, SCOPE_CALL, "ok");
+    assert_int_equal(r.items[0].state, ITEM_NO_DATA);
+    assert_int_equal(r.items[1].state, ITEM_DENIED);
+    assert_true(r.got.no_insights);
+    entries[0] = entries[1];
+    assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 2)), OUTCOME_RECONNECT,
+                   SCOPE_ACCOUNT, "10");
+    graph_rig_fini(&r);
+}
+
 /* ---- tokens ---- */
 
 static struct outcome refresh(struct graph_rig *r, int status, const char *body, struct token_grant *got)
@@ -503,6 +526,7 @@ int main(void)
         cmocka_unit_test(reads_the_media_object),
         cmocka_unit_test(reads_a_batch_with_mixed_results),
         cmocka_unit_test(drops_rejected_metric_in_a_batch),
+        cmocka_unit_test(post_without_permission_is_denied_and_not_missing),
         cmocka_unit_test(refreshes_the_token),
         cmocka_unit_test(links_an_account),
         cmocka_unit_test(each_failure_of_linking_has_its_outcome),
