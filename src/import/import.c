@@ -182,7 +182,7 @@ static enum err sort_reading(struct import *im, const struct staged_reading *r,
 {
     if (!post->video_row) {
         im->summary->rejected[REJECTION_UNKNOWN_POST]++;
-        observe_reading(im, (enum platform)r->platform, REJECTION_UNKNOWN_POST);
+        im->summary->unknown_posts[r->platform]++;
         report_line(im, r->input_line, rejection_text(REJECTION_UNKNOWN_POST));
         return OK;
     }

@@ -37,8 +37,7 @@ struct import_observer {
      * applied yet. If the callback returns an error, the transaction is rolled back and the import ends with
      * this error. */
     enum err (*on_commit)(void *ctx, const struct import_position *last);
-    /* Called for each reading, in the transaction that applies it; for a reading of an unknown post, outside
-     * of a transaction. */
+    /* Called for each reading of a known post, in the transaction that applies it. */
     void (*on_reading)(void *ctx, enum platform platform, enum rejection rejection);
 };
 
@@ -80,6 +79,7 @@ struct import_summary {
     struct upsert_counts upserts[RECORD_KINDS]; /* for authors, books and videos */
     int64_t readings,
         rejected[REJECTION_KINDS]; /* `readings`: valid lines; `rejected`: rejected readings by reason */
+    int64_t unknown_posts[PLATFORM_COUNT]; /* readings of posts that were unknown before the steps */
     struct step_result steps;
     int64_t unknown_field_lines; /* accepted lines with an unknown field */
     uint64_t first_unknown_line; /* the first of these lines (an input line of import/staging.h), and its

@@ -213,7 +213,14 @@ enum err run_import_file(struct run *run, const struct run_file *file, struct im
         .ctx = &f,
         .on_bad_line = on_import_bad_line};
     const enum err err = import_run(run->store, &options, summary);
+    return err ? run_fail(run, err, "%s", summary->why) : OK;
+}
+
+void run_count_file(struct run *run, const struct import_summary *summary)
+{
     run_count(run, RUN_NO_PLATFORM, RUN_BAD_LINES, summary->bad_lines);
     run_count(run, RUN_NO_PLATFORM, RUN_UNKNOWN_FIELDS, summary->unknown_field_lines);
-    return err ? run_fail(run, err, "%s", summary->why) : OK;
+    for (int p = 0; p < PLATFORM_COUNT; p++)
+        run_count(run, p, (enum run_counter)(RUN_REJECTED + REJECTION_UNKNOWN_POST),
+                  summary->unknown_posts[p]);
 }

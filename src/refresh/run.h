@@ -90,4 +90,9 @@ struct run_file {
 MUST_USE enum err run_import_file(struct run *run, const struct run_file *file,
                                   struct import_summary *summary);
 
+/* Counts the lines that belong to no step: bad lines, lines with unknown fields, and readings of unknown
+ * posts. run_import_file() does not, because it reads all lines again after an interruption. Call in the
+ * transaction that marks the file as applied. */
+void run_count_file(struct run *run, const struct import_summary *summary);
+
 #endif

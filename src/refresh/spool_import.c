@@ -128,13 +128,16 @@ static enum err on_commit(void *ctx, struct store *store, const struct import_po
 
 static enum err store_final_progress(struct store *store, void *ctx)
 {
-    return store_progress(ctx, store);
+    struct spool_import *s = ctx;
+    run_count_file(s->run, &s->summary);
+    return store_progress(s, store);
 }
 
 /* --- applying --- */
 
-static void warn_unknown_fields(const struct spool_import *s, const struct import_summary *summary)
+static void warn_unknown_fields(const struct spool_import *s)
 {
+    const struct import_summary *summary = &s->summary;
     const long long lines = summary->unknown_field_lines;
     if (lines)
         log_warn("spool: %.*s: ignored unknown fields in %lld line%s, first in line %lld: %s",
@@ -144,7 +147,6 @@ static void warn_unknown_fields(const struct spool_import *s, const struct impor
 
 static enum err import_file(struct spool_import *s)
 {
-    struct import_summary summary;
     const struct import_position after = {.observed_at = s->file.step_at, .author = s->file.step_author};
     char name[SPOOL_NAME_MAX + 1];
     memcpy(name, s->file.name.p, s->file.name.len);
@@ -157,9 +159,9 @@ static enum err import_file(struct spool_import *s)
         .on_bad_line = on_bad_line,
         .on_commit = on_commit,
     };
-    const enum err err = run_import_file(s->run, &file, &summary);
+    const enum err err = run_import_file(s->run, &file, &s->summary);
     if (!err)
-        warn_unknown_fields(s, &summary);
+        warn_unknown_fields(s);
     return err;
 }
 

@@ -23,6 +23,7 @@ struct spool_import {
     int64_t stored_errors;  /* number of bad lines of the file that the database contains */
     VEC(struct bad_line) bad_lines; /* found but not stored yet */
     struct arena reasons;           /* for the reasons in bad_lines */
+    struct import_summary summary;  /* of the import, once it has ended */
 };
 
 /* Initializes an import of the file `name`, which must outlive it. The caller sets `fd` and file.identity. */

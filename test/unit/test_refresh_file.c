@@ -72,6 +72,7 @@ static enum err imports_file(struct run *run)
                                   .on_bad_line = on_bad_line,
                                   .on_commit = on_commit};
     enum err err = run_import_file(run, &file, &summary);
+    run_count_file(run, &summary);
     (void)close(fd);
     return err;
 }

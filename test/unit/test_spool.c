@@ -24,14 +24,27 @@
 static struct refreshing r;
 static struct spool_dir d;
 static atomic_bool stop;
-static const char *unreadable;   /* the name of a file that cannot be read; may be NULL */
-static bool stops_at_unreadable; /* reading that file stops the run */
+static const char *unreadable;    /* the name of a file that cannot be read; may be NULL */
+static bool cancels_first_commit; /* the run is canceled in the first transaction of a file */
+static bool stops_at_unreadable;  /* reading that file stops the run */
 
 enum err __real_run_import_file(struct run *run, const struct run_file *file, struct import_summary *summary);
 enum err __wrap_run_import_file(struct run *run, const struct run_file *file, struct import_summary *summary);
 
+static enum err cancel(void *ctx, struct store *store, const struct import_position *last)
+{
+    (void)ctx;
+    (void)store;
+    (void)last;
+    return ERR_CANCELED;
+}
+
 enum err __wrap_run_import_file(struct run *run, const struct run_file *file, struct import_summary *summary)
 {
+    struct run_file canceled = *file;
+    canceled.on_commit = cancel;
+    if (cancels_first_commit)
+        return __real_run_import_file(run, &canceled, summary);
     if (!unreadable || strcmp(file->path, unreadable) != 0)
         return __real_run_import_file(run, file, summary);
     *summary = (struct import_summary){0};
@@ -61,7 +74,7 @@ static int tear_down(void **state)
     (void)state;
     atomic_store(&stop, false);
     unreadable = NULL;
-    stops_at_unreadable = false;
+    cancels_first_commit = stops_at_unreadable = false;
     spool_dir_close(&d);
     refreshing_fini(&r);
     return 0;
@@ -291,6 +304,26 @@ static void stopped_run_leaves_the_rest_to_the_next(void **state)
     assert_int_equal(views(), 200);
 }
 
+static void lines_of_an_interrupted_file_are_counted_once(void **state)
+{
+    (void)state;
+    const int64_t(*n)[RUN_COUNTERS] = r.report.counts.n[SOURCE_SPOOL];
+    put("f.ndjson", STR("x\n" HOURS("1") "{\"type\":\"author\",\"id\":\"" A1 "\",\"unknown\":1}\n" READING(
+                        "youtube", "unknown", "2026-07-04T00:00:00Z", VIEWS(300))));
+    cancels_first_commit = true;
+    run_stoppable();
+    assert_true(exists("f.ndjson"));
+    assert_int_equal(n[PLATFORM_COUNT][RUN_BAD_LINES], 0);
+    assert_int_equal(n[PLATFORM_COUNT][RUN_UNKNOWN_FIELDS], 0);
+    assert_int_equal(n[PLATFORM_YOUTUBE][RUN_REJECTED + REJECTION_UNKNOWN_POST], 0);
+    cancels_first_commit = false;
+    refreshing_run(&r, &spool_source);
+    assert_int_equal(views(), 200);
+    assert_int_equal(n[PLATFORM_COUNT][RUN_BAD_LINES], 1);
+    assert_int_equal(n[PLATFORM_COUNT][RUN_UNKNOWN_FIELDS], 1);
+    assert_int_equal(n[PLATFORM_YOUTUBE][RUN_REJECTED + REJECTION_UNKNOWN_POST], 1);
+}
+
 static void unreadable_file_does_not_prevent_the_next_one(void **state)
 {
     (void)state;
@@ -388,6 +421,7 @@ int main(void)
         SPOOL_TEST(record_of_an_unfinished_move_requires_a_run_although_the_spool_is_empty),
         SPOOL_TEST(report_lists_a_limited_number_of_lines),
         SPOOL_TEST(stopped_run_leaves_the_rest_to_the_next),
+        SPOOL_TEST(lines_of_an_interrupted_file_are_counted_once),
         SPOOL_TEST(unreadable_file_does_not_prevent_the_next_one),
         SPOOL_TEST(run_that_is_stopped_during_an_unreadable_file_has_not_failed),
         SPOOL_TEST(run_fails_if_the_spool_cannot_be_opened),
