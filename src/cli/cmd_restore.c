@@ -128,6 +128,15 @@ static enum cli_exit print_json(const struct restore *r)
     return restore_report_print_json(&restored, &r->carried);
 }
 
+static enum cli_exit report(const struct restore *r)
+{
+    const struct store_options store = {.path = r->database, .mode = STORE_READ};
+    if (r->is_json)
+        return print_json(r);
+    print_result(r);
+    return restore_report_print(&store, &r->carried);
+}
+
 static enum cli_exit replace(struct restore *r)
 {
     struct error error;
@@ -140,15 +149,12 @@ static enum cli_exit replace(struct restore *r)
         code = check_unused(r);
     if (code == CLI_DONE && database_replace_publish(&r->replacement, clock_wall_ms(), &error))
         code = cli_fail(CLI_COULD_NOT, "%s", error.text);
-    if (code) {
+    if (code && !r->replacement.is_published) {
         database_replace_abort(&r->replacement);
         return code;
     }
-    if (r->is_json)
-        return print_json(r);
-    print_result(r);
-    const struct store_options store = {.path = r->database, .mode = STORE_READ};
-    return restore_report_print(&store, &r->carried);
+    const enum cli_exit reported = report(r);
+    return code ? code : reported;
 }
 
 static bool is_same_file(const char *a, const char *b)

@@ -39,7 +39,9 @@ struct replacement {
     bool moved[1 + REPLACE_COMPANIONS]; /* set by database_replace_publish(): which of the database and its
                                            companions were renamed. If a restore is resumed,
                                            database_replace_begin() has already renamed companions */
-    bool resumes;                       /* an earlier restore was interrupted between steps 1 and 3 */
+    bool is_published; /* the draft has replaced the database; set by database_replace_publish(), which may
+                          fail nevertheless */
+    bool resumes;      /* an earlier restore was interrupted between steps 1 and 3 */
 };
 
 /* Inspects the files, completes step 2 of an interrupted restore, and creates the draft, an empty file. The
@@ -52,7 +54,7 @@ MUST_USE enum err database_replace_begin(struct replacement *r, const char *path
  * disk. `r->before` receives the new path of the old database; `r->moved` tells which files were renamed. The
  * draft must be closed and without companions. On error the old files have their old names again, with two
  * exceptions: they could not be renamed back, or only the last sync of the directory has failed. In the
- * second case, the draft has replaced the database. */
+ * second case, `r->is_published` is true. */
 MUST_USE enum err database_replace_publish(struct replacement *r, int64_t now_ms, struct error *error);
 
 /* Deletes the draft. Keeps it if the old database has been renamed and could not be renamed back, because the

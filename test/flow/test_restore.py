@@ -15,6 +15,7 @@ import pytest
 from lib import wait
 from lib.disk import immutable
 from lib.lines import author, uid
+from lib.preloading import preloaded
 
 MANY = 300
 KILL_STEPS_MAX = 40
@@ -292,6 +293,17 @@ def test_files_put_aside_are_moved_back_if_one_cannot_be_moved(viewtally):
         assert {name: (viewtally.directory / name).read_bytes() for name in before} == before
         assert files_put_aside(viewtally) == [] and not (viewtally.directory / "viewtally.db-restore").exists()
     viewtally.run("restore", "--force", "one.db")
+    assert authors(viewtally) == ["One"]
+
+
+def test_restored_database_is_reported_although_its_directory_cannot_be_synced(viewtally, tmp_path):
+    crashed_with_log(viewtally)
+    damage_header(viewtally)                        # so that the report lists what is valid in the restored database
+    environment = {**preloaded("failingsync", tmp_path), "FAILINGSYNC_UNLESS": f"{viewtally.database}-restore"}
+    done = viewtally.run("restore", "--force", "one.db", status=3, env=environment)
+    assert "viewtally.db has been restored, but its directory cannot be synced to disk: Input/output error" in done.err
+    assert "restored from one.db" in done.out and f"The old database was moved to {viewtally.database}.before-" in done.out
+    assert "Everything listed below is valid now" in done.out
     assert authors(viewtally) == ["One"]
 
 

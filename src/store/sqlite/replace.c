@@ -293,6 +293,9 @@ enum err database_replace_publish(struct replacement *r, int64_t now_ms, struct 
         move_back(r);
         return err;
     }
+    r->is_published = true;
     seam_kill_point();
-    return file_sync_directory_of(r->path) ? OK : failed("cannot be synced", r->path, error);
+    return file_sync_directory_of(r->path)
+               ? OK
+               : failed("has been restored, but its directory cannot be synced to disk", r->path, error);
 }
