@@ -154,7 +154,8 @@ static void write_checkpoints(const struct checkpoint_counts *c, struct buf *b)
                         "Pages in the write-ahead log that are not yet copied into the database.",
                         c->log.pending);
     metrics_write_gauge(b, "viewtally_store_checkpoint_blocked",
-                        "1 if a long-running reader keeps the checkpoint from emptying the write-ahead log.",
+                        "1 if the write-ahead log keeps growing, because a long-running reader blocks the "
+                        "checkpoint or because the checkpoint fails.",
                         c->too_long);
     metrics_write_counter(b, "viewtally_store_checkpoints_failed_total", "Checkpoints that failed.",
                           c->failed);

@@ -86,7 +86,8 @@ enum readiness readiness_check(const struct admin_view *v, struct buf *line)
     if (disk_space_is_low(v->disk, v->config->store.min_free_bytes))
         add_disk_reason(line, v->disk);
     if (v->checkpointer && checkpointer_get_counts(v->checkpointer)->too_long)
-        add_reason(line, "a long-running reader blocks the checkpoint");
+        add_reason(line, "the write-ahead log keeps growing (a long-running reader blocks the checkpoint, or "
+                         "the checkpoint fails)");
     if (v->schedule && refresh_is_overdue(schedule_state(v->schedule)))
         add_reason(line, "the refresh is overdue");
     if (v->backups && backup_is_overdue(backup_schedule_status(v->backups)))
