@@ -85,6 +85,8 @@ enum next envelope_store_error(struct request *r, enum err err)
 {
     if (r->res.streaming)
         return request_abort(r, err_name(err));
+    if (err == ERR_NOMEM)
+        return envelope_error(r, API_UNAVAILABLE, "The server is out of memory. Retry in a few seconds.");
     return envelope_error(r, API_UNAVAILABLE, "The database is unavailable. Retry in a few seconds.");
 }
 

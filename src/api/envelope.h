@@ -36,8 +36,8 @@ enum next envelope_error(struct request *r, enum api_error error, const char *fm
 enum next envelope_param_error(struct request *r, enum api_error error, const char *param, const char *fmt,
                                ...) __attribute__((format(printf, 4, 5)));
 
-/* Responds to a failed database read with 503 and Retry-After. If part of the response was already sent,
- * closes the connection instead. Returns NEXT_DONE. */
+/* Responds with 503 and Retry-After to a failed database read, or to ERR_NOMEM of any cause. If part of the
+ * response was already sent, closes the connection instead. Returns NEXT_DONE. */
 enum next envelope_store_error(struct request *r, enum err err);
 
 /* Like envelope_store_error(), but for data that changed too often while a long response was being written

@@ -1,9 +1,10 @@
-/* Tests the parts of the API that need no server: cursors, CSV cells, and statistics with one entry for each
- * day. */
+/* Tests the parts of the API that need no server: cursors, CSV cells, errors, and statistics with one entry
+ * for each day. */
 #include "unit.h"
 
 #include "api/csv.h"
 #include "api/cursor.h"
+#include "api/envelope.h"
 #include "api/stats.h"
 #include "base/clock.h"
 
@@ -95,6 +96,28 @@ static void csv_cells_are_quoted_and_never_formulas(void **state)
     buf_fini(&b);
 }
 
+/* A title search, for example, needs memory before it reads the database. */
+static void lack_of_memory_is_not_reported_as_an_unavailable_database(void **state)
+{
+    static const struct http_app app = {.docs_url = {"/v1/docs", 8}};
+    static const struct {
+        enum err err;
+        const char *message;
+    } cases[] = {{ERR_NOMEM, "The server is out of memory."}, {ERR_IO, "The database is unavailable."}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct request r = {.app = &app};
+        arena_init(&r.arena, 1000);
+        buf_init(&r.res.body, 1000);
+        assert_int_equal(envelope_store_error(&r, cases[i].err), NEXT_DONE);
+        assert_int_equal(r.res.status, 503);
+        buf_append_char(&r.res.body, '\0');
+        assert_non_null(strstr(buf_str(&r.res.body).p, cases[i].message));
+        buf_fini(&r.res.body);
+        arena_fini(&r.arena);
+    }
+}
+
 /* ---- one entry for each day ---- */
 
 enum { POSTED = 20000 }; /* the video's first day */
@@ -180,6 +203,7 @@ int main(void)
         cmocka_unit_test(cursor_round_trip_preserves_the_position),
         cmocka_unit_test(cursor_is_valid_only_for_its_author_and_filters),
         cmocka_unit_test(csv_cells_are_quoted_and_never_formulas),
+        cmocka_unit_test(lack_of_memory_is_not_reported_as_an_unavailable_database),
         cmocka_unit_test(days_without_a_gain_repeat_the_total),
         cmocka_unit_test(list_of_days_ends_30_days_after_posting),
         cmocka_unit_test(stats_row_without_a_gain_is_omitted),
