@@ -264,7 +264,7 @@ static enum err run(struct making *m)
     err = check_if_due(m, &due);
     if (!err && due)
         return run_with_lease(m);
-    const enum err release_err = in_transaction(m, release);
+    const enum err release_err = in_transaction_when_unlocked(m, release);
     return err ? err : release_err;
 }
 

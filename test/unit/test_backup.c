@@ -1,4 +1,5 @@
-/* Tests scheduled backups without a server: names, retention, the snapshot of a copy, the lease. */
+/* Tests scheduled backups without a server: names, retention, the snapshot of a copy, the lease. The linker
+ * replaces store_read_lease(), so that the database can be locked in the middle of a backup. */
 #include "backup/backup_dir.h"
 #include "backup/backup_run.h"
 #include "backup/backup_schedule.h"
@@ -27,6 +28,23 @@ enum { FILLING_AUTHORS = 20000, STEPS_MAX = 100 };
 static struct temp_db t;
 static struct config config;
 static char directory[80];
+static int lease_reads, locked_from, locked_to; /* the database is locked for these reads of a lease */
+
+enum err __real_store_read_lease(struct store *s, enum lease_kind kind, struct lease_row *out);
+enum err __wrap_store_read_lease(struct store *s, enum lease_kind kind, struct lease_row *out);
+
+enum err __wrap_store_read_lease(struct store *s, enum lease_kind kind, struct lease_row *out)
+{
+    const int n = ++lease_reads;
+    return n >= locked_from && n <= locked_to ? ERR_BUSY : __real_store_read_lease(s, kind, out);
+}
+
+static void lock_lease_reads(int from, int to)
+{
+    lease_reads = 0;
+    locked_from = from;
+    locked_to = to;
+}
 
 static int set_up(void **state)
 {
@@ -59,6 +77,7 @@ static int tear_down(void **state)
     struct backup_list list;
     struct error error;
     (void)state;
+    lock_lease_reads(0, 0);
     assert_int_equal(backup_dir_list(directory, &list, &error), OK);
     for (size_t i = 0; i < list.entries.count; i++) {
         (void)snprintf(command, sizeof command, "%s/%s", directory, list.entries.items[i].name);
@@ -315,6 +334,25 @@ static void backup_that_is_not_due_is_not_made(void **state)
     assert_int_equal(count_files(), 1);
 }
 
+/* The first read of the lease acquires it, the second one releases it. */
+static void lease_is_released_after_a_lock_although_no_backup_is_due(void **state)
+{
+    struct backup_report report;
+    const struct slot_rule rule = backup_rule(&config);
+    const struct backup_options options = {.config = &config, .rule = &rule};
+    struct lease_row row;
+    (void)state;
+    assert_int_equal(backup_run(&options, &report), OK);
+    lock_lease_reads(2, 2);
+    assert_int_equal(backup_run(&options, &report), OK);
+    assert_false(report.done);
+    assert_int_equal(store_read_lease(t.w, LEASE_BACKUP, &row), OK);
+    assert_string_equal(row.holder, "");
+    lock_lease_reads(2, 100);
+    assert_int_equal(backup_run(&options, &report), ERR_TIMEOUT);
+    assert_string_equal(report.why, "another process has locked the database for too long");
+}
+
 /* --- the schedule --- */
 
 static void on_completed(void *ctx)
@@ -373,6 +411,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(stopped_backup_leaves_no_file_and_releases_the_lease, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(backup_that_is_not_due_is_not_made, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lease_is_released_after_a_lock_although_no_backup_is_due, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(schedule_that_is_closed_while_it_reads_the_store_starts_no_backup,
                                         set_up, tear_down),
     };
