@@ -26,7 +26,6 @@ struct making {
     struct backup_report *report;
     struct store *store;
     struct lease lease;
-    bool lease_is_taken; /* another process held the lease when this process tried to acquire it */
     bool lease_is_lost;
     struct backup_draft draft;
     struct error error;
@@ -68,9 +67,9 @@ static bool is_stopped(const struct making *m)
 static enum err in_transaction_when_unlocked(struct making *m, enum err (*work)(struct making *m))
 {
     enum err err = in_transaction(m, work);
-    for (int i = 1; i < LOCKED_TRIES && err == ERR_BUSY && !m->lease_is_taken && !is_stopped(m); i++)
+    for (int i = 1; i < LOCKED_TRIES && err == ERR_BUSY && !m->lease.is_taken && !is_stopped(m); i++)
         err = in_transaction(m, work);
-    if (err != ERR_BUSY || m->lease_is_taken)
+    if (err != ERR_BUSY || m->lease.is_taken)
         return err;
     if (is_stopped(m))
         return ERR_CANCELED;
@@ -81,8 +80,7 @@ static enum err acquire(struct making *m)
 {
     struct lease_row row;
     const enum err err = lease_acquire(&m->lease, m->store, &row);
-    m->lease_is_taken = err == ERR_BUSY;
-    if (err == ERR_BUSY)
+    if (m->lease.is_taken)
         error_set(&m->error, err, "another process is making a backup (%s)", row.holder);
     return err;
 }

@@ -45,12 +45,14 @@ static enum err store_lease(struct lease *l, struct store *store, int64_t now_ms
 enum err lease_acquire(struct lease *l, struct store *store, struct lease_row *row)
 {
     int64_t now_ms = 0;
+    l->is_taken = false;
     enum err err = store_read_lease(store, l->kind, row);
     if (!err)
         err = store_read_clock(store, &now_ms);
     if (err)
         return err;
-    if (is_held(row, now_ms))
+    l->is_taken = is_held(row, now_ms);
+    if (l->is_taken)
         return ERR_BUSY;
     l->fence = row->fence + 1;
     l->acquired_at = now_ms;

@@ -24,6 +24,7 @@ struct lease {
     char holder[HOLDER_MAX];
     int64_t fence;       /* fence of the most recent acquisition with this struct; 0 if there was none */
     int64_t acquired_at; /* time of the acquisition, see store_read_clock() */
+    bool is_taken;       /* another run held the lease at the most recent call of lease_acquire() */
     int64_t renewed_at;  /* time of the last renewal, committed or in the open transaction; wall clock of this
                             process in ms */
 };
@@ -35,8 +36,9 @@ void lease_init(struct lease *l, enum lease_kind kind);
  * now counts as free: the clock must have been set back after the lease was stored. */
 MUST_USE enum err lease_read(struct store *store, enum lease_kind kind, struct lease_row *row, bool *held);
 
-/* Acquires the lease. Returns ERR_BUSY if another run holds it. Sets `*row` to the row found in the database.
- * Call in a write transaction. */
+/* Acquires the lease. If another run holds it, returns ERR_BUSY, sets `l->is_taken`, and sets `*row` to the
+ * row found in the database. ERR_BUSY without `l->is_taken` means that the database is locked. Call in a
+ * write transaction. */
 MUST_USE enum err lease_acquire(struct lease *l, struct store *store, struct lease_row *row);
 /* Verifies that the run still holds the lease and renews it if due. Returns ERR_CANCELED if another run has
  * acquired it. Call in a write transaction. */

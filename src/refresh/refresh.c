@@ -48,8 +48,7 @@ static enum err acquire_lease(struct run *run)
     if (!err)
         return run_commit(run);
     run_rollback(run);
-    run->lease_is_taken = err == ERR_BUSY;
-    if (run->lease_is_taken)
+    if (run->lease.is_taken)
         return run_fail(run, err, "another refresh is running (%s)", row.holder);
     return run_fail_database(run, err);
 }
@@ -251,5 +250,5 @@ enum err refresh_run(const struct refresh_options *options, struct refresh_repor
     VEC_FREE(&run.readings);
     VEC_FREE(&run.video_rows);
     store_close(run.store);
-    return err == ERR_BUSY && !run.lease_is_taken ? ERR_TIMEOUT : err;
+    return err == ERR_BUSY && !run.lease.is_taken ? ERR_TIMEOUT : err;
 }

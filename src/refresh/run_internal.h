@@ -18,8 +18,7 @@ struct run {
     struct step_rules rules;
     struct store *store;
     struct lease lease;
-    bool lease_is_taken; /* another run held the lease when this run tried to acquire it */
-    bool lease_is_lost;  /* another process has acquired the lease during this run */
+    bool lease_is_lost; /* another process has acquired the lease during this run */
     struct run_row row;
     int64_t started_us;
 

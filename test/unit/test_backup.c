@@ -262,6 +262,19 @@ static void backup_is_made_only_by_the_holder_of_the_lease(void **state)
     assert_int_equal(count_files(), 1);
 }
 
+static void lock_while_the_lease_is_read_is_not_reported_as_a_backup_in_progress(void **state)
+{
+    struct backup_report report;
+    const struct backup_options options = {.config = &config};
+    (void)state;
+    lock_lease_reads(1, 100);
+    assert_int_equal(backup_run(&options, &report), ERR_TIMEOUT);
+    assert_string_equal(report.why, "another process has locked the database for too long");
+    lock_lease_reads(1, 1);
+    assert_int_equal(backup_run(&options, &report), OK);
+    assert_true(report.done);
+}
+
 static void backup_and_refresh_have_separate_leases(void **state)
 {
     struct lease lease;
@@ -403,6 +416,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(copy_can_be_canceled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(backup_is_made_only_by_the_holder_of_the_lease, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lock_while_the_lease_is_read_is_not_reported_as_a_backup_in_progress,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(backup_and_refresh_have_separate_leases, set_up, tear_down),
         cmocka_unit_test_setup_teardown(locked_database_is_not_reported_as_a_backup_in_progress, set_up,
                                         tear_down),

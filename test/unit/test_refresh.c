@@ -1,5 +1,5 @@
 /* Tests runs of the refresh with test sources and a test clock: readings, counters, records, the lease, and
- * the state that a killed, suspended or stopped process leaves. */
+ * the state that a killed, suspended or stopped process leaves. The linker replaces store_read_lease(). */
 #include "refresh/run.h"
 #include "refresh/refresh.h"
 
@@ -29,6 +29,15 @@ static atomic_bool stop;
     VIDEO(V1, A1, POSTS(POST("youtube", "y1", "2026-07-01T00:00:00Z")))                                      \
     VIDEO(V2, A1, POSTS(POST("tiktok", "k2", "2026-07-01T00:00:00Z")))
 
+static bool lease_is_locked; /* the database is locked when a lease is read */
+
+enum err __real_store_read_lease(struct store *s, enum lease_kind kind, struct lease_row *out);
+
+enum err __wrap_store_read_lease(struct store *s, enum lease_kind kind, struct lease_row *out)
+{
+    return lease_is_locked ? ERR_BUSY : __real_store_read_lease(s, kind, out);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -40,6 +49,7 @@ static int set_up(void **state)
     config.store.path = strdup(t.db.path);
     test_clock_ms[0] = NOW;
     atomic_store(&stop, false);
+    lease_is_locked = false;
     return 0;
 }
 
@@ -317,6 +327,14 @@ static void lease_is_renewed_during_the_run(void **state)
     assert_int_equal(views_now(), 5000);
 }
 
+static void lock_while_the_lease_is_read_is_not_reported_as_another_refresh(void **state)
+{
+    (void)state;
+    lease_is_locked = true;
+    assert_int_equal(run_as(reads_5000_views, CAUSE_COMMAND, &report), ERR_TIMEOUT);
+    assert_string_equal(report.why, "database error: busy");
+}
+
 static enum err is_suspended_too_long(struct run *run)
 {
     assert_int_equal(apply_views(run, 1200), OK);
@@ -565,6 +583,7 @@ int main(void)
         REFRESH_TEST(old_run_records_are_pruned),
         REFRESH_TEST(last_complete_run_is_never_pruned),
         REFRESH_TEST(lease_is_renewed_during_the_run),
+        REFRESH_TEST(lock_while_the_lease_is_read_is_not_reported_as_another_refresh),
         REFRESH_TEST(run_that_lost_its_lease_writes_nothing),
         REFRESH_TEST(expired_lease_can_be_renewed_if_not_taken_over),
         REFRESH_TEST(lease_renewal_that_was_rolled_back_is_repeated),
