@@ -91,7 +91,9 @@ struct listener {
     struct http_server *server;
     struct listener *next;
     bool is_unix;
-    bool is_bound;  /* this process has created the path of the Unix socket */
+    /* The file of the Unix socket, if this process has created it; 0: it has not. */
+    dev_t device;
+    ino_t inode;
     char name[128]; /* 127.0.0.1:8080, [::1]:8080, unix:/path */
     bool waiting; /* a client's connection waits to be accepted, because max_connections is reached or memory
                      ran out */

@@ -32,11 +32,19 @@ static void on_closed(uv_handle_t *handle)
     server_handle_closed(s);
 }
 
+/* Returns true if `path` is the file that this process has created for the listener. Another process may have
+ * replaced the file. While the socket is open, no other file gets its inode number. */
+static bool is_own_file(const struct listener *l, const char *path)
+{
+    struct stat st;
+    return l->inode && lstat(path, &st) == 0 && st.st_dev == l->device && st.st_ino == l->inode;
+}
+
 /* The path of a passed Unix socket is not unlinked, because the service manager listens on it. */
 void listener_close(struct listener *l)
 {
     const char *path = address_unix_path(l->name);
-    if (path && l->is_bound && !l->is_passed)
+    if (path && is_own_file(l, path))
         (void)unlink(path);
     uv_close(&l->handle, on_closed);
 }
@@ -125,6 +133,7 @@ static int bind_unix_as(int fd, const char *path, const struct http_options *o)
 
 static int open_unix(struct listener *l, const char *path)
 {
+    struct stat st;
     if (strlen(path) >= sizeof((struct sockaddr_un *)NULL)->sun_path)
         return UV_ENAMETOOLONG;
     if (is_stale(path))
@@ -139,7 +148,11 @@ static int open_unix(struct listener *l, const char *path)
         (void)close(fd);
         return status;
     }
-    l->is_bound = l->is_unix = true;
+    if (lstat(path, &st) == 0) {
+        l->device = st.st_dev;
+        l->inode = st.st_ino;
+    }
+    l->is_unix = true;
     (void)snprintf(l->name, sizeof l->name, "unix:%s", path);
     return FAULT_OR(UV_ENOMEM, uv_listen(&l->stream, BACKLOG, on_connection));
 }

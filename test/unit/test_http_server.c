@@ -169,6 +169,29 @@ static void keeps_the_socket_file_of_a_running_server(void **state)
     rig_fini(&rig);
 }
 
+static void keeps_a_socket_file_that_has_replaced_its_own(void **state)
+{
+    struct rig rig;
+    struct stat st;
+    char path[PATH_BYTES], address[PATH_BYTES + 8];
+    struct error error = {0};
+    int fd = -1;
+    (void)state;
+    init_closed(&rig);
+    path_in(&rig, "socket", path, address);
+    const char *const listen[] = {address};
+    if (open_at(&rig, listen, 1, &error) != OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(unlink(path), 0);
+    leave_socket(path, &fd);
+    rig_close(&rig);
+    rig_until(&rig, rig.closed);
+    assert_int_equal(stat(path, &st), 0);
+    (void)close(fd);
+    (void)unlink(path);
+    rig_fini(&rig);
+}
+
 static void keeps_a_file_that_is_not_a_socket(void **state)
 {
     struct rig rig;
@@ -280,6 +303,7 @@ int main(void)
         cmocka_unit_test(reports_an_address_in_use),
         cmocka_unit_test(replaces_the_socket_file_of_a_dead_server),
         cmocka_unit_test(keeps_the_socket_file_of_a_running_server),
+        cmocka_unit_test(keeps_a_socket_file_that_has_replaced_its_own),
         cmocka_unit_test(keeps_a_file_that_is_not_a_socket),
         cmocka_unit_test(rejects_a_socket_path_that_is_too_long_or_in_a_missing_directory),
         cmocka_unit_test(client_address_comes_from_trusted_proxies),
