@@ -75,7 +75,7 @@ static bool is_url(struct str value)
     if (!skip || value.len == skip || value.p[skip] == '/' || value.p[value.len - 1] == '/')
         return false;
     for (size_t i = 0; i < value.len; i++)
-        if (value.p[i] <= ' ' || value.p[i] == 0x7F || strchr("?#\"<>\\^`{|}", value.p[i]))
+        if (value.p[i] <= ' ' || value.p[i] >= 0x7F || strchr("?#\"<>\\^`{|}", value.p[i]))
             return false;
     return true;
 }

@@ -135,6 +135,9 @@ static void errors_name_file_and_line(void **state)
     expect_message("[server]\nbase_url = ftp://x/v1\n", NULL,
                    ":2: [server] base_url must be a URL that ends in /v1, such as "
                    "https://stats.example.com/v1; it is \"ftp://x/v1\"");
+    expect_message("[server]\nbase_url = https://\xC3\xBC.example/v1\n", NULL,
+                   ":2: [server] base_url must be a URL that ends in /v1, such as "
+                   "https://stats.example.com/v1; it is \"https://\xC3\xBC.example/v1\"");
     expect_message("[server]\nbase_url = https://x/v2\n", NULL,
                    ":2: [server] base_url must be a URL that ends in /v1, such as "
                    "https://stats.example.com/v1; it is \"https://x/v2\"");
