@@ -160,14 +160,24 @@ static enum pg_failure classify(const struct pg_connection *c, const char *messa
     return PG_FAILED_CONNECTION;
 }
 
-/* Removes the SQLSTATE and ": " from the line, because the message is for people. */
+bool pg_reason_shows_a_reply(const char *reason)
+{
+    return strstr(reason, "(53300)") || strstr(reason, "(57P03)");
+}
+
+/* Removes the SQLSTATE and ": " from the line, because the message is for people. Appends the SQLSTATE if
+ * pg_failure_fix() depends on it. `line` has REASON_MAX bytes. */
 static void remove_sqlstate(char *line)
 {
     const char *sqlstate = find_sqlstate(line);
-    if (sqlstate) {
-        const char *rest = sqlstate + SQLSTATE_LEN + 2;
-        memmove(line + (sqlstate - line), rest, strlen(rest) + 1);
-    }
+    if (!sqlstate)
+        return;
+    const char *rest = sqlstate + SQLSTATE_LEN + 2;
+    char shown[SQLSTATE_LEN + 4];
+    (void)snprintf(shown, sizeof shown, " (%.*s)", SQLSTATE_LEN, sqlstate);
+    memmove(line + (sqlstate - line), rest, strlen(rest) + 1);
+    if (pg_reason_shows_a_reply(shown))
+        (void)snprintf(line + strlen(line), REASON_MAX - strlen(line), "%s", shown);
 }
 
 static void fail_connecting(struct pg_connection *c)

@@ -28,6 +28,11 @@ enum pg_failure {
     PG_FAILURES,
 };
 
+/* Returns true if the reason of a PG_FAILED_CONNECTION contains the SQLSTATE of an error which shows that
+ * host and port are right: "(53300)", too many connections, or "(57P03)", the server is starting or stopping.
+ */
+bool pg_reason_shows_a_reply(const char *reason);
+
 /* What `got` reports. Each command of a pipeline gets one or several results, then PG_GOT_END. A
  * synchronization point gets PG_GOT_SYNC, preceded by PG_GOT_ERROR if the commit failed. PG_GOT_ABORTED: the
  * server has skipped the command, because an earlier command of the same batch failed. */

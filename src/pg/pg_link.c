@@ -87,7 +87,7 @@ static void report_failure(struct pg_link *l)
     const bool is_connection = l->failure == PG_FAILED_CONNECTION;
     /* If the connection was open, host and port are right, so the advice to check them is left out. */
     log_at(is_connection ? LOG_WARN : LOG_ERROR, "postgresql: unavailable (%s)%s", l->reason,
-           is_connection && l->is_opened ? "" : pg_failure_fix(l->failure));
+           is_connection && l->is_opened ? "" : pg_failure_fix(l->failure, l->reason));
 }
 
 static void drop_connection(struct pg_link *l)
@@ -524,7 +524,7 @@ const char *pg_failure_name(enum pg_failure failure)
     return names[failure];
 }
 
-const char *pg_failure_fix(enum pg_failure failure)
+const char *pg_failure_fix(enum pg_failure failure, const char *reason)
 {
     switch (failure) {
     case PG_FAILED_AUTH: return "; check the user, the database and the password file";
@@ -533,7 +533,9 @@ const char *pg_failure_fix(enum pg_failure failure)
         return "; run `viewtally migrate`, which creates the tables or names the missing GRANT statements";
     case PG_FAILED_NOT_PRIMARY: return "; name all servers of the cluster in the URL";
     case PG_FAILED_CONNECTION:
-        return "; check the host and the port in the URL, and that PostgreSQL is running and reachable";
+        return pg_reason_shows_a_reply(reason)
+                   ? ""
+                   : "; check the host and the port in the URL, and that PostgreSQL is running and reachable";
     default: return "";
     }
 }

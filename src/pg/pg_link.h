@@ -108,7 +108,7 @@ struct pg_status pg_link_get_status(const struct pg_link *l);
 /* Returns "connection", "auth", "tls", "not_primary", "schema" or "pooler". */
 const char *pg_failure_name(enum pg_failure failure);
 /* Returns what to do about a failure, to be appended to its reason: "; check the user, …", or "". */
-const char *pg_failure_fix(enum pg_failure failure);
+const char *pg_failure_fix(enum pg_failure failure, const char *reason);
 const char *pg_link_state_name(enum pg_link_state state);
 
 /* Totals since the link was created. `resent` counts queries that were sent again, each in a batch of its

@@ -475,6 +475,15 @@ def test_refused_login_is_recognized_in_the_language_of_the_server(server, state
         driver.until_failure("auth")
 
 
+@pytest.mark.parametrize(("state", "message"), [
+    ("53300", "tut mir leid, schon zu viele Verbindungen"), ("57P03", "das Datenbanksystem startet gerade")])
+def test_error_of_a_reachable_server_does_not_say_to_check_host_and_port(server, state, message):
+    server.authenticate = lambda _, write: write(fakepg.error(state, message, "FATAL"))
+    with Driver(server.url) as driver:
+        assert driver.until_logged("unavailable").strip().endswith(f"FATAL:  {message} ({state}))")
+        driver.until_failure("connection")
+
+
 def test_failures_of_two_addresses_are_logged_once_each(server, clock, tmp_path):
     """The attempts use the addresses of the host in turn, and the server listens only on one of them."""
     server.authenticate = lambda _, write: write(fakepg.error("28P01", "password authentication failed", "FATAL"))

@@ -579,7 +579,7 @@ enum err pg_sql_open(struct pg_sql *db, const char *url, const char *password_fi
     err = connect_again(db);
     if (err) {
         (void)error_set(error, err, "PostgreSQL: %s%s", db->session.reason,
-                        pg_failure_fix(db->session.failure));
+                        pg_failure_fix(db->session.failure, db->session.reason));
         pg_session_fini(&db->session);
         return err;
     }

@@ -149,7 +149,7 @@ static enum err upgrade_session(struct pg_session *s, bool only_checks, struct s
 {
     enum err err = pg_session_open(s);
     if (err)
-        return error_set(error, err, "PostgreSQL: %s%s", s->reason, pg_failure_fix(s->failure));
+        return error_set(error, err, "PostgreSQL: %s%s", s->reason, pg_failure_fix(s->failure, s->reason));
     if (only_checks)
         return plan(s, result, error);
     err = migrate(s, result, error);
