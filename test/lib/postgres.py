@@ -156,6 +156,24 @@ class Postgres:
             raise SqlError(done.stderr.strip())
         return [line.split("\t") for line in done.stdout.splitlines()]
 
+    def checkpointer(self):
+        """Returns the process id of the checkpointer, or None during a recovery. A recovery replaces the checkpointer."""
+        try:
+            rows = self.sql("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+        except SqlError:
+            return None
+        return rows[0] if rows else None
+
+    def crash(self, pid):
+        """Kills a backend, so that the server ends all sessions and recovers. Returns when it has recovered."""
+        before = self.checkpointer()
+        os.kill(pid, signal.SIGKILL)
+        self.wait_for_recovery(before)
+
+    def wait_for_recovery(self, before):
+        """`before` is the checkpointer before the crash: for a moment after the crash, the server still responds as before."""
+        wait.until(lambda: self.checkpointer() not in (None, before), "the recovery")
+
     def database(self, template="template"):
         """Creates a database from a template and returns its name."""
         name = f"test_{next(self._numbers)}"

@@ -443,13 +443,6 @@ def is_waiting_for_standby(cluster):
     return cluster.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 
 
-def has_recovered(cluster):
-    try:
-        return cluster.sql("SELECT 1")
-    except postgres.SqlError:
-        return False
-
-
 def test_commit_succeeds_if_it_took_effect_before_the_connection_was_lost(crashing, writer, no_standby):
     writer.ok("begin", "author Ann")
     writer.send("commit")
@@ -494,16 +487,14 @@ def test_crash_of_another_backend_is_noticed_before_the_deadline(crashing, write
         other, = backends(crashing, "template")
         remote.ok("open write 600000", "begin", "author Ann", "commit")
         remote.process.send_signal(signal.SIGSTOP)      # so that the driver later reads the warning and the reset together
-        os.kill(other, signal.SIGKILL)
-        wait.until(lambda: has_recovered(crashing), "the recovery")
+        crashing.crash(other)
         remote.process.send_signal(signal.SIGCONT)
         remote.ok("begin", "author Bob", "commit")      # would fail after the 10 minutes that the driver may wait for its turn
 
 
 def crash_own_backend(cluster):
     wait.until(lambda: len(backends(cluster, "template")) == 1, "the backends of earlier tests to end")
-    os.kill(backends(cluster, "template")[0], signal.SIGKILL)
-    wait.until(lambda: has_recovered(cluster), "the recovery")
+    cluster.crash(backends(cluster, "template")[0])
 
 
 def test_crash_between_transactions_is_not_noticed(crashing, writer):
@@ -528,13 +519,14 @@ def test_reused_transaction_id_does_not_prove_a_commit(crashing, writer):
     writer.ok("begin", "author Ann")
     wait.until(lambda: len(backends(crashing, "template")) == 1, "the backends of earlier tests to end")
     pid, = backends(crashing, "template")
+    before = crashing.checkpointer()
     os.kill(pid, signal.SIGSTOP)
     writer.send("commit")
     os.kill(pid, signal.SIGKILL)
     # The driver must ask for the outcome after other transactions were committed.
     writer.process.send_signal(signal.SIGSTOP)
     try:
-        wait.until(lambda: has_recovered(crashing), "the recovery")
+        crashing.wait_for_recovery(before)
         crashing.sql("SELECT pg_current_xact_id();" * 100)
     finally:
         writer.process.send_signal(signal.SIGCONT)
