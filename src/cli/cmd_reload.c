@@ -29,14 +29,38 @@ static pid_t server_pid(const struct cli_arguments *arguments)
     return (pid_t)pid;
 }
 
-/* Returns true if the process handles SIGHUP. If it does not, it is another program, which the signal would
- * end, or a server that is still starting, which would ignore the signal. */
+/* Opens /proc/PID/NAME. Returns NULL if there is no such process. */
+static FILE *open_process_file(pid_t pid, const char *name)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return fopen(path, "re");
+}
+
+/* Returns true if `serve` is an argument of the process. Other programs may handle SIGHUP, too: it ends an
+ * interactive shell, for example. */
+static bool runs_serve(pid_t pid)
+{
+    char *word = NULL;
+    size_t size = 0;
+    bool found = false;
+    FILE *file = open_process_file(pid, "cmdline");
+    if (!file)
+        return false;
+    while (!found && getdelim(&word, &size, '\0', file) >= 0)
+        found = strcmp(word, "serve") == 0;
+    free(word);
+    (void)fclose(file);
+    return found;
+}
+
+/* Returns true if the process handles SIGHUP. The signal would end a process that does not, and a server that
+ * is still starting would ignore it. */
 static bool handles_sighup(pid_t pid)
 {
-    char path[64], line[LINE_MAX_BYTES];
+    char line[LINE_MAX_BYTES];
     unsigned long long caught = 0;
-    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    FILE *status = fopen(path, "re");
+    FILE *status = open_process_file(pid, "status");
     while (status && fgets(line, sizeof line, status))
         if (strncmp(line, "SigCgt:", 7) == 0)
             caught = strtoull(line + 7, NULL, 16);
@@ -71,7 +95,7 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     if (!pid)
         return CLI_USAGE;
     /* $MAINPID is not checked: it is correct, and the sandbox of a unit may hide the process. */
-    if (arguments->operand_count && !handles_sighup(pid))
+    if (arguments->operand_count && !(runs_serve(pid) && handles_sighup(pid)))
         return cli_fail(CLI_COULD_NOT, "process %d is not a viewtally server, or it is still starting",
                         (int)pid);
     const int fd = reload_reply_open(pid);

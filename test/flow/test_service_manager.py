@@ -295,10 +295,13 @@ def test_reload_fails_if_the_server_rejects_the_configuration(make_viewtally):
 
 def test_reload_command_rejects_a_process_that_is_not_a_viewtally_server(make_viewtally):
     instance = make_viewtally()
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
-        assert "is not a viewtally server" in instance.run("reload", other.pid, status=3).err
-        assert other.poll() is None
-        other.stdin.close()
+    handles_sighup = "trap 'exit 9' HUP; echo ready; read line"      # like an interactive shell
+    for script, name in ((handles_sighup, "sh"), ("echo ready; read line", "serve")):
+        with subprocess.Popen(["sh", "-c", script, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+            assert other.stdout.readline() == b"ready\n"
+            assert "is not a viewtally server" in instance.run("reload", other.pid, status=3).err
+            other.stdin.close()
+            assert other.wait(timeout=60) not in (9, -signal.SIGHUP)
     for text in ("0", "many", "99999999999"):
         assert "is not a process id" in instance.run("reload", text, status=2).err
     assert "PID is missing" in instance.run("reload", status=2, env={"MAINPID": ""}).err
