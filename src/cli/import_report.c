@@ -38,6 +38,17 @@ bool import_report_has_errors(const struct import_summary *s)
 
 /* ---- text ---- */
 
+static int64_t went_viral(const struct import_summary *s)
+{
+    return s->steps.went_viral + s->finalized_viral;
+}
+
+/* Finalizing only looks at videos with a baseline. */
+static int64_t viral_by_baseline(const struct import_summary *s)
+{
+    return s->steps.viral_by_baseline + s->finalized_viral;
+}
+
 static void append_upserts(struct buf *b, const char *name, const struct upsert_counts *c)
 {
     buf_printf(b, "%-10s %lld new, %lld changed, %lld unchanged\n", name, (long long)c->created,
@@ -70,7 +81,7 @@ static void append_text(struct buf *b, const struct import_summary *s, const cha
     buf_printf(b, "%-10s %lld gained, %lld as baseline\n", "views", (long long)s->steps.gained,
                (long long)s->steps.baseline);
     buf_printf(b, "%-10s %lld went viral, %lld of them by their baseline\n", "viral",
-               (long long)(s->steps.went_viral + s->viral_by_baseline), (long long)s->viral_by_baseline);
+               (long long)went_viral(s), (long long)viral_by_baseline(s));
     if (s->finalizing_left)
         buf_printf(b, "%-10s   the other import that is running finalizes the remaining videos\n", "");
     buf_printf(b, "%-10s %lld viral, %lld milestone%s\n", "events", (long long)s->steps.viral_events,
@@ -135,8 +146,8 @@ static void append_json(struct buf *b, const struct import_summary *s, bool dry_
     json_readings(b, s);
     JSON_I64(b, "views_gained", s->steps.gained);
     JSON_I64(b, "views_as_baseline", s->steps.baseline);
-    JSON_I64(b, "went_viral", s->steps.went_viral + s->viral_by_baseline);
-    JSON_I64(b, "went_viral_by_baseline", s->viral_by_baseline);
+    JSON_I64(b, "went_viral", went_viral(s));
+    JSON_I64(b, "went_viral_by_baseline", viral_by_baseline(s));
     JSON_I64(b, "viral_events", s->steps.viral_events);
     JSON_I64(b, "milestone_events", s->steps.milestone_events);
     json_lines(b, s);

@@ -403,7 +403,7 @@ static enum err finalize_videos(struct import *im)
         err = import_batch_end(im, err);
         import_show_progress(im, IMPORT_FINALIZING, done.videos, 0);
     }
-    im->summary->viral_by_baseline = done.went_viral;
+    im->summary->finalized_viral = done.went_viral;
     return err;
 }
 

@@ -86,7 +86,7 @@ struct import_summary {
                                     unknown field */
     char first_unknown_field[400];
     int64_t exports, rejected_exports; /* number of exports that were imported or rejected */
-    int64_t viral_by_baseline;         /* number of videos that finalizing has found viral */
+    int64_t finalized_viral;           /* number of videos that finalizing has found viral */
     bool finalizing_left;              /* another import is running and will finalize the remaining videos */
     char why[256];                     /* the cause of a failure, for the operator */
 };

@@ -425,6 +425,7 @@ static enum err write_platform_gains(struct step *s)
 
 static enum err write_video(struct step *s, struct touched_video *v, struct step_result *result)
 {
+    result->viral_by_baseline += v->goes_viral && !v->viral_event; /* before the event is written */
     enum err err = reach_milestones(s, v, result);
     if (!err)
         err = store_save_gain(s->store, &s->arena, &v->video, v->goes_viral, date_of(v->newest_reading_at),

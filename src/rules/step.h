@@ -50,6 +50,7 @@ struct step_result {
     int64_t unchanged;                      /* accepted readings that repeat what is stored */
     int64_t gained, baseline;               /* views */
     int64_t went_viral, milestones;         /* including those without an event */
+    int64_t viral_by_baseline;              /* those of `went_viral` whose baseline reached the threshold */
     int64_t viral_events, milestone_events; /* events written */
 };
 

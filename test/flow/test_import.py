@@ -346,6 +346,16 @@ def test_dry_run_prints_a_report_and_changes_nothing(world):
     assert world.bodies() != before
 
 
+def test_summary_counts_videos_that_their_baseline_makes_viral(world):
+    """Finalizing finds "base". A step finds "both", which has a gain after its baseline."""
+    first = "2026-07-08T00:00:00Z"
+    lines = [video("base", "Ada", POSTED), reading("base", first, 20000, baseline=True),
+             video("both", "Ada", POSTED), reading("both", first, 20000, baseline=True), reading("both", "2026-07-09T00:00:00Z", 30000),
+             video("gain", "Ada", POSTED), reading("gain", first, 20000)]
+    done = world.instance.import_lines(lines)
+    assert summary(done)["viral"] == "3 went viral, 2 of them by their baseline" and summary(done)["events"].startswith("1 viral, ")
+
+
 @pytest.mark.sqlite_only("locks the database file")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_during_the_copy_of_a_dry_run_leaves_no_copy(viewtally, number):

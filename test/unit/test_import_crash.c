@@ -183,7 +183,7 @@ static void sample_data_causes_both_types_of_events_and_comparisons(void **state
     assert_true(t.summary.readings > 6000);
     assert_true(t.summary.steps.viral_events > 5);
     assert_true(t.summary.steps.milestone_events > 100);
-    assert_true(t.summary.viral_by_baseline > 0);
+    assert_true(t.summary.finalized_viral > 0);
     assert_true(query_i64(t.db.path, "SELECT count(*) FROM videos WHERE author_median_views > 0") > 20);
     importing_fini(&t);
 }
