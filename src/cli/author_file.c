@@ -287,7 +287,9 @@ enum cli_exit author_file_read(struct author_file *f, const char *path)
     arena_init(&f->arena, ARENA_BLOCK);
     buf_init(&b, AUTHOR_FILE_MAX);
     const enum cli_exit code = read_all(path, &b);
-    const struct str text = !code && b.len ? arena_copy(&f->arena, buf_str(&b)) : (struct str){"", 0};
+    struct str text = !code && b.len ? arena_copy(&f->arena, buf_str(&b)) : (struct str){"", 0};
+    if (str_starts_with(text, STR("\xEF\xBB\xBF"))) /* a byte order mark */
+        text = str_make(text.p + 3, text.len - 3);
     const struct str start = str_trim(text);
     if (start.len && start.p[0] == '{')
         parse_ndjson(f, text);

@@ -109,6 +109,11 @@ def test_authors_are_read_from_ndjson_and_standard_input(installation):
     assert authors(installation)["Ada"]["id"] == uid("Ada") and authors(installation)["Ada"]["plan_active"] is False
 
 
+def test_byte_order_mark_before_ndjson_is_ignored(installation):
+    installation.run("author", "import", "-", "--no-links", stdin='\ufeff{"name":"Zoë"}\n')
+    assert set(authors(installation)) == {"Zoë"}
+
+
 def test_dry_run_prints_a_report_and_changes_nothing(installation):
     dry = set_up(installation, CSV, "--dry-run")
     assert dry.out == ("Dry run: nothing was changed. The import would do this:\n"
