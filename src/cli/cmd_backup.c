@@ -166,7 +166,9 @@ static const struct cli_action actions[] = {
          "not keep. The newest backup and the backups of other databases are always kept.\n\n"
          "--before-files deletes the databases that `viewtally restore` has replaced (DATABASE.before-TIME), "
          "and nothing else. They are the only copy of what happened between the backup and the restore, so "
-         "no other command deletes them.",
+         "no other command deletes them. It needs a database file: if the database is on a server, delete "
+         "the "
+         "files viewtally.before-TIME.db of restores yourself.",
      .examples = "viewtally backup prune --dry-run\nviewtally backup prune --before-files",
      .run = backup_prune_files},
     {.operands = "FILE",

@@ -205,7 +205,8 @@ static enum cli_exit prune_before_files(struct cli *cli, bool dry_run)
 {
     struct before_list list;
     struct error error;
-    if (!cli_require_file(cli, "a restore leaves no file to delete"))
+    if (!cli_require_file(cli, "delete the files viewtally.before-*.db of restores yourself; they are in "
+                               "[backup] directory, or else in the directory in which restore was run"))
         return CLI_USAGE;
     struct store *store = cli_open_store(cli);
     if (!store)

@@ -162,6 +162,7 @@ def test_refresh_is_recorded(commands):
 def test_commands_that_need_a_database_file_are_rejected_with_the_reason(commands, tmp_path, words):
     text = commands.run(*words, status=2)
     assert "[store] url" in text and "database file" in text and text.count("\n") == 1
+    assert ("delete the files viewtally.before-*.db of restores" in text) == ("prune" in words)
     assert not list(tmp_path.iterdir())
 
 
