@@ -51,7 +51,9 @@ static void on_done(void *ctx, const struct http_result *result)
         (void)error_set(call->error, ERR_TIMEOUT, "%s: no response within %d ms", call->address,
                         call->timeout_ms);
     } else if (result->error == TRANSPORT_CONNECT) {
-        (void)error_set(call->error, ERR_IO, "%s: cannot connect; is the server running?", call->address);
+        (void)error_set(call->error, ERR_IO,
+                        "%s: cannot connect, so the server is not running or has another address",
+                        call->address);
     } else {
         (void)error_set(call->error, ERR_IO, "%s: not a valid HTTP response: %s", call->address, result->why);
     }

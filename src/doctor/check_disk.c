@@ -33,7 +33,7 @@ static long long size_of(const char *path, const char *ending)
 
 static void check_space(struct doctor *d)
 {
-    char copy[PATH_MAX];
+    char copy[PATH_MAX], fix[PATH_MAX + 128];
     struct statvfs s;
     const char *path = d->config->store.path, *dir = directory_of(path, copy);
     if (statvfs(dir, &s) != 0) {
@@ -42,12 +42,12 @@ static void check_space(struct doctor *d)
     }
     const long long free_bytes = (long long)(s.f_bavail * s.f_frsize);
     const long long database_bytes = size_of(path, "") + size_of(path, "-wal");
+    (void)snprintf(fix, sizeof fix, "free some space, or enlarge the file system: df -h %s", dir);
     if (free_bytes < d->config->store.min_free_bytes)
-        doctor_error(d, "free some space, or enlarge the file system: df -h DIRECTORY",
-                     "only %lld MiB are free in %s, less than [store] min_free_bytes", free_bytes >> 20, dir);
+        doctor_error(d, fix, "only %lld MiB are free in %s, less than [store] min_free_bytes",
+                     free_bytes >> 20, dir);
     else if (free_bytes < database_bytes)
-        doctor_warn(d, "free space until at least as much is free as the database takes: df -h DIRECTORY",
-                    "only %lld MiB are free in %s; a migration or a restore needs at least %lld MiB",
+        doctor_warn(d, fix, "only %lld MiB are free in %s; a migration or a restore needs at least %lld MiB",
                     free_bytes >> 20, dir, database_bytes >> 20);
     else
         doctor_ok(d, "%lld MiB are free in %s", free_bytes >> 20, dir);
@@ -55,16 +55,17 @@ static void check_space(struct doctor *d)
 
 static void check_inodes(struct doctor *d)
 {
-    char copy[PATH_MAX];
+    char copy[PATH_MAX], fix[PATH_MAX + 32];
     struct statvfs s;
     const char *dir = directory_of(d->config->store.path, copy);
+    (void)snprintf(fix, sizeof fix, "delete files: df -i %s", dir);
     if (statvfs(dir, &s) != 0)
         doctor_skip(d, "%s: %s", dir, strerror(errno));
     else if (s.f_files == 0)
         doctor_skip(d, "the file system has no limit on the number of files");
     else if (s.f_favail < FILES_MIN)
-        doctor_error(d, "delete files: df -i DIRECTORY", "only %llu more file%s can be created in %s",
-                     (unsigned long long)s.f_favail, plural((int64_t)s.f_favail, "", "s"), dir);
+        doctor_error(d, fix, "only %llu more file%s can be created in %s", (unsigned long long)s.f_favail,
+                     plural((int64_t)s.f_favail, "", "s"), dir);
     else
         doctor_ok(d, "%llu more file%s can be created", (unsigned long long)s.f_favail,
                   plural((int64_t)s.f_favail, "", "s"));

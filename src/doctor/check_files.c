@@ -101,15 +101,17 @@ static void check_secret_files(struct doctor *d)
 static void check_database_file(struct doctor *d)
 {
     const char *path = d->config->store.path;
-    char fix[PATH_MAX + 64];
+    char fix[2 * PATH_MAX + 64];
     struct stat st;
     if (stat(path, &st) != 0) {
         doctor_skip(d, "%s: %s", path, strerror(errno));
         return;
     }
-    (void)snprintf(fix, sizeof fix,
-                   "run this command as the user of the server, or chown the database to it: ls -l %s*",
-                   path);
+    if (d->user.is_other)
+        (void)snprintf(fix, sizeof fix, "chown %s %s* && chmod u+rw %s*", d->user.name, path, path);
+    else
+        (void)snprintf(fix, sizeof fix, "run this command as root or as the user of the server: ls -l %s*",
+                       path);
     if (!server_user_can(&d->user, path, R_OK | W_OK)) {
         doctor_error(d, fix, "user %s cannot read and write the database %s: %s", d->user.name, path,
                      strerror(errno));
@@ -146,9 +148,19 @@ static void check_companions(struct doctor *d)
         doctor_ok(d, "the files beside the database belong to its owner");
 }
 
+/* Writes the command that creates a directory for the user of the server, or gives it to this user. Without
+ * a unit and a database, the user is unknown; the command then names the user of the package. */
+static void install_directory(const struct doctor *d, const char *path, const char *mode, char *fix,
+                              size_t size)
+{
+    const bool is_known = d->user.uid != 0;
+    (void)snprintf(fix, size, "install -d -o %s -g %s -m %s %s", is_known ? d->user.name : "viewtally",
+                   is_known ? d->user.group_name : "viewtally", mode, path);
+}
+
 static void check_directory(struct doctor *d)
 {
-    char copy[PATH_MAX], fix[PATH_MAX + 64];
+    char copy[PATH_MAX], fix[PATH_MAX + 160];
     struct stat st;
     (void)snprintf(copy, sizeof copy, "%s", d->config->store.path);
     const char *dir = dirname(copy);
@@ -161,9 +173,9 @@ static void check_directory(struct doctor *d)
         return;
     }
     if (stat(dir, &st) != 0 || !server_user_can(&d->user, dir, W_OK | X_OK)) {
-        doctor_error(
-            d, "create it, or give it to the user of the server: install -d -o viewtally -m 750 DIRECTORY",
-            "the directory %s of the database cannot be used: %s", dir, strerror(errno));
+        const int failed = errno;
+        install_directory(d, dir, "750", fix, sizeof fix);
+        doctor_error(d, fix, "the directory %s of the database cannot be used: %s", dir, strerror(failed));
     } else if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
         (void)snprintf(fix, sizeof fix, "chmod o-w %s", dir);
         doctor_error(d, fix, "every user can replace files in %s, the directory of the database", dir);
@@ -184,7 +196,7 @@ static bool is_credential(const struct doctor *d, const char *path)
 static void check_key_file(struct doctor *d)
 {
     const char *path = d->config->secrets.key_file;
-    char fix[PATH_MAX + 64];
+    char fix[2 * PATH_MAX + 128];
     struct seal_keys *keys = NULL;
     struct stat key;
     struct error error = {0};
@@ -193,8 +205,11 @@ static void check_key_file(struct doctor *d)
             d, "[secrets] key_file is not set; no platform tokens and no secrets of webhooks can be stored");
         return;
     }
-    (void)snprintf(fix, sizeof fix, "chown %s %s && chmod 600 %s (to create it: viewtally secrets init)",
-                   d->user.name, path, path);
+    if (access(path, F_OK) == 0)
+        (void)snprintf(fix, sizeof fix, "chown %s %s && chmod 600 %s", d->user.name, path, path);
+    else
+        (void)snprintf(fix, sizeof fix,
+                       "restore the file from its backup, or, for a new service: viewtally secrets init");
     if (seal_keys_open(&keys, path, &error))
         doctor_error(d, fix, "%s", error.text);
     else if (is_credential(d, path))
@@ -210,19 +225,17 @@ static void check_key_file(struct doctor *d)
 static void check_spool(struct doctor *d)
 {
     const char *path = d->config->refresh.spool_dir;
+    char fix[PATH_MAX + 160];
     struct stat st;
+    install_directory(d, path, "2770", fix, sizeof fix);
     if (!strstr(d->config->refresh.source, "spool"))
         doctor_skip(d, "[refresh] source does not include spool");
     else if (stat(path, &st) != 0)
-        doctor_error(d, "install -d -o viewtally -m 2770 DIRECTORY",
-                     "the spool directory %s cannot be used: %s", path, strerror(errno));
+        doctor_error(d, fix, "the spool directory %s cannot be used: %s", path, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
         doctor_error(d, "name a directory in [refresh] spool_dir", "%s is not a directory", path);
     else if (!server_user_can(&d->user, path, W_OK | X_OK))
-        doctor_error(d,
-                     "chown the directory to the user of the server, because the server moves finished "
-                     "files",
-                     "the server cannot move files in the spool directory %s", path);
+        doctor_error(d, fix, "the server cannot move files in the spool directory %s", path);
     else
         doctor_ok(d, "the server can move files in the spool directory %s", path);
 }
@@ -230,17 +243,16 @@ static void check_spool(struct doctor *d)
 static void check_backup_directory(struct doctor *d)
 {
     const char *path = d->config->backup.directory;
-    char fix[PATH_MAX + 160];
+    char install[PATH_MAX + 160], fix[PATH_MAX + 256];
     struct stat st, database;
     if (!*path) {
         doctor_skip(d, "[backup] directory is not set");
         return;
     }
-    (void)snprintf(
-        fix, sizeof fix,
-        "install -d -o viewtally -g viewtally -m 750 %s, and add it to ReadWritePaths= of the unit "
-        "(docs/backups.md, Scheduled backups)",
-        path);
+    install_directory(d, path, "750", install, sizeof install);
+    (void)snprintf(fix, sizeof fix,
+                   "%s, and add it to ReadWritePaths= of the unit (docs/backups.md, Scheduled backups)",
+                   install);
     if (stat(path, &st) != 0)
         doctor_error(d, fix, "the backup directory %s cannot be used: %s", path, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
@@ -257,6 +269,31 @@ static void check_backup_directory(struct doctor *d)
         doctor_ok(d, "%s can be written", path);
 }
 
+static void check_access_log(struct doctor *d)
+{
+    const char *path = d->config->log.access;
+    char copy[PATH_MAX], fix[2 * PATH_MAX + 160];
+    struct stat st, dir_st;
+    if (!*path || strcmp(path, "-") == 0) {
+        doctor_skip(d, "[log] access names no file");
+        return;
+    }
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    const char *dir = dirname(copy);
+    const bool exists = stat(path, &st) == 0;
+    if (exists || stat(dir, &dir_st) == 0)
+        (void)snprintf(fix, sizeof fix, "chown %s %s", d->user.name, exists ? path : dir);
+    else
+        install_directory(d, dir, "750", fix, sizeof fix);
+    if (exists && S_ISDIR(st.st_mode))
+        doctor_error(d, "name a file in [log] access", "%s is a directory", path);
+    else if (exists ? server_user_can(&d->user, path, W_OK) : server_user_can(&d->user, dir, W_OK | X_OK))
+        doctor_ok(d, "the server can write the access log %s", path);
+    else
+        doctor_error(d, fix, "the server cannot write the access log %s, and does not start: %s", path,
+                     strerror(errno));
+}
+
 static const struct doctor_check checks[] = {
     {"config_file", NEEDS_CONFIG, check_config_file},
     {"secret_files", NEEDS_CONFIG, check_secret_files},
@@ -266,5 +303,6 @@ static const struct doctor_check checks[] = {
     {"key_file", NEEDS_CONFIG, check_key_file},
     {"spool", NEEDS_CONFIG, check_spool},
     {"backup_directory", NEEDS_CONFIG, check_backup_directory},
+    {"access_log", NEEDS_CONFIG, check_access_log},
 };
 const struct doctor_group doctor_files = DOCTOR_GROUP("files", checks);

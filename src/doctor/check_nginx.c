@@ -28,11 +28,18 @@ static void check_proxy(struct doctor *d)
     if (v->source == NGINX_ABSENT)
         doctor_skip(d, "%s", v->error.text);
     else if (v->source == NGINX_UNREADABLE)
-        doctor_warn(d, "run viewtally doctor as root, or name the configuration with --nginx FILE",
+        doctor_warn(d,
+                    d->nginx_file
+                        ? "correct the file, or name a file with the output of nginx -T"
+                        : "run viewtally doctor as root, or name the configuration with --nginx FILE",
                     "the configuration of nginx cannot be read: %s", v->error.text);
     else if (v->proxies.count)
         doctor_ok(d, "%zu location%s to viewtally", v->proxies.count,
                   plural(v->proxies.count, " leads", "s lead"));
+    else if (d->nginx_file && v->lacks_includes)
+        doctor_warn(d, "name a file with the output of nginx -T, which also contains the included files",
+                    "%s has no proxy_pass to [server] listen (%s), but it includes files, which are not read",
+                    d->nginx_file, d->config->server.listen);
     else if (d->nginx_file || *d->config->server.trusted_proxies)
         doctor_warn(
             d,

@@ -5,6 +5,7 @@
 
 #include "platforms/platform_settings.h"
 #include "vault/platform_health.h"
+#include "vault/seal.h"
 #include "vault/token_vault.h"
 
 static void check_credentials(struct doctor *d)
@@ -37,6 +38,13 @@ static void check_tokens(struct doctor *d)
 {
     struct error error = {0};
     struct sealed_rows rows;
+    struct seal_keys *keys = NULL;
+    const char *key_file = d->config->secrets.key_file;
+    if (*key_file && seal_keys_open(&keys, key_file, &error)) {
+        doctor_skip(d, "needs a usable key file (files.key_file)");
+        return;
+    }
+    seal_keys_close(keys);
     const enum err err = vault_inspect(d->config, d->store, d->full, &rows, &error);
     if (err)
         doctor_error(d,

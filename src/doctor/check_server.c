@@ -224,10 +224,24 @@ static void check_admin(struct doctor *d)
         doctor_ok(d, "the admin listener can be reached only from this machine");
 }
 
+static void find_all_addresses(void *ctx, struct str item)
+{
+    if (item.len >= 2 && memcmp(item.p + item.len - 2, "/0", 2) == 0)
+        *(struct str *)ctx = item;
+}
+
 static void check_proxies(struct doctor *d)
 {
     const struct config *c = d->config;
-    if (*c->server.trusted_proxies)
+    struct str all = STR("");
+    config_each_item(c->server.trusted_proxies, find_all_addresses, &all);
+    if (all.len)
+        doctor_error(
+            d, "list only the addresses of the proxies in [server] trusted_proxies",
+            "trusted_proxies contains %.*s, so every client can choose the address%s that the server "
+            "uses for it",
+            (int)all.len, all.p, *c->account.auth_header ? " and the author" : "");
+    else if (*c->server.trusted_proxies)
         doctor_ok(d, "trusted proxies: %s", c->server.trusted_proxies);
     else if (strncmp(c->server.base_url, "https://", 8) == 0)
         doctor_error(

@@ -9,6 +9,9 @@
 
 enum { TEXT_MAX = 16 << 20, ARENA_BYTES = 64 << 10 };
 
+/* Begins the line before each file in the output of `nginx -T`. */
+#define DUMP_MARK "# configuration file "
+
 /* ---- addresses ---- */
 
 /* Splits "127.0.0.1:8080" at the last colon. Returns the port, or "80" if the address contains none. */
@@ -120,9 +123,14 @@ struct nginx_view *nginx_view_read(const char *file, const struct config *c)
     v->root = nginx_parse(&v->arena, buf_str(&v->text), str_from_cstr(file ? file : "nginx -T"), &v->error);
     if (!v->root)
         v->source = NGINX_UNREADABLE;
-    for (const struct nginx_directive *d = v->root; d; d = nginx_next_in_text(d))
+    const struct str text = buf_str(&v->text);
+    const bool is_dump = text.len && memmem(text.p, text.len, DUMP_MARK, strlen(DUMP_MARK));
+    for (const struct nginx_directive *d = v->root; d; d = nginx_next_in_text(d)) {
         if (str_eq(nginx_word(d, 0), STR("proxy_pass")) && nginx_word(d, 1).p)
             add_proxy(v, c, d);
+        else if (str_eq(nginx_word(d, 0), STR("include")) && !is_dump)
+            v->lacks_includes = true;
+    }
     return v;
 }
 

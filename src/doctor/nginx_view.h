@@ -25,6 +25,7 @@ struct nginx_view {
     struct arena arena;
     struct buf text;
     const struct nginx_directive *root;
+    bool lacks_includes; /* the text includes files, whose content it does not contain */
     VEC(struct nginx_proxy) proxies;
 };
 

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <libgen.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,16 +58,26 @@ static void name_user(struct server_user *user)
         (void)snprintf(user->name, sizeof user->name, "%lu", (unsigned long)user->uid);
 }
 
-static bool set_owner(struct server_user *user, const char *database)
+static bool set_owner(struct server_user *user, const char *path)
 {
     struct stat st;
-    if (stat(database, &st) != 0 || st.st_uid == 0)
+    if (stat(path, &st) != 0 || st.st_uid == 0)
         return false;
     const struct passwd *entry = getpwuid(st.st_uid);
     user->uid = st.st_uid;
     user->gid = entry ? entry->pw_gid : st.st_gid;
     name_user(user);
     return true;
+}
+
+/* Sets `*user` to the owner of the database or, if it is missing, to the owner of its directory. */
+static bool set_owner_of_data(struct server_user *user, const char *database)
+{
+    char copy[PATH_MAX];
+    if (access(database, F_OK) == 0)
+        return set_owner(user, database);
+    (void)snprintf(copy, sizeof copy, "%s", database);
+    return set_owner(user, dirname(copy));
 }
 
 static void name_group(struct server_user *user)
@@ -105,7 +117,7 @@ void server_user_find(struct server_user *user, const struct server_units *units
     name_group(user);
     if (user->uid != 0)
         return;
-    if (!(unit && set_named_user(user, unit->user)) && !set_owner(user, database)) {
+    if (!(unit && set_named_user(user, unit->user)) && !set_owner_of_data(user, database)) {
         name_user(user); /* set_named_user() may have set another name */
         return;
     }

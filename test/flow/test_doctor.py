@@ -129,8 +129,11 @@ def test_unusable_key_file_and_spool_are_found(instance):
     key, spool = instance.directory / "secrets.key", instance.directory / "spool"
     instance.configure({"secrets": {"key_file": key}, "refresh": {"source": "spool", "spool_dir": spool}})
     findings = diagnose(instance)
-    expect(findings, "files.key_file", "error", "secrets.key")
-    expect(findings, "files.spool", "error", "No such file")
+    (state, message, fix), = findings["files.key_file"]
+    assert state == "error" and "secrets.key does not exist" in message and fix.endswith("for a new service: viewtally secrets init")
+    (state, message, fix), = findings["files.spool"]
+    assert state == "error" and "No such file" in message and fix == f"install -d -o viewtally -g viewtally -m 2770 {spool}"
+    expect(findings, "platforms.tokens", "skipped", "needs a usable key file")
     instance.run("secrets", "init")
     spool.mkdir()
     findings = diagnose(instance)
@@ -141,6 +144,19 @@ def test_unusable_key_file_and_spool_are_found(instance):
     spool.rmdir()
     spool.write_text("")
     expect(diagnose(instance), "files.spool", "error", "is not a directory")
+
+
+def test_access_log_that_the_server_cannot_write_is_found(instance):
+    expect(diagnose(instance), "files.access_log", "skipped")
+    log = instance.directory / "logs/access.log"
+    instance.configure({"log": {"access": log}})
+    (state, message, fix), = diagnose(instance)["files.access_log"]
+    assert state == "error" and f"{log}, and does not start: No such file" in message and fix.endswith(f" -m 750 {log.parent}")
+    assert str(log) in instance.run("serve", status=3).err
+    log.parent.mkdir()
+    expect(diagnose(instance), "files.access_log", "ok", str(log))
+    log.mkdir()
+    expect(diagnose(instance), "files.access_log", "error", "is a directory")
 
 
 def test_missing_directory_of_the_database_is_found(instance):
@@ -188,7 +204,8 @@ def test_full_disk_is_found(make_disk, make_viewtally):
     expect(findings, "disk.space", "ok")
     expect(findings, "disk.file_system", "warning", "tmpfs")
     disk.fill(room=2 * MIB)
-    expect(diagnose(instance), "disk.space", "error", "less than [store] min_free_bytes")
+    (state, message, fix), = diagnose(instance)["disk.space"]
+    assert state == "error" and "less than [store] min_free_bytes" in message and fix.endswith(f"df -h {disk.path}")
     instance.configure({"store": {"min_free_bytes": 0}})
     disk.fill(room=4096)
     expect(diagnose(instance), "disk.space", "warning", "a migration or a restore needs")
@@ -471,6 +488,11 @@ def test_nginx_file_is_checked(instance, tmp_path):
     expect(findings, "nginx.access_log", "error", "combined")
     path.write_text("server { listen 80; location / {")
     expect(diagnose(instance, "--nginx", path), "nginx.proxy", "warning", "nginx.conf:1: a closing } is missing")
+    path.write_text("http { include conf.d/*.conf; }")
+    (state, message, fix), = diagnose(instance, "--nginx", path)["nginx.proxy"]
+    assert state == "warning" and "it includes files, which are not read" in message and "the output of nginx -T" in fix
+    path.write_text(f"# configuration file {path}:\nhttp {{ include conf.d/*.conf; }}")
+    expect(diagnose(instance, "--nginx", path), "nginx.proxy", "warning", "nginx has no proxy_pass")
 
 
 def test_output_of_nginx_is_checked(instance, tmp_path, make_nginx):
@@ -552,6 +574,9 @@ def test_exposed_admin_listener_and_missing_trusted_proxies_are_found(instance):
     findings = diagnose(instance)
     expect(findings, "server.admin", "ok")
     expect(findings, "server.trusted_proxies", "ok")
+    instance.configure({"server": {"trusted_proxies": "127.0.0.1, ::/0"}})
+    expect(diagnose(instance), "server.trusted_proxies", "error", "contains ::/0, so every client can choose the address")
+    instance.configure({"server": {"trusted_proxies": None}})
     instance.configure({"admin": {"listen": "0.0.0.0:9187"}, "server": {"base_url": "https://stats.example.invalid/v1"}})
     findings = diagnose(instance)
     expect(findings, "server.admin", "warning", "0.0.0.0:9187 is reachable")

@@ -153,6 +153,17 @@ def test_fix_names_the_user_who_runs_the_command(instance, open_directory):
     assert found["state"] == "error" and found["fix"].startswith(f"chown nobody {key} && "), found
 
 
+@needs_root
+@pytest.mark.sqlite_only("the server is assumed to run as the owner of the database file")
+def test_missing_database_is_assumed_to_belong_to_the_owner_of_its_directory(instance, open_directory):
+    spool, data = open_directory / "spool", open_directory / "data"
+    data.mkdir()
+    os.chown(data, 1234, 1234)
+    instance.configure({"store": {"path": data / "viewtally.db"}, "refresh": {"source": "spool", "spool_dir": spool}})
+    (state, _, fix), = diagnose(instance, status=1)["files.spool"]
+    assert state == "error" and fix == f"install -d -o 1234 -g 1234 -m 2770 {spool}"
+
+
 @pytest.mark.sqlite_only("the permissions of the database file")
 def test_database_is_checked_for_the_user_of_the_unit(units):
     units.add(User="nobody")
