@@ -61,8 +61,8 @@ static void add_redis_reason(struct buf *line, const struct redis *redis)
 
 static void add_disk_reason(struct buf *line, const struct disk_space *disk)
 {
-    add_reason(line, "the disk of the database is full (");
-    buf_printf(line, "%lld MiB free)", (long long)(disk->free_bytes >> 20));
+    add_reason(line, "the disk of the database has only ");
+    buf_printf(line, "%lld MiB free", (long long)(disk->free_bytes >> 20));
 }
 
 static bool write_failed(const struct writer *writer)

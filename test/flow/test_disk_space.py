@@ -32,11 +32,11 @@ def test_server_is_degraded_while_the_disk_is_full(small):
     wait.until(lambda: free_bytes(instance) > 8 * MIB, "the free space to be read")
     assert readiness(instance) == "ready" and scrape(instance).get("viewtally_store_disk_size_bytes") == 16 * MIB
     disk.fill(room=2 * MIB)
-    wait.until(lambda: readiness(instance).startswith("degraded: the disk of the database is full ("), "the full disk to be noticed")
+    wait.until(lambda: readiness(instance).startswith("degraded: the disk of the database has only "), "the full disk to be noticed")
     assert instance.admin().get("/readyz").status == 200        # reads are still served
     assert free_bytes(instance) <= 2 * MIB
     instance.configure({"admin": {"listen": instance.admin_addresses[0]}})
-    assert "full" in instance.run("healthcheck", "--strict", status=1).out
+    assert "the disk of the database has only" in instance.run("healthcheck", "--strict", status=1).out
     disk.make_room()
     wait.until(lambda: readiness(instance) == "ready", "the room to be noticed")
 
@@ -44,8 +44,8 @@ def test_server_is_degraded_while_the_disk_is_full(small):
 def test_threshold_can_be_changed_while_the_server_runs(small):
     instance, disk = small
     disk.fill()
-    wait.until(lambda: "full (0 MiB free)" in readiness(instance), "the full disk to be noticed")
+    wait.until(lambda: "only 0 MiB free" in readiness(instance), "the full disk to be noticed")
     instance.configure({"store": {"min_free_bytes": 0}})
     instance.signal(signal.SIGHUP)
-    wait.until(lambda: "full" not in readiness(instance), "the reload")
+    wait.until(lambda: "MiB free" not in readiness(instance), "the reload")
     disk.make_room()
