@@ -212,7 +212,10 @@ static void complete(struct http_call *c, CURLcode code)
     else if (r.error == TRANSPORT_ADDRESS)
         (void)snprintf(c->why, sizeof c->why, "the address of the server is not public");
     else if (r.error != TRANSPORT_OK && !c->why[0])
-        (void)snprintf(c->why, sizeof c->why, "%s", curl_easy_strerror(code));
+        (void)snprintf(c->why, sizeof c->why, "curl error %d", (int)code);
+    char *last = strrchr(c->why, ':'); /* the pinned curl has no texts for its codes: it appends "Error" */
+    if (last && strcmp(last, ": Error") == 0)
+        *last = '\0';
     if (r.error == TRANSPORT_OK) {
         long status = 0;
         (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);

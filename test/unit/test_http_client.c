@@ -305,7 +305,9 @@ static void missing_ca_file_is_an_error(void **state)
 static void each_connection_failure_has_its_own_error(void **state)
 {
     (void)state;
-    expect(call_once(TLS_LOCALHOST, "nobody", "/ok"), "connect", "");
+    const struct result refused = call_once(TLS_LOCALHOST, "nobody", "/ok");
+    expect(refused, "connect", "Failed to connect to localhost");
+    assert_null(strstr(refused.why, ": Error"));
     /* The server closes each connection immediately: curl reports "connect" if this happens before the
      * connection is established, else "tls". */
     const struct result rejected = call_once(TLS_LOCALHOST, "refusing", "/ok");
