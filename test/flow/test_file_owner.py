@@ -90,6 +90,19 @@ def test_files_created_by_root_commands_belong_to_the_service(installation):
 
 
 @pytest.mark.sqlite_only("the owner of the database file")
+def test_lock_file_of_another_user_is_reported_with_the_command_that_corrects_it(installation):
+    installation.run("migrate")
+    lock = installation.directory / "viewtally.db-lock"
+    os.chown(lock, 0, 0)
+    lock.chmod(0o600)
+    done = run_as_the_service(installation, "author", "list")
+    assert done.returncode == 3 and f"(as root, run chown --reference={installation.database} {lock})" in done.stderr.decode()
+    installation.database.chmod(0o666)
+    os.chown(installation.database, 0, 0)
+    assert "(run the command as the database's owner, or as root)" in run_as_the_service(installation, "author", "list").stderr.decode()
+
+
+@pytest.mark.sqlite_only("the owner of the database file")
 def test_wal_of_a_running_command_belongs_to_the_service(installation):
     """SQLite gives its own files the owner of the database if the superuser creates them."""
     installation.import_lines([author("A")])

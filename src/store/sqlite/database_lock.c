@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +41,21 @@ static const char *cure_of(int code)
     }
 }
 
+/* Reports that the lock file cannot be opened or locked. If the user owns the database but may not open the
+ * lock file, the file belongs to another user, for example because a program has copied it. */
+static enum err fail_lock(const char *verb, const char *database, const char *file, int code,
+                          struct error *error)
+{
+    struct stat st;
+    const bool owns_database = stat(database, &st) == 0 && st.st_uid == geteuid();
+    if (code == EACCES && owns_database && access(file, F_OK) == 0)
+        return error_set(error, err_of(code),
+                         "cannot %s the lock file %s: %s (as root, run chown --reference=%s %s)", verb, file,
+                         strerror(code), database, file);
+    return error_set(error, err_of(code), "cannot %s the lock file %s: %s (%s)", verb, file, strerror(code),
+                     cure_of(code));
+}
+
 static enum err acquire(struct database_lock *l, const char *path, enum file_lock_mode mode,
                         struct error *error)
 {
@@ -53,8 +69,7 @@ static enum err acquire(struct database_lock *l, const char *path, enum file_loc
         return OK;
     int code = errno;
     file_lock_close(&l->file);
-    return error_set(error, err_of(code), "cannot %s the lock file %s: %s (%s)", opened ? "lock" : "open",
-                     file, strerror(code), cure_of(code));
+    return fail_lock(opened ? "lock" : "open", resolved, file, code, error);
 }
 
 static enum err fail_replacing(const char *path, struct error *error)
