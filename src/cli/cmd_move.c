@@ -173,6 +173,8 @@ static enum cli_exit move_locked(struct move_options *o, bool only_verifies, boo
     if (display.is_terminal)
         (void)fputs("\r\033[K", stderr);
     if (err)
+        error_replace(&error, "[store] password_file", "--password-file");
+    if (err)
         return cli_fail(result.differs && only_verifies ? CLI_PART : CLI_COULD_NOT, "%s", error.text);
     note_replaced(&result);
     return only_verifies ? print_equal(&result) : print_moved(o, &result);

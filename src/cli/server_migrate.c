@@ -32,7 +32,9 @@ static void print_notes(const struct server_upgrade_result *r, bool is_done)
         cli_note("the role %s may not change its own settings; run these statements as a superuser:\n%s",
                  r->role, r->role_settings);
     else if (*r->role_settings)
-        cli_note("these settings of the role %s are missing:\n%s", r->role, r->role_settings);
+        cli_note("these settings of the role %s are missing; viewtally migrate sets them if it runs as this "
+                 "role:\n%s",
+                 r->role, r->role_settings);
 }
 
 /* Prints the result as JSON. `videos` is the number of finalized videos of an interrupted import; -1 if the

@@ -76,6 +76,11 @@ def test_move_rejects_a_target_url_with_a_password(filled):
     assert "--to: the URL must not contain a password" in text and "s3cret" not in text
 
 
+def test_move_names_its_option_if_the_password_file_is_missing(filled, tmp_path):
+    text = failure(filled, filled.database, "postgresql://u@127.0.0.1:1/d", "--password-file", tmp_path / "none")
+    assert f"--password-file {tmp_path}/none: No such file or directory" in text and "[store]" not in text
+
+
 def test_the_copy_has_its_own_identity(filled, tmp_path):
     copy = tmp_path / "copy.db"
     move(filled, filled.database, copy)
