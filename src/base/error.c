@@ -13,7 +13,7 @@ const char *err_name(enum err code)
     case ERR_EXISTS: return "already exists";
     case ERR_INVALID: return "invalid";
     case ERR_BUSY: return "busy";
-    case ERR_FULL: return "full";
+    case ERR_FULL: return "no space left";
     case ERR_READONLY: return "read-only";
     case ERR_CORRUPT: return "corrupt";
     case ERR_VERSION: return "unsuitable version";

@@ -69,7 +69,7 @@ def test_import_fails_while_the_disk_of_postgresql_is_full_and_requests_are_serv
     before = videos(served)
     disk.fill(room=200 * KIB)
     failed = served.import_lines(many(), status=3)
-    assert failed.err.splitlines()[-1].startswith("viewtally import: the import stopped: database error: full"), failed
+    assert failed.err.splitlines()[-1].startswith("viewtally import: the import stopped: database error: no space left"), failed
     assert videos(served) == before
     assert served.run("author", "list").out
     disk.make_room()
@@ -85,7 +85,7 @@ def test_refresh_fails_while_the_disk_of_postgresql_is_full_and_the_next_one_com
     spool.drop("one.ndjson", [lines.reading(f"v{n}", f"2026-07-03T{hour:02}:00:00Z", 100_000 * (hour + 1) + n) for hour in range(20) for n in range(VIDEOS)])
     disk.fill(room=200 * KIB)
     failed = served.run("refresh", status=3)
-    assert "database error: full" in failed.err and spool.waiting == ["one.ndjson"], failed
+    assert "database error: no space left" in failed.err and spool.waiting == ["one.ndjson"], failed
     packed_days.check(served.as_file())
     assert len(videos(served)) == 1
     disk.make_room()
@@ -120,7 +120,7 @@ def test_backup_to_a_full_disk_leaves_no_file(filled):
     for words in (["backup", filled.disk.path / "b.db"], ["backup", "now"]):
         filled.configure({"backup": {"directory": filled.disk.path}})
         failed = filled.run(*words, status=3)
-        assert failed.err.splitlines()[-1].endswith(": database error: full"), failed
+        assert failed.err.splitlines()[-1].endswith(": database error: no space left"), failed
         assert list(filled.disk.path.iterdir()) == []
 
 
@@ -133,7 +133,7 @@ def test_restore_without_disk_space_changes_nothing(filled, what):
         filled.configure({"backup": {"directory": filled.disk.path}})
     before = filled.sql("SELECT id FROM store")
     failed = filled.run("restore", "good.db", status=3, env=environment)
-    assert re.search(f"({filled.disk.path}.*database error: full|no space left on the disk of {filled.disk.path}).* Nothing was changed", failed.err), failed
+    assert re.search(f"({filled.disk.path}.*database error: no space left|no space left on the disk of {filled.disk.path}).* Nothing was changed", failed.err), failed
     assert filled.sql("SELECT id FROM store") == before
     assert list(filled.disk.path.iterdir()) == [] and not list(filled.directory.glob("*before*"))
     filled.configure({"backup": {"directory": None}})

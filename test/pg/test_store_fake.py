@@ -126,7 +126,7 @@ def test_wrong_replies_do_no_harm(server, name, answer):
 def test_sqlstates_are_mapped_to_errors_of_the_store(server):
     with StoreDriver(server.url) as driver:
         driver.ok("open write 1000")
-        for state, error in (("53100", "full"), ("25006", "read-only"), ("40P01", "busy"), ("40001", "busy"), ("XX001", "corrupt")):
+        for state, error in (("53100", "no space left"), ("25006", "read-only"), ("40P01", "busy"), ("40001", "busy"), ("XX001", "corrupt")):
             server.answers["AUTHOR_INSERT"] = fakepg.error(state, "failed")
             driver.ok("begin")
             assert driver.run("author Ann")[0] == error

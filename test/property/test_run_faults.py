@@ -102,7 +102,7 @@ def test_run_on_a_full_disk_fails_and_the_next_completes_it(make_viewtally, make
             failed += 1
             assert result.status == 3, result
             output = [line for line in result.err.splitlines() if line.startswith("viewtally ")]
-            assert len(output) == 1 and ("no room" in output[0] or "full" in output[0]), result
+            assert len(output) == 1 and ("no room" in output[0] or "no space left" in output[0]), result
             assert spooled.spool.waiting == ["one.ndjson"] and not spooled.spool.done
             disk.make_room()
         assert failed >= 3, "the disk was never full"
