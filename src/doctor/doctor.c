@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Ordered from the foundations up, so that the first error is likely to be the cause of later ones. */
@@ -23,6 +24,9 @@ __attribute__((format(printf, 4, 0))) static void add(struct doctor *d, enum fin
     *f = (struct finding){.group = d->group, .check = d->check, .state = state};
     (void)snprintf(f->fix, sizeof f->fix, "%s", fix);
     (void)vsnprintf(f->text, sizeof f->text, format, ap);
+    const size_t len = strlen(f->text);
+    if (len && f->text[len - 1] == '.') /* the end of a message of another program */
+        f->text[len - 1] = '\0';
 }
 
 void doctor_ok(struct doctor *d, const char *format, ...)
