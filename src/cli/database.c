@@ -37,13 +37,17 @@ bool cli_require_file(const struct cli *cli, const char *instead)
 
 bool cli_lock_database(struct cli *cli, bool creates)
 {
-    struct error error;
+    struct error error = {0};
     if (cli->lock.file.fd >= 0 || !store_config_is_file(&cli->config))
         return true;
     if ((!creates || cli_check_creatable(cli, &error) == OK) &&
         database_lock_acquire_shared(&cli->lock, cli->config.store.path, creates, &error) == OK)
         return true;
-    (void)cli_fail(CLI_COULD_NOT, "%s", error.text);
+    const bool is_default = !cli->config_path && !config_is_set(&cli->config, "store", "path");
+    (void)cli_fail(CLI_COULD_NOT, "%s%s", error.text,
+                   error.code == ERR_NOT_FOUND && is_default
+                       ? ". No configuration file is used: name the file of the server with --config FILE"
+                       : "");
     return false;
 }
 

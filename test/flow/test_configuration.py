@@ -143,6 +143,16 @@ def test_no_command_creates_a_database_if_its_path_is_not_configured(bare, comma
     assert bare.files() == ["config.ini"]
 
 
+def test_message_about_a_missing_database_names_a_missing_configuration(bare):
+    hint = "No configuration file is used: name the file of the server with --config FILE"
+    for command in (["author", "list"], ["status"], ["backup", "copy.db"]):
+        error = bare.run(*command, status=3).stderr
+        assert "does not exist" in error and error.count("\n") == 1 and error.endswith(hint + "\n"), error
+        assert hint not in bare.run(*command, status=3, env={"VIEWTALLY_STORE_PATH": "none.db"}).stderr
+    (bare.directory / "config.ini").write_text("")
+    assert hint not in bare.run("status", status=3).stderr
+
+
 def test_relative_database_path_in_the_system_configuration_creates_no_database(bare):
     bare.system_config.write_text("[store]\npath = viewtally.db\n")
     assert f"{bare.system_config}: set [store] path (or VIEWTALLY_STORE_PATH) to the absolute path" in bare.run("migrate", status=3).stderr
