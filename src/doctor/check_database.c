@@ -30,10 +30,11 @@ static const char *fix_for(enum err err)
     switch (err) {
     case ERR_NOT_FOUND: return "check [store] path and that its volume is mounted";
     case ERR_VERSION:
-        return "run viewtally migrate if the schema is older, or install the newer viewtally if it is newer";
+        return "run viewtally migrate if the database is empty or its schema is older, or install the newer "
+               "viewtally if it is newer";
     case ERR_CORRUPT: return "viewtally restore BACKUP";
     case ERR_BUSY: return "wait until the restore has ended";
-    default: return "check owner and permissions: ls -l DATABASE*";
+    default: return "check owner and permissions (files.database, files.companions, files.directory)";
     }
 }
 

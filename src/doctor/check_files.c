@@ -148,12 +148,15 @@ static void check_companions(struct doctor *d)
         doctor_ok(d, "the files beside the database belong to its owner");
 }
 
-/* Writes the command that creates a directory for the user of the server, or gives it to this user. Without
- * a unit and a database, the user is unknown; the command then names the user of the package. */
+/* Writes the command that creates a directory for the user of the server, or gives it to this user. If the
+ * user is unknown, the command names the user of the package: root runs doctor without a unit and a database
+ * of another user, or a user runs it who does not own the database. */
 static void install_directory(const struct doctor *d, const char *path, const char *mode, char *fix,
                               size_t size)
 {
-    const bool is_known = d->user.uid != 0;
+    struct stat st;
+    const bool is_known = d->user.is_other || (d->user.uid != 0 && stat(d->config->store.path, &st) == 0 &&
+                                               st.st_uid == d->user.uid);
     (void)snprintf(fix, size, "install -d -o %s -g %s -m %s %s", is_known ? d->user.name : "viewtally",
                    is_known ? d->user.group_name : "viewtally", mode, path);
 }

@@ -86,6 +86,9 @@ static void check_reachable(struct doctor *d)
 {
     struct trial_request t = {.is_over = false};
     const char *url = d->config->server.base_url;
+    char fix[URL_MAX + 100];
+    (void)snprintf(fix, sizeof fix, "check the host name, the certificate and nginx: curl -v %s/openapi.json",
+                   url);
     send_trial(&t, d->config);
     if (t.transport == TRANSPORT_CONNECT || t.transport == TRANSPORT_TIMEOUT)
         doctor_warn(
@@ -94,8 +97,7 @@ static void check_reachable(struct doctor *d)
             "connections from this machine",
             "%s does not respond from here: %s", url, t.why);
     else if (t.transport)
-        doctor_error(d, "check the host name, the certificate and nginx: curl -v BASE_URL/openapi.json",
-                     "%s cannot be used: %s", url, t.why);
+        doctor_error(d, fix, "%s cannot be used: %s", url, t.why);
     else if (t.status != 200 || !t.is_ours)
         doctor_error(d, "compare nginx with packaging/nginx/viewtally.conf (server_name, proxy_pass)",
                      "%s/openapi.json is served by something else, or the server is not running: status %d",

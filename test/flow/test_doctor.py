@@ -566,7 +566,8 @@ def test_wrong_base_url_is_found(instance):
     instance.configure({"server": {"base_url": "http://stats.example.invalid/v1"}})
     findings = diagnose(instance)
     expect(findings, "server.base_url", "warning", "without encryption")
-    expect(findings, "server.reachable", "error", "cannot be used")
+    (state, message, fix), = findings["server.reachable"]
+    assert state == "error" and "cannot be used" in message and fix.endswith("curl -v http://stats.example.invalid/v1/openapi.json")
     instance.configure({"server": {"base_url": None}})
     expect(diagnose(instance), "server.base_url", "warning", "default")
 

@@ -146,11 +146,14 @@ def test_fix_names_the_user_who_runs_the_command(instance, open_directory):
     instance.run("secrets", "init", str(key))
     nobody = pwd.getpwnam("nobody")
     program = shutil.copy(instance.binary, open_directory)      # nobody may not reach the build directory if it is below /root
-    environment = instance.environment({"VIEWTALLY_SECRETS_KEY_FILE": str(key), "VIEWTALLY_TEST_SYSTEM_CONFIG": str(open_directory / "none")})
+    backups = open_directory / "backups"                        # not of this user, because the user does not own the database
+    environment = instance.environment({"VIEWTALLY_SECRETS_KEY_FILE": str(key), "VIEWTALLY_BACKUP_DIRECTORY": str(backups),
+                                        "VIEWTALLY_TEST_SYSTEM_CONFIG": str(open_directory / "none")})
     done = subprocess.run([program, "doctor", "--json"], cwd=open_directory, env=environment, user=nobody.pw_uid, group=nobody.pw_gid,
                           extra_groups=[], capture_output=True, check=False, timeout=60)
-    [found] = [f for f in json.loads(done.stdout)["findings"] if f["check"] == "key_file"]
-    assert found["state"] == "error" and found["fix"].startswith(f"chown nobody {key} && "), found
+    found = {f["check"]: f for f in json.loads(done.stdout)["findings"]}
+    assert found["key_file"]["state"] == "error" and found["key_file"]["fix"].startswith(f"chown nobody {key} && "), found
+    assert found["backup_directory"]["fix"].startswith(f"install -d -o viewtally -g viewtally -m 750 {backups}, "), found
 
 
 @needs_root
