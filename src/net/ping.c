@@ -77,9 +77,10 @@ static void close_client(struct ping *p)
 static void on_response(void *ctx, const struct http_result *result)
 {
     struct ping *p = ctx;
-    char why[64];
+    char why[400];
     if (result->error != TRANSPORT_OK) {
-        record(p, transport_error_name(result->error));
+        (void)snprintf(why, sizeof why, "%s: %s", transport_error_name(result->error), result->why);
+        record(p, why);
     } else if (result->response.status / 100 != 2) {
         (void)snprintf(why, sizeof why, "status %d", result->response.status);
         record(p, why);

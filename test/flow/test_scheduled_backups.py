@@ -240,6 +240,8 @@ def test_dead_mans_switch_is_called_after_each_success(make, time, switch):
     switch.status = 404
     done = service.run("backup", "now", status=1)
     assert "ping_url failed" in done.err and "status 404" in done.err and "s3cret" not in done.out + done.err
+    done = service.run("backup", "now", status=1, env={"VIEWTALLY_BACKUP_PING_URL": "http://127.0.0.1:1/s3cret"})
+    assert "(http://127.0.0.1:1) failed: connect: Failed to connect to 127.0.0.1 port 1 " in done.err and "s3cret" not in done.out + done.err
 
 
 def test_status_shows_the_last_and_the_next_backup(make, time):
