@@ -64,6 +64,16 @@ def test_migrate_makes_a_verified_backup_first(viewtally):
     assert files(viewtally) == ["", ".schema-8"]
 
 
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_migrate_prints_each_migration_once(viewtally, is_empty):
+    old_schema.create(viewtally.database, 8)
+    if is_empty:
+        old_schema.execute(viewtally.database, "DELETE FROM videos")
+    printed = viewtally.run("migrate").out
+    applied = [line.split()[1] for line in printed.splitlines() if line.startswith("migration ")]
+    assert applied == [str(version) for version in range(9, old_schema.NEWEST + 1)]
+
+
 def test_restoring_the_backup_undoes_the_migration(viewtally):
     """This release migrates the restored copy again at once, and makes no second backup."""
     old_schema.create(viewtally.database, 8)

@@ -187,8 +187,11 @@ static enum err apply(struct db *db, struct migrating *m, bool *applied)
     err = end_transaction(db, apply_in_transaction(db, m->migration, applied));
     db_set_progress(db, NULL);
     *applied = *applied && !err;
-    /* Migration 018 is only complete after days_fill(), which reports it. */
-    if (*applied && m->observer && m->migration->version != DAYS_MIGRATION)
+    /* If there are videos, migration 018 is only complete after days_fill(), which reports it. */
+    bool fills = false;
+    if (*applied && m->migration->version == DAYS_MIGRATION)
+        err = days_fill_is_pending(db, &fills);
+    if (*applied && m->observer && !fills)
         m->observer->on_migration(m->observer->ctx, m->migration, true);
     seam_kill_point();
     return err;
