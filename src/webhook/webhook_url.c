@@ -41,6 +41,18 @@ static struct str host_of(struct str authority)
     return host;
 }
 
+/* The grammar of Host allows any digits after the colon. No port means 443. */
+static bool has_valid_port(struct str authority)
+{
+    const char *colon = authority.p + authority.len;
+    unsigned long long port;
+    while (colon > authority.p && colon[-1] >= '0' && colon[-1] <= '9')
+        colon--;
+    if (colon == authority.p || colon[-1] != ':')
+        return true;
+    return str_to_u64(str_make(colon, (size_t)(authority.p + authority.len - colon)), 65535, &port) && port;
+}
+
 const char *webhook_url_check(struct str url, const struct address_policy *policy)
 {
     struct ip_address address;
@@ -56,6 +68,8 @@ const char *webhook_url_check(struct str url, const struct address_policy *polic
         return "must not contain a user name or password";
     if (!authority.len || !grammar_is_host(authority) || !host_of(authority).len)
         return "has no valid host name";
+    if (!has_valid_port(authority))
+        return "must have a port from 1 to 65535";
     const size_t end = scheme.len + authority.len;
     if (end < url.len && url.p[end] == '?')
         return "needs a path before the query, such as https://example.com/?…";
