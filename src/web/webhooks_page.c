@@ -18,8 +18,10 @@ enum { SHOWN_MAX = 200 };
 static const char PATH[] = "/webhooks";
 
 struct webhooks_list {
-    const char *error; /* error message for the URL; may be NULL */
-    struct str url;    /* the value of the URL field */
+    const char *url_error;   /* may be NULL */
+    const char *types_error; /* may be NULL */
+    struct str url;          /* the value of the URL field */
+    int64_t types;           /* the checked event types, see chosen_types() */
     int shown;
 };
 
@@ -53,15 +55,25 @@ static bool on_webhook(void *ctx, const struct webhook_endpoint *e)
     return true;
 }
 
-static void write_types(struct buf *b)
+static void write_types(struct buf *b, const struct webhooks_list *list)
 {
-    HTML(b, "<fieldset class=\"field\"><legend>Events</legend>\n");
+    HTML(b, "<fieldset class=\"field\"");
+    if (list->types_error)
+        HTML(b, " aria-describedby=\"types-error\"");
+    HTML(b, "><legend>Events</legend>\n");
     for (int i = 0; i < WEBHOOK_TYPES; i++) {
-        HTML(b, "<label class=\"check\"><input type=\"checkbox\" value=\"1\" checked");
+        HTML(b, "<label class=\"check\"><input type=\"checkbox\" value=\"1\"");
+        if (!list->types || (list->types > 0 && list->types >> i & 1))
+            HTML(b, " checked");
         html_attr(b, "name", str_from_cstr(webhook_type_texts[i].field));
         HTML(b, "> ");
         html_text(b, str_from_cstr(webhook_type_texts[i].label));
         HTML(b, "</label>\n");
+    }
+    if (list->types_error) {
+        HTML(b, "<span class=\"error\" id=\"types-error\">");
+        html_text(b, str_from_cstr(list->types_error));
+        HTML(b, "</span>\n");
     }
     HTML(b, "</fieldset>\n");
 }
@@ -77,10 +89,10 @@ static void write_form(struct request *r, const struct webhooks_list *list)
     form_field_write(b, &(struct form_field){.id = "url",
                                              .label = "URL",
                                              .hint = "An https address on the internet that accepts POST.",
-                                             .error = list->error,
+                                             .error = list->url_error,
                                              .value = list->url,
                                              .max_chars = WEBHOOK_URL_MAX});
-    write_types(b);
+    write_types(b, list);
     HTML(b, "<button>Create webhook</button></form></section>\n");
 }
 
@@ -104,14 +116,14 @@ static enum next listed_step(struct request *r)
     return page_end(r);
 }
 
-static enum next show_list(struct request *r, struct str url, const char *error)
+static enum next show_list(struct request *r, const struct webhooks_list *content)
 {
     struct page_context *page = page_context_of(r);
     const struct config *config = page->web->config;
     struct webhooks_list *list = arena_alloc(&r->arena, sizeof *list);
-    *list = (struct webhooks_list){.error = error, .url = url};
+    *list = *content;
     page->state = list;
-    if (error)
+    if (list->url_error || list->types_error)
         r->res.status = 422;
     struct buf *b = page_begin(r, &(struct page_frame){.title = STR("Webhooks"), .current = PATH});
     HTML(b, "<p>A webhook sends each of your events to a program of yours as soon as it happens, so that the "
@@ -175,15 +187,18 @@ static enum next create(struct request *r)
     uint8_t bytes[SECRET_LEN];
     if (!secret_parse(ticket, &random))
         return page_error(r, 400, "The form is incomplete. Go back, reload the page and try again.");
+    struct webhooks_list list = {.url = url, .types = types};
     if (!*config->secrets.key_file)
-        return show_list(r, url, NULL);
+        return show_list(r, &list);
     const char *why = address_policy_init(&policy, str_from_cstr(config->webhooks.allowed_networks))
                           ? webhook_url_check(url, &policy)
                           : "cannot be checked";
     if (why)
-        return show_list(r, url, arena_printf(&r->arena, "The URL %s.", why).p);
+        list.url_error = arena_printf(&r->arena, "The URL %s.", why).p;
     if (types < 0)
-        return show_list(r, url, "Choose at least one kind of event.");
+        list.types_error = "Choose at least one kind of event.";
+    if (list.url_error || list.types_error)
+        return show_list(r, &list);
     struct webhook_creating *c = arena_alloc(&r->arena, sizeof *c);
     page->state = c;
     c->write = (struct webhook_creation){.config = config,
@@ -202,7 +217,7 @@ static enum next create(struct request *r)
 
 static enum next webhooks_step(struct request *r)
 {
-    return r->method == METHOD_POST ? create(r) : show_list(r, STR(""), NULL);
+    return r->method == METHOD_POST ? create(r) : show_list(r, &(struct webhooks_list){.url = STR("")});
 }
 
 const struct route webhooks_page = {.path = PATH, .methods = ROUTE_GET | ROUTE_POST, .start = webhooks_step};

@@ -360,11 +360,15 @@ def test_pages_reject_invalid_forms_and_endpoints_of_others(world):
     browser, ident = world.browser(), world.create()
     form = browser.get("/webhooks").form("/webhooks").fields
     for url, error in (("", "must begin with https://"), ("http://example.com", "must begin with https://"), ("https://a@b/", "user name"),
-                       ("https://example.com/" + "a" * 1000, "1,000 characters")):
+                       ("https://example.com:99999/", "port from 1 to 65535"), ("https://example.com/" + "a" * 1000, "1,000 characters")):
         page = browser.post("/webhooks", {**form, "url": url, "went_viral": "1"})
         assert page.status == 422 and error in page.text, (url, page)
     none = {key: value for key, value in form.items() if key not in ("went_viral", "milestone_reached")}
-    assert "at least one kind" in browser.post("/webhooks", {**none, "url": "https://example.com/"}).text
+    page = browser.post("/webhooks", {**none, "url": "https://example.com/"})
+    assert page.status == 422 and "Choose at least one kind of event." in page.text
+    assert 'aria-describedby="types-error"' in page.body and 'id="url-error"' not in page.body and "checked" not in page.body
+    page = browser.post("/webhooks", {**none, "went_viral": "1", "url": "http://example.com/"})  # the choice of types is kept
+    assert page.body.count("checked") == 1 and re.search(r'<input[^>]* checked name="went_viral"', page.body)
     assert browser.post("/webhooks", {**none, "ticket": "x", "url": "https://example.com/"}).status == 400
     for fields in ({"action": "unknown"}, {}, {"action": "resend"}, {"action": "resend", "event": "-1"}, {"action": "resend", "event": "0"},
                    {"action": "rotate"}):
