@@ -53,8 +53,9 @@ static enum next show_form(struct request *r, struct str login, struct str next,
     }
     page_write_form(r, STR("/sign-in"));
     form_field_write_hidden(b, "next", next);
-    form_field_write(
-        b, &(struct form_field){.id = "login", .label = "Name", .autocomplete = "username", .value = login});
+    form_field_write(b,
+                     &(struct form_field){
+                         .id = "login", .label = "Sign-in name", .autocomplete = "username", .value = login});
     form_field_write(b, &(struct form_field){.id = "password",
                                              .label = "Password",
                                              .type = "password",
@@ -94,7 +95,7 @@ static enum next reject_password(struct request *r)
     const struct sign_in *s = page_context_of(r)->state;
     record_failure(r);
     r->res.status = 422;
-    return show_form(r, s->login, s->next, "The name or the password is wrong.");
+    return show_form(r, s->login, s->next, "The sign-in name or the password is wrong.");
 }
 
 static enum next signed_in_step(struct request *r)

@@ -28,7 +28,7 @@ async function connectInPopup(session, { appPage, path, login, password }) {
     const opened = page.waitForEvent("popup");
     await page.evaluate((url) => { window.open(url); }, session.base + path);
     const popup = await opened;
-    await popup.getByLabel("Name").fill(login);
+    await popup.getByLabel("Sign-in name").fill(login);
     await popup.getByLabel("Password").fill(password);
     await popup.getByRole("button", { name: "Sign in", exact: true }).click();
     await popup.getByRole("button", { name: "Allow", exact: true }).click();

@@ -191,9 +191,9 @@ async function firstDays(session, { base, invitation, login, password, keyName }
     await fillForm(page, {}, "Sign out");
     await session.goto(page, "/keys");
     at(page, "/sign-in");
-    await fillForm(page, { "Name": login, "Password": `not ${password}` }, "Sign in");
+    await fillForm(page, { "Sign-in name": login, "Password": `not ${password}` }, "Sign in");
     at(page, "/sign-in");
-    await fillForm(page, { "Name": login, "Password": password }, "Sign in");
+    await fillForm(page, { "Sign-in name": login, "Password": password }, "Sign in");
     at(page, "/keys"); // the page that required the sign-in
 }
 
