@@ -45,6 +45,17 @@ static void append_endpoint(struct buf *b, const struct webhook_endpoint *e)
     json_close(b, '}');
 }
 
+static bool is_ended(const struct webhook_endpoint *e)
+{
+    return e->state == WEBHOOK_GONE || !e->is_connected;
+}
+
+/* The table has one column for what JSON reports in two fields. */
+static const char *state_in_table(const struct webhook_endpoint *e)
+{
+    return e->is_connected || e->state == WEBHOOK_GONE ? webhook_state_name(e->state) : "disconnected";
+}
+
 static bool on_endpoint(void *ctx, const struct webhook_endpoint *e)
 {
     struct webhook_listing *l = ctx;
@@ -59,8 +70,8 @@ static bool on_endpoint(void *ctx, const struct webhook_endpoint *e)
     }
     table_add_uuid(t, &e->id);
     table_add_uuid(t, &e->author_id);
-    table_add_text(t, str_from_cstr(webhook_state_name(e->state)));
-    table_add_text(t, e->last_event_id > e->position ? STR("yes") : STR("no"));
+    table_add_text(t, str_from_cstr(state_in_table(e)));
+    table_add_text(t, is_ended(e) || e->last_event_id <= e->position ? STR("no") : STR("yes"));
     table_add_i64(t, e->failures);
     table_add_time(t, e->next_attempt_at, "-");
     table_add_text(t, e->url);
@@ -279,6 +290,9 @@ static const struct cli_action actions[] = {
     {.name = "list",
      .options = list_options,
      .summary = "Lists the endpoints with their state.",
+     .description =
+         "The state is active, paused, failed (paused after three days of failures), gone (ended by "
+         "the receiver with status 410) or disconnected (its app is not connected any more).",
      .partial = "no author has this id or sign-in name",
      .examples = "viewtally webhook list",
      .run = list},

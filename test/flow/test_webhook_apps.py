@@ -65,6 +65,8 @@ def test_connected_app_receives_events_until_it_is_disconnected(world):
     world.receiver.wait_for(1, "/own")
     assert len(world.receiver.received("/app")) == 1
     assert "Planner" not in world.browser().get("/webhooks").text
+    line, = [line for line in world.instance.run("webhook", "list").out.splitlines() if line.startswith(ident)]
+    assert line.split()[2:4] == ["disconnected", "no"]
     known = len(world.feed())
     assert connect(world)["webhook_id"] != ident
     world.read(50_000)
