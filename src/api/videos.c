@@ -55,8 +55,9 @@ static bool read_cursor(struct request *r, struct videos_query *q)
         return true;
     q->has_after = cursor_parse(q, &call->owner.author_id, call->params[P_CURSOR], &q->after);
     if (!q->has_after)
-        (void)envelope_param_error(r, API_INVALID_PARAMETER, "cursor",
-                                   "\"cursor\" must be the next_cursor of a page with the same filters.");
+        (void)envelope_param_error(
+            r, API_INVALID_PARAMETER, "cursor",
+            "\"cursor\" must be the next_cursor of a page with the same filters and sort.");
     return q->has_after;
 }
 
