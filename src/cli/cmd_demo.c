@@ -206,7 +206,7 @@ static const struct cli_action actions[] = {
          "and a link to the author's pages. Use a separate database: a database that already has "
          "authors is rejected and left unchanged.",
      .partial = "the database has authors, FILE has a bad line or no author, or the key file already exists",
-     .examples = "viewtally demo examples/demo.ndjson --key-file demo.key",
+     .examples = "viewtally demo readings.ndjson --key-file demo.key",
      .run = run},
     {0},
 };
