@@ -154,12 +154,15 @@ static void write_facts(struct buf *b, const struct webhook_view *v)
     webhook_text_types(b, e);
     HTML(b, "</dd><dt>Created</dt><dd>");
     html_time_ago(b, e->created_at, v->now);
-    HTML(b, "</dd><dt>Events waiting</dt><dd>");
-    if (v->waiting > LAG_SHOWN_MAX)
-        HTML(b, "more than 1,000");
-    else
-        buf_append_i64(b, v->waiting);
     HTML(b, "</dd>");
+    if (e->state != WEBHOOK_GONE && e->is_connected) {
+        HTML(b, "<dt>Events waiting</dt><dd>");
+        if (v->waiting > LAG_SHOWN_MAX)
+            HTML(b, "more than 1,000");
+        else
+            buf_append_i64(b, v->waiting);
+        HTML(b, "</dd>");
+    }
     if (e->old_secret.p && e->old_secret_until != TIME_NONE && e->old_secret_until > v->now) {
         HTML(b, "<dt>Old secret valid until</dt><dd>");
         format_date_time(b, e->old_secret_until);

@@ -127,7 +127,7 @@ def test_status_410_ends_an_endpoint(world):
     world.receiver.answers["/hook"] = 410
     world.read(1000)
     world.wait_row(ident, "state", (3,))
-    assert "Ended" in world.page(ident)
+    assert "Ended" in world.page(ident) and "Events waiting" not in world.page(ident)
     token = world.browser().get("/keys").forms[0].fields["token"]
     for action in ("resume", "test", "history"):
         assert world.browser().post(f"/webhooks/{ident}", {"token": token, "action": action}).status == 422, action
