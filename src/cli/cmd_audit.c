@@ -125,7 +125,8 @@ static const struct cli_action actions[] = {
      .description =
          "An entry is written when one of the following happens: a key is created, first used or revoked "
          "(key.created, key.first_used, key.revoked); an app is connected or disconnected (app.connected, "
-         "app.disconnected); an author signs in (author.signed_in); a plan changes (plan.changed); a video "
+         "app.disconnected); an author signs in (author.signed_in) or sets a password (author.password_set); "
+         "a plan changes (plan.changed); a video "
          "or book is removed (video.removed, book.removed); views are corrected (reading.corrected); an "
          "author's data is exported on the account page (author.exported) or imported from an export "
          "(author.imported). Entries about webhooks are webhook.created, webhook.paused, webhook.resumed, "
@@ -134,8 +135,10 @@ static const struct cli_action actions[] = {
          "or `removed`.\n\n"
          "The actor is the operator (with the name of the system user), the author, the app, the key, or "
          "the refresh (for a line of a spool file). The address is that of the client. Entries are deleted "
-         "after a year. For each author and UTC day, at most 100 sign-ins are recorded, and at most 100 "
-         "entries of each action on webhooks; all other actions are always recorded. A sign-in through a "
+         "after a year. For each author and UTC day, at most 100 sign-ins are recorded, at most 100 new "
+         "passwords, "
+         "and at most 100 entries of each action on webhooks; all other actions are always recorded. A "
+         "sign-in through a "
          "reverse proxy ([account] auth_header) is not recorded. Authors see their own entries on their "
          "account page.",
      .partial = "no author has this id or sign-in name",

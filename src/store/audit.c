@@ -26,6 +26,7 @@ const char *audit_action_name(enum audit_action action)
         [AUDIT_APP_CONNECTED] = "app.connected",
         [AUDIT_APP_DISCONNECTED] = "app.disconnected",
         [AUDIT_SIGNED_IN] = "author.signed_in",
+        [AUDIT_PASSWORD_SET] = "author.password_set",
         [AUDIT_PLAN_CHANGED] = "plan.changed",
         [AUDIT_VIDEO_REMOVED] = "video.removed",
         [AUDIT_BOOK_REMOVED] = "book.removed",
@@ -94,18 +95,15 @@ static enum err purge(struct store *s, int64_t before)
     return err;
 }
 
-/* Returns true for sign-ins and changes of webhooks, which a client can repeat without limit. The actions on
- * keys are limited by the number of keys (author_keys.h). */
+/* Returns true for sign-ins, new passwords and changes of webhooks, which a client can repeat without limit.
+ * The actions on keys are limited by the number of keys (author_keys.h). */
 static bool is_limited_per_day(enum audit_action action)
 {
     static const bool limited[AUDIT_ACTIONS] = {
-        [AUDIT_SIGNED_IN] = true,
-        [AUDIT_WEBHOOK_CREATED] = true,
-        [AUDIT_WEBHOOK_PAUSED] = true,
-        [AUDIT_WEBHOOK_RESUMED] = true,
-        [AUDIT_WEBHOOK_SECRET_ROTATED] = true,
-        [AUDIT_WEBHOOK_URL_CHANGED] = true,
-        [AUDIT_WEBHOOK_DELETED] = true,
+        [AUDIT_SIGNED_IN] = true,           [AUDIT_PASSWORD_SET] = true,
+        [AUDIT_WEBHOOK_CREATED] = true,     [AUDIT_WEBHOOK_PAUSED] = true,
+        [AUDIT_WEBHOOK_RESUMED] = true,     [AUDIT_WEBHOOK_SECRET_ROTATED] = true,
+        [AUDIT_WEBHOOK_URL_CHANGED] = true, [AUDIT_WEBHOOK_DELETED] = true,
     };
     return limited[action];
 }

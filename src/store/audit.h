@@ -15,8 +15,8 @@ struct store;
 
 enum {
     AUDIT_DAYS = 365, /* entries older than this are deleted */
-    /* Maximum number of entries per author, UTC day and action, for sign-ins and changes of webhooks. Further
-     * entries are not recorded. All other actions are always recorded. */
+    /* Maximum number of entries per author, UTC day and action, for sign-ins, new passwords and changes of
+     * webhooks. Further entries are not recorded. All other actions are always recorded. */
     AUDIT_REPEATS_A_DAY = 100
 };
 
@@ -41,6 +41,7 @@ enum audit_action {
     AUDIT_APP_CONNECTED,
     AUDIT_APP_DISCONNECTED,
     AUDIT_SIGNED_IN,
+    AUDIT_PASSWORD_SET, /* by an invitation or on the account page */
     AUDIT_PLAN_CHANGED,
     AUDIT_VIDEO_REMOVED,
     AUDIT_BOOK_REMOVED,

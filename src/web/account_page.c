@@ -98,10 +98,7 @@ static enum err write_password(struct store *store, void *data)
     if (err)
         return err;
     err = store_set_password(store, w->start.author_row, str_from_cstr(w->text), w->start.now);
-    if (err)
-        return err;
-    err = store_delete_sessions_and_devices(store, w->start.author_row);
-    return err ? err : session_start_write(store, &w->start);
+    return err ? err : session_start_write_after_new_password(store, &w->start);
 }
 
 static enum next password_written_step(struct request *r)

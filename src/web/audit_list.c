@@ -22,6 +22,7 @@ static const struct {
     {"app.connected", "App connected:"},
     {"app.disconnected", "App disconnected:"},
     {"author.signed_in", "Signed in"},
+    {"author.password_set", "New password set"},
     {"plan.changed", "Plan changed:"},
     {"video.removed", "Video removed:"},
     {"book.removed", "Book removed:"},

@@ -94,17 +94,13 @@ static enum next show_form(struct request *r, struct str login, const char *logi
 static enum err write_invite(struct store *store, void *data)
 {
     struct invite_write *w = data;
-    int64_t author_row = w->start.author_row;
     enum err err = store_mark_invitation_used(store, w->hash, w->start.now);
     if (err)
         return err;
-    err = store_put_login(store, author_row, str_make(w->login, w->login_len), str_from_cstr(w->text),
-                          w->start.now);
+    err = store_put_login(store, w->start.author_row, str_make(w->login, w->login_len),
+                          str_from_cstr(w->text), w->start.now);
     w->login_is_taken = err == ERR_EXISTS;
-    if (err)
-        return err;
-    err = store_delete_sessions_and_devices(store, author_row);
-    return err ? err : session_start_write(store, &w->start);
+    return err ? err : session_start_write_after_new_password(store, &w->start);
 }
 
 static enum next written_step(struct request *r)

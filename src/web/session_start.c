@@ -71,6 +71,16 @@ enum err session_start_write(struct store *store, const struct session_start *st
     return err ? err : store_put_device(store, &start->device, DEVICES_MAX);
 }
 
+enum err session_start_write_after_new_password(struct store *store, const struct session_start *start)
+{
+    const struct audit_note note = {
+        .author_row = start->author_row, .at = start->session.signed_in_at, .action = AUDIT_PASSWORD_SET};
+    enum err err = store_insert_audit(store, &note, &start->by);
+    if (!err)
+        err = store_delete_sessions_and_devices(store, start->author_row);
+    return err ? err : session_start_write(store, start);
+}
+
 void session_start_set_cookies(struct request *r)
 {
     session_cookie_set(r, &page_context_of(r)->new_session);

@@ -32,6 +32,11 @@ MUST_USE enum err session_start_check_password(struct store *store, const struct
 /* Stores session and device, and ends the previous session. Call in the write transaction. */
 MUST_USE enum err session_start_write(struct store *store, const struct session_start *start);
 
+/* Like session_start_write(), in the transaction that sets a new password: also records the new password in
+ * the audit log, and ends all sessions and devices of the author. */
+MUST_USE enum err session_start_write_after_new_password(struct store *store,
+                                                         const struct session_start *start);
+
 /* Sets the cookies of session and device. Call after the commit. */
 void session_start_set_cookies(struct request *r);
 

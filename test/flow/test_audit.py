@@ -4,7 +4,7 @@ import re
 import pytest
 
 from lib import oauth, wait
-from lib.accounts import start_with_author
+from lib.accounts import PASSWORD, start_with_author
 from lib.lines import author as author_line
 from lib.lines import uid
 from lib.pages import Browser
@@ -32,8 +32,8 @@ def test_creation_use_and_revocation_of_a_key_are_recorded_with_their_actors(wor
     entries = audit(world, "--author", world.author)
     assert [(e["action"], e["actor"], e["details"]) for e in entries] == [
         ("key.revoked", "operator", "Sheet <b>"), ("key.first_used", "key", "Sheet <b>"), ("key.created", "author", "Sheet <b>"),
-        ("author.signed_in", "author", None)]
-    assert [e["address"] for e in entries] == [None, "127.0.0.1", "127.0.0.1", "127.0.0.1"]
+        ("author.signed_in", "author", None), ("author.password_set", "author", None)]
+    assert [e["address"] for e in entries] == [None, *["127.0.0.1"] * 4]
     assert entries[0]["actor_name"] and {e["author_id"] for e in entries} == {world.author}
     assert len({e["subject"] for e in entries[:3]}) == 1
     text = world.run("audit").out
@@ -65,7 +65,18 @@ def test_failed_sign_in_is_not_recorded(world):
     browser = Browser(world.client())
     page = browser.send(browser.get("/sign-in"), "/sign-in", {"login": "ann", "password": "wrong password"}, follow=False)
     assert page.status == 422
-    assert actions(world) == ["author.signed_in"]
+    assert actions(world) == ["author.signed_in", "author.password_set"]        # of the invitation
+
+
+def test_new_password_is_recorded_and_shown_to_the_author(world):
+    """A thief of a session cannot change the password unnoticed."""
+    form = {"current": PASSWORD, "password": "another lighthouse", "again": "another lighthouse"}
+    wrong = world.browser.send(world.browser.get("/account"), "/account/password", {**form, "current": "not the password"})
+    assert wrong.status == 422 and actions(world).count("author.password_set") == 1
+    assert world.browser.send(world.browser.get("/account"), "/account/password", form, follow=False).status == 303
+    entry = audit(world)[1]
+    assert (entry["action"], entry["actor"], entry["address"], entry["subject"]) == ("author.password_set", "author", "127.0.0.1", None)
+    assert world.browser.get("/account").text.count("New password set") == 2
 
 
 def test_plan_changed_by_an_import_is_recorded(viewtally):
