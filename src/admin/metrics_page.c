@@ -61,7 +61,8 @@ static void write_server(const struct http_server *server, struct buf *b)
                         c.requests_in_flight);
     metrics_write_counter(
         b, "viewtally_http_requests_rejected_total",
-        "Requests rejected before they reached a request handler: malformed, too large or too slow.",
+        "Requests that the HTTP server rejected or aborted itself: malformed, too large, too slow, timed "
+        "out, or for lack of memory.",
         c.rejected);
     metrics_write_counter(b, "viewtally_http_requests_out_of_memory_total",
                           "Requests aborted because memory ran out; also counted as rejected.",
@@ -159,9 +160,9 @@ static void write_checkpoints(const struct checkpoint_counts *c, struct buf *b)
                         c->too_long);
     metrics_write_counter(b, "viewtally_store_checkpoints_failed_total", "Checkpoints that failed.",
                           c->failed);
-    metrics_write_family(
-        b, "viewtally_store_checkpoint_duration_seconds", METRICS_HISTOGRAM,
-        "Duration of checkpoints, including the wait for other writers. They run off the event loop.");
+    metrics_write_family(b, "viewtally_store_checkpoint_duration_seconds", METRICS_HISTOGRAM,
+                         "Duration of checkpoints, including the wait for other writers. They run on another "
+                         "thread, so they do not block the event loop.");
     metrics_write_duration_histogram(b, "viewtally_store_checkpoint_duration_seconds", NULL, &c->times);
 }
 

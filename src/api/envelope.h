@@ -40,8 +40,8 @@ enum next envelope_param_error(struct request *r, enum api_error error, const ch
  * response was already sent, closes the connection instead. Returns NEXT_DONE. */
 enum next envelope_store_error(struct request *r, enum err err);
 
-/* Like envelope_store_error(), but for data that changed too often while a long response was being written
- * (STREAM_ABORT). */
+/* Like envelope_store_error(), but for a long response that is given up because the data changed while it was
+ * written (STREAM_ABORT). */
 enum next envelope_data_changed(struct request *r);
 
 /* Responds with 404, or with 405 if an endpoint at this path exists but does not accept the method. Use it as

@@ -31,8 +31,8 @@ static void on_signal(int number)
 }
 
 /* Makes the first signal stop the run after its open transaction. If the same signal arrives again, it ends
- * the process: SA_RESETHAND has restored the default action, or on_signal() has set the handler for process
- * 1. */
+ * the process: SA_RESETHAND has restored the default action. If this process has the process id 1, for which
+ * the kernel ignores the default action, on_signal() has set a handler that exits. */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};

@@ -32,12 +32,15 @@ const struct help_topic help_topics[] = {
     {"exit-status", "what the exit status of a command means",
      "  0  done\n"
      "  1  partly done, or the input was bad: a line of an import was rejected, no such author\n"
-     "  2  wrong usage or configuration: nothing was done\n"
+     "  2  wrong usage or configuration\n"
      "  3  failure of the database, a file, the network or standard output\n\n"
      "viewtally COMMAND --help describes when the command exits with 1. A command that exits with 2 has "
-     "changed nothing, except that it may have applied short migrations, and platform test and probe may "
+     "changed no data of authors, with these exceptions: it may have applied short migrations; serve may "
      "have "
-     "refreshed tokens. Results are on standard output, messages on standard error. With --json the result "
+     "created the database (--create) or completed an interrupted import; platform test and platform probe "
+     "may have refreshed tokens, and platform probe --record may have written its files; secrets rotate may "
+     "be incomplete (run it again). Results are on standard output, messages on standard error. With --json "
+     "the result "
      "is one JSON value."},
     {"files", "which files viewtally uses",
      "  [store] path            the database (SQLite)\n"

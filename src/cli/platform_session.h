@@ -34,8 +34,9 @@ struct platform_session {
 enum cli_exit platform_session_open(struct cli *cli, int64_t row, struct platform_session **out);
 void platform_session_close(struct platform_session *a);
 
-/* Refreshes the tokens and stores them. Returns false if it fails; token_refresh_result contains the reason.
- */
+/* Refreshes the tokens, stores them, and loads the account again. Returns false on failure.
+ * token_refresh_result contains the reason, unless its status is TOKEN_REFRESHED: then only the loading has
+ * failed. */
 bool platform_session_refresh(struct platform_session *a);
 /* Calls platform_session_refresh() if the access token expires soon, even if the account is marked "reconnect
  * required". Otherwise does nothing and returns true. */

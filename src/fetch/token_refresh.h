@@ -29,7 +29,8 @@ enum token_refresh_status {
                         account has no refresh token that can be decrypted and used. The account is not
                         marked as "reconnect required": only the caller can tell whether one account or all
                         accounts are affected. */
-    TOKEN_APP_REJECTED, /* the platform rejects our app; the account is not at fault */
+    TOKEN_APP_REJECTED, /* the platform rejects our app, or the app is not configured (code "no_app"); the
+                           account is not at fault */
     TOKEN_ACCOUNT_REMOVED,
     TOKEN_STORE_FAILED, /* the database or the encryption keys failed; see `err` */
 };

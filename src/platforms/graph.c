@@ -106,7 +106,7 @@ static const struct graph_row rows[] = {
     /* The post. */
     {10, 10, ANY, "not enough viewers", OF_ITEM(ITEM_NO_DATA)},
     {100, 100, 33, NULL, OF_ITEM(ITEM_MISSING)},
-    {10, 10, ANY, "object does not exist", GONE_OR_GRANT},   /* [P] live, October 2026 */
+    {10, 10, ANY, "object does not exist", GONE_OR_GRANT},   /* [P] October 2026 */
     {100, 100, ANY, "object does not exist", GONE_OR_GRANT}, /* [P] like the row with subcode 33 */
     {24, 24, ANY, NULL, OF_ITEM(ITEM_MISSING)},              /* [I] the media cannot be found */
     {803, 803, ANY, NULL, OF_ITEM(ITEM_MISSING)},            /* [P] an alias that does not exist */

@@ -41,8 +41,8 @@ const char *jsonr_type(struct yyjson_val *v);
 /* Returns the text of a number. `p` of the result is NULL if `v` is not a number. */
 struct str jsonr_number(struct yyjson_val *v);
 
-/* Returns an id as text. In the JSON it is a string, or an integer of any size. `p` of the result is NULL if
- * `v` is neither, or empty. */
+/* Returns an id as text. In the JSON it is a string, or an integer of any size without a sign. `p` of the
+ * result is NULL if `v` is neither, or empty. */
 struct str jsonr_id(struct yyjson_val *v);
 
 /* Reads an integer, such as an error code or a lifetime in seconds. Returns false if `v` is not an integer.

@@ -161,7 +161,8 @@ static int oldest_first(const void *a, const void *b)
 
 struct gathered {
     VEC(struct spool_entry) entries;
-    bool is_limited; /* the first SPOOL_FILES_MAX entries are sorted, and newer files are ignored */
+    bool is_limited; /* the first SPOOL_FILES_MAX entries are sorted, and files newer than the last of these
+                         are not added */
 };
 
 /* Sorts the entries and keeps only the oldest SPOOL_FILES_MAX. */

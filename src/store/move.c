@@ -1,5 +1,6 @@
-/* Opens the stores, locks them, and copies the data that are not in moved_tables: the store's id, its
- * settings in `meta`, and the last event id. (move_tables.c copies and compares the tables.)
+/* Opens the stores, locks them, and handles the data that are not in moved_tables: copies the settings in
+ * `meta`; copies the store's id (keeps_id) or records the original as an ancestor; raises the last event id
+ * above all ids that either store has issued. (move_tables.c copies and compares the tables.)
  *
  * While a copy is incomplete, the row "moving" of its table `meta` identifies the original store. The row is
  * deleted at the end. */

@@ -70,8 +70,8 @@ static void bind_start(struct sql_statement *q, const struct videos_query *query
         sql_bind_i64(q, 3, query->after.value);
         sql_bind_uuid(q, 4, &query->after.id);
     } else {
-        /* No id is smaller than uuid_nil, so this position excludes all videos that were posted in this
-         * millisecond. */
+        /* The page starts with the videos of the millisecond posted_to: no id is smaller than uuid_nil, so
+         * the position (posted_to + 1, uuid_nil) excludes the videos of the next millisecond. */
         sql_bind_i64(q, 3, bounded ? query->posted_to + 1 : INT64_MAX);
         sql_bind_uuid(q, 4, &uuid_nil);
     }

@@ -53,7 +53,7 @@ def config():
 
 @pytest.fixture
 def site(make_viewtally, clock, config):
-    """site(path) returns the page at a path of the server."""
+    """site(path) requests a path of the server. Returns a Page if the response is HTML, else the response."""
     instance = make_viewtally({**config, "limits": {"requests_per_minute": 1}}, clock)
     instance.key = instance.create_key(instance.add_author())
     with instance, instance.client(base="") as client:

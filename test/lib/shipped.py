@@ -1,4 +1,4 @@
-"""The files shipped for operators, with paths and ports replaced for tests."""
+"""The nginx files shipped for operators, with addresses, paths and upstreams replaced for tests."""
 import os
 import pathlib
 import pwd

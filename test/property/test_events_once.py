@@ -107,7 +107,8 @@ class Poller(threading.Thread):
 
 
 def run_with_kills(instance, rng, pollers, lines):
-    """Imports one file repeatedly, killing the importer, the server or both, until an import succeeds. Returns the number of kills during an import."""
+    """Imports one file KILLS_A_FILE times, each time killing the importer, the server or both, and then once without a kill. Returns how
+    many of the kills hit a running import."""
     (instance.directory / "readings.ndjson").write_bytes(encode_lines(lines))
     killed_during_import = 0
     for victim in [rng.choice(["importer", "server", "both"]) for _ in range(KILLS_A_FILE)] + ["nothing"]:

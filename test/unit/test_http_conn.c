@@ -178,8 +178,9 @@ static void serves_a_thousand_pipelined_requests(void **state)
         buf_append(&stream, i % 3 ? STR(GET("/plain")) : STR(GET("/busy")));
     peer_open(&p, rig);
     (void)peer_send(&p, buf_str(&stream));
-    rig_until(rig, rig->app.begun == N); /* waits for the requests first, because parsing a thousand responses
-                                            takes longer than serving them */
+    /* Waits for the requests first: peer_complete() parses all responses of the connection in each iteration,
+     * which would take longer than serving the requests. */
+    rig_until(rig, rig->app.begun == N);
     rig_until(rig, peer_complete(&p, NULL) == N);
     assert_int_equal(rig->app.begun, N);
     assert_false(p.ended);

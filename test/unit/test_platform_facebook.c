@@ -37,8 +37,8 @@ static void init(struct graph_rig *r, const char *one, const char *two)
     graph_rig_init(r, &facebook_desc, ids);
 }
 
-/* Parses the response for one post: its object, and its insights (NULL: not requested), which have this
- * status. */
+/* Parses the response for one post. It contains the post's object (status 200) and, unless `insights` is NULL
+ * (not requested), its insights with the status `status`. */
 static struct outcome parse_response(struct graph_rig *r, const char *node, int status, const char *insights)
 {
     struct str entries[] = {graph_rig_entry(r, 200, node), {0}};
