@@ -148,22 +148,43 @@ static void check_companions(struct doctor *d)
         doctor_ok(d, "the files beside the database belong to its owner");
 }
 
-/* Writes the command that creates a directory for the user of the server, or gives it to this user. If the
- * user is unknown, the command names the user of the package: root runs doctor without a unit and a database
- * of another user, or a user runs it who does not own the database. */
-static void install_directory(const struct doctor *d, const char *path, const char *mode, char *fix,
-                              size_t size)
+/* Returns false if root runs doctor without a unit and a database of another user, or if a user runs it who
+ * does not own the database. */
+static bool user_is_known(const struct doctor *d)
 {
     struct stat st;
-    const bool is_known = d->user.is_other || (d->user.uid != 0 && stat(d->config->store.path, &st) == 0 &&
-                                               st.st_uid == d->user.uid);
-    (void)snprintf(fix, size, "install -d -o %s -g %s -m %s %s", is_known ? d->user.name : "viewtally",
-                   is_known ? d->user.group_name : "viewtally", mode, path);
+    return d->user.is_other ||
+           (d->user.uid != 0 && stat(d->config->store.path, &st) == 0 && st.st_uid == d->user.uid);
+}
+
+/* These return the user and the group of the server, or those of the package if they are unknown. */
+static const char *user_name(const struct doctor *d)
+{
+    return user_is_known(d) ? d->user.name : "viewtally";
+}
+
+static const char *group_name(const struct doctor *d)
+{
+    return user_is_known(d) ? d->user.group_name : "viewtally";
+}
+
+/* Writes the command that creates a directory for the user of the server, or gives it to this user. An
+ * existing directory keeps its group and mode: programs that write to the spool may need them. */
+static void provide_directory(const struct doctor *d, const char *path, const char *mode, char *fix,
+                              size_t size)
+{
+    if (access(path, F_OK) == 0)
+        (void)snprintf(fix, size,
+                       "chown %s %s && chmod u+rwx %s, or name another directory if this one belongs to the "
+                       "system",
+                       user_name(d), path, path);
+    else
+        (void)snprintf(fix, size, "install -d -o %s -g %s -m %s %s", user_name(d), group_name(d), mode, path);
 }
 
 static void check_directory(struct doctor *d)
 {
-    char copy[PATH_MAX], fix[PATH_MAX + 160];
+    char copy[PATH_MAX], fix[2 * PATH_MAX + 160];
     struct stat st;
     (void)snprintf(copy, sizeof copy, "%s", d->config->store.path);
     const char *dir = dirname(copy);
@@ -177,7 +198,7 @@ static void check_directory(struct doctor *d)
     }
     if (stat(dir, &st) != 0 || !server_user_can(&d->user, dir, W_OK | X_OK)) {
         const int failed = errno;
-        install_directory(d, dir, "750", fix, sizeof fix);
+        provide_directory(d, dir, "750", fix, sizeof fix);
         doctor_error(d, fix, "the directory %s of the database cannot be used: %s", dir, strerror(failed));
     } else if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
         (void)snprintf(fix, sizeof fix, "chmod o-w %s", dir);
@@ -228,9 +249,9 @@ static void check_key_file(struct doctor *d)
 static void check_spool(struct doctor *d)
 {
     const char *path = d->config->refresh.spool_dir;
-    char fix[PATH_MAX + 160];
+    char fix[2 * PATH_MAX + 160];
     struct stat st;
-    install_directory(d, path, "2770", fix, sizeof fix);
+    provide_directory(d, path, "2770", fix, sizeof fix);
     if (!strstr(d->config->refresh.source, "spool"))
         doctor_skip(d, "[refresh] source does not include spool");
     else if (stat(path, &st) != 0)
@@ -246,16 +267,16 @@ static void check_spool(struct doctor *d)
 static void check_backup_directory(struct doctor *d)
 {
     const char *path = d->config->backup.directory;
-    char install[PATH_MAX + 160], fix[PATH_MAX + 256];
+    char provide[2 * PATH_MAX + 160], fix[2 * PATH_MAX + 256];
     struct stat st, database;
     if (!*path) {
         doctor_skip(d, "[backup] directory is not set");
         return;
     }
-    install_directory(d, path, "750", install, sizeof install);
+    provide_directory(d, path, "750", provide, sizeof provide);
     (void)snprintf(fix, sizeof fix,
                    "%s, and add it to ReadWritePaths= of the unit (docs/backups.md, Scheduled backups)",
-                   install);
+                   provide);
     if (stat(path, &st) != 0)
         doctor_error(d, fix, "the backup directory %s cannot be used: %s", path, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
@@ -276,7 +297,7 @@ static void check_access_log(struct doctor *d)
 {
     const char *path = d->config->log.access;
     char copy[PATH_MAX], fix[2 * PATH_MAX + 160];
-    struct stat st, dir_st;
+    struct stat st;
     if (!*path || strcmp(path, "-") == 0) {
         doctor_skip(d, "[log] access names no file");
         return;
@@ -284,10 +305,13 @@ static void check_access_log(struct doctor *d)
     (void)snprintf(copy, sizeof copy, "%s", path);
     const char *dir = dirname(copy);
     const bool exists = stat(path, &st) == 0;
-    if (exists || stat(dir, &dir_st) == 0)
-        (void)snprintf(fix, sizeof fix, "chown %s %s", d->user.name, exists ? path : dir);
+    if (exists)
+        (void)snprintf(fix, sizeof fix, "chown %s %s", user_name(d), path);
+    else if (access(dir, F_OK) == 0) /* it may be a directory of the system, such as /var/log */
+        (void)snprintf(fix, sizeof fix, "install -o %s -g %s -m 640 /dev/null %s", user_name(d),
+                       group_name(d), path);
     else
-        install_directory(d, dir, "750", fix, sizeof fix);
+        provide_directory(d, dir, "750", fix, sizeof fix);
     if (exists && S_ISDIR(st.st_mode))
         doctor_error(d, "name a file in [log] access", "%s is a directory", path);
     else if (exists ? server_user_can(&d->user, path, W_OK) : server_user_can(&d->user, dir, W_OK | X_OK))

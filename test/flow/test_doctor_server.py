@@ -158,6 +158,23 @@ def test_fix_names_the_user_who_runs_the_command(instance, open_directory):
 
 @needs_root
 @pytest.mark.sqlite_only("the server is assumed to run as the owner of the database file")
+def test_fixes_change_neither_the_group_of_the_spool_nor_the_directory_of_the_access_log(instance, open_directory):
+    """The group may be that of the programs that write to the spool, and the directory may be /var/log."""
+    spool, log = open_directory / "spool", open_directory / "access.log"
+    spool.mkdir()
+    instance.configure({"refresh": {"source": "spool", "spool_dir": spool}, "log": {"access": log}})
+    os.chown(instance.database, 1234, 1234)
+    findings = diagnose(instance)
+    (state, _, fix), = findings["files.spool"]
+    assert state == "error" and fix == f"chown 1234 {spool} && chmod u+rwx {spool}, or name another directory if this one belongs to the system"
+    (state, _, fix), = findings["files.access_log"]
+    assert state == "error" and fix == f"install -o 1234 -g 1234 -m 640 /dev/null {log}"
+    subprocess.run(["sh", "-ec", fix], check=True)
+    expect(diagnose(instance), "files.access_log", "ok")
+
+
+@needs_root
+@pytest.mark.sqlite_only("the server is assumed to run as the owner of the database file")
 def test_missing_database_is_assumed_to_belong_to_the_owner_of_its_directory(instance, open_directory):
     spool, data = open_directory / "spool", open_directory / "data"
     data.mkdir()
