@@ -70,12 +70,15 @@ static bool set_owner(struct server_user *user, const char *path)
     return true;
 }
 
-/* Sets `*user` to the owner of the database or, if it is missing, to the owner of its directory. */
+/* Sets `*user` to the owner of the database or, if it is missing, to the owner of its directory. If the path
+ * is relative, this directory is that of the command, and not necessarily that of the server. */
 static bool set_owner_of_data(struct server_user *user, const char *database)
 {
     char copy[PATH_MAX];
     if (access(database, F_OK) == 0)
         return set_owner(user, database);
+    if (*database != '/')
+        return false;
     (void)snprintf(copy, sizeof copy, "%s", database);
     return set_owner(user, dirname(copy));
 }

@@ -1,7 +1,7 @@
 /* The user for whom `viewtally doctor` checks permissions, which should be the user of the server. If root
  * runs the command, this is the user in User= of the unit, or else the owner of the database; if the database
- * is missing, the owner of its directory. Root itself can read every file. If another user runs the command,
- * it is this user. */
+ * is missing and its path is absolute, the owner of its directory. Root itself can read every file. If
+ * another user runs the command, it is this user. */
 #ifndef VT_DOCTOR_SERVER_USER_H
 #define VT_DOCTOR_SERVER_USER_H
 

@@ -182,6 +182,11 @@ def test_missing_database_is_assumed_to_belong_to_the_owner_of_its_directory(ins
     instance.configure({"store": {"path": data / "viewtally.db"}, "refresh": {"source": "spool", "spool_dir": spool}})
     (state, _, fix), = diagnose(instance, status=1)["files.spool"]
     assert state == "error" and fix == f"install -d -o 1234 -g 1234 -m 2770 {spool}"
+    relative = instance.environment({"VIEWTALLY_STORE_PATH": "viewtally.db"})       # the owner of the working directory is not asked
+    done = subprocess.run([instance.binary, "doctor", "--json", "--config", instance.config_path], cwd=data, env=relative, capture_output=True,
+                          check=False, timeout=60)
+    found = {f["check"]: f for f in json.loads(done.stdout)["findings"]}
+    assert found["spool"]["fix"] == f"install -d -o viewtally -g viewtally -m 2770 {spool}"
 
 
 @pytest.mark.sqlite_only("the permissions of the database file")
