@@ -178,7 +178,7 @@ complete -c viewtally -n '__viewtally_in key limit' -l json -d 'Print a JSON obj
 complete -c viewtally -n '__viewtally_in events verify' -l author -x -d 'Verify only the feed of this author: an id or a sign-in name'
 complete -c viewtally -n '__viewtally_in events verify' -l json -d 'Print a JSON object with the totals and a list of the differences'
 complete -c viewtally -n '__viewtally_in app add' -l name -x -d 'The name that authors see'
-complete -c viewtally -n '__viewtally_in app add' -l redirect-uri -x -d 'A redirect URI, which is compared exactly: `https://…`'
+complete -c viewtally -n '__viewtally_in app add' -l redirect-uri -x -d 'A redirect URI: `https://…`'
 complete -c viewtally -n '__viewtally_in app add' -l confidential -d 'Also create a client_secret'
 complete -c viewtally -n '__viewtally_in app add' -l home-url -x -d 'The app\'s website (https), shown to authors'
 complete -c viewtally -n '__viewtally_in app add' -l webhook-url -x -d 'Send the events of each author who connects the app to URL (see …'

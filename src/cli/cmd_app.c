@@ -399,9 +399,10 @@ static const struct cli_option add_options[] = {
     {.name = "name", .argument = "NAME", .help = "The name that authors see.", .is_required = true},
     {.name = "redirect-uri",
      .argument = "URI",
-     .help = "A redirect URI, which is compared exactly: `https://…`; for a program on the author's computer "
-             "`http://127.0.0.1/…` or `http://[::1]/…`, on any port; for a mobile app "
-             "`com.example.app:/…`. Repeat the option for more URIs.",
+     .help =
+         "A redirect URI: `https://…`; for a program on the author's computer `http://127.0.0.1/…` or "
+         "`http://[::1]/…`; for a mobile app `com.example.app:/…`. Requests must contain exactly this URI; "
+         "only the port of 127.0.0.1 and [::1] may differ. Repeat the option for more URIs.",
      .is_required = true,
      .is_repeatable = true},
     {.name = "confidential",

@@ -162,10 +162,12 @@ static enum cli_exit print_text(struct feed_verification *v)
     if (v->differences > SHOWN_MAX)
         buf_printf(&out, "Only the first %d differences are shown.\n", SHOWN_MAX);
     if (v->check.undecided)
-        buf_printf(&out,
-                   "Undecided: %lld mark%s without an event, which the baseline of an import may have "
-                   "reached.\n",
-                   (long long)v->check.undecided, plural(v->check.undecided, "", "s"));
+        buf_printf(
+            &out,
+            "Undecided: %lld milestone%s or viral mark%s without an event. If the baseline of an import "
+            "has reached them, no event is missing.\n",
+            (long long)v->check.undecided, plural(v->check.undecided, "", "s"),
+            plural(v->check.undecided, "", "s"));
     return cli_print(&out);
 }
 

@@ -174,7 +174,8 @@ bool grammar_etag_matches(struct str list, struct str etag)
     return false;
 }
 
-/* Returns true for a weight above 0: no parameter, or `q=` with 1 or 0 and at most three decimals. */
+/* Returns true if the weight is above 0. The parameter is `q=` with 1 or 0 and at most three decimals.
+ * Without a parameter the weight is 1; a malformed one is the weight 0. */
 static bool has_positive_weight(struct str parameter)
 {
     const struct str p = str_trim(parameter);

@@ -15,8 +15,9 @@ struct redisReply;
  * `reason` is valid until the callback returns or drops the connection.
  *
  * `connected` is called before the replies to AUTH and SELECT arrive, which saves a round trip. If Redis
- * rejects one of them, `lost` is called before the reply to any later command, so commands that must not run
- * as another user or in another database must wait for a first reply. */
+ * rejects one of them, `lost` is called before the reply to any later command, so before
+ * commands that must not run as another user or in another database, the owner must send a harmless command
+ * and wait for its reply. */
 struct redis_connection_events {
     void (*connected)(void *ctx);
     void (*lost)(void *ctx, enum redis_failure failure, const char *reason);

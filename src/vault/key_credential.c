@@ -73,6 +73,7 @@ enum err key_credential_lock_exclusive(struct file_lock *lock, const struct conf
     return error_set(
         error, ERR_BUSY,
         "a running server reads its key from a systemd credential (LoadCredential=), a copy that a "
-        "rotation does not change. Stop the sockets, which would start the servers again, and the servers, "
-        "rotate, and start both: systemctl stop 'viewtally*.socket' 'viewtally*.service'");
+        "rotation does not change. Stop the servers, and also their sockets, because these would start the "
+        "servers again: systemctl stop 'viewtally*.socket' 'viewtally*.service'. Then rotate the keys, and "
+        "start the sockets and the servers");
 }

@@ -20,7 +20,7 @@ struct platform_health {
     int64_t paused_until;        /* end of the pause that the platform requested; TIME_NONE: no pause */
     enum combined combined;      /* whether two kinds of metrics may be requested together (see
                                     platform_desc.combines); COMBINED_UNKNOWN: no recent check */
-    int64_t combined_until;      /* when `combined` expires; TIME_NONE: unknown */
+    int64_t combined_until;      /* when `combined` expires; TIME_NONE if it is COMBINED_UNKNOWN */
     bool has_backlog;            /* the recent refresh runs could not read every post */
     int64_t last_success_at;     /* last successful response; TIME_NONE: none yet */
 };

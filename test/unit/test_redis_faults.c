@@ -259,8 +259,8 @@ static void survives_a_failure_of_each_call_while_connecting(void **state)
     }
 }
 
-/* Faults are injected only on this thread, so allocations of the thread that looks up the name do not fail.
- */
+/* Faults are injected only on this thread. So this tests the start of the lookup and the handling of its
+ * result, but not the allocations of the thread that looks up the name. */
 static void survives_a_failed_name_lookup(void **state)
 {
     (void)state;

@@ -537,7 +537,7 @@ class Meta(Standin):
         return Response(200, {"access_token": self.issue(account, seconds=5400, kind="short"), "token_type": "bearer", "expires_in": 5400}, served={})
 
     def instagram_code(self, request):
-        """POST https://api.instagram.com/oauth/access_token [V: documented as a list in `data`]"""
+        """POST https://api.instagram.com/oauth/access_token The response is a list in `data` [V]."""
         form = read_pairs(request.body.decode("utf-8", "replace"))[0]
         self.route("instagram.token.authorization_code")
         if request.path != "/oauth/access_token" or request.method != "POST" or form.get("grant_type") != "authorization_code":
