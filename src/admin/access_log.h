@@ -38,7 +38,8 @@ struct access_log_counts access_log_get_counts(const struct access_log *l);
 /* Stops accepting lines. A job in progress keeps the loop alive until it ends. */
 void access_log_close(struct access_log *l);
 
-/* Writes the remaining lines, for at most 100 ms, and frees the log. Call after the loop has ended. */
+/* Writes the remaining lines, until the file has accepted nothing for 100 ms, and frees the log. Call after
+ * the loop has ended. */
 void access_log_free(struct access_log *l);
 
 #endif

@@ -56,7 +56,7 @@ struct hash_job {
     struct waiter *waiter; /* NULL if canceled */
     struct password_call *call;
     struct password_call result;
-    bool is_new, has_stored; /* is_new: only compute a hash; has_stored: there is an account */
+    bool is_new, has_stored; /* is_new: only compute a hash; has_stored: `stored` contains a hash */
     size_t password_len;
     char password[PASSWORD_MAX_BYTES], stored[PASSWORD_STORED_LEN];
 };
@@ -99,8 +99,8 @@ static bool has_memory(void)
     return memory;
 }
 
-/* If there is no account, computes a hash, which takes as long as verifying one. So the response time does
- * not reveal which accounts exist. */
+/* If there is no account, or none with a password, computes a hash, which takes as long as verifying one. So
+ * the response time does not reveal which accounts exist. */
 static enum err verify(struct hash_job *job)
 {
     if (!job->has_stored) {

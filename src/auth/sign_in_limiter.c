@@ -42,8 +42,8 @@ void sign_in_limiter_free(struct sign_in_limiter *l)
     free(l);
 }
 
-/* The names under which the failure limiters count an attempt: the network, and the network and account as
- * one text. */
+/* Names for the failure limiters that are not in struct sign_in_attempt: the network, and the network and
+ * account as one text. */
 struct attempt_names {
     char room[NETWORK_ROOM], text[NETWORK_ROOM + PAIR_ACCOUNT_MAX];
     struct str pair, network;

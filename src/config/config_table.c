@@ -1,4 +1,5 @@
-/* The table of configuration keys: one row per key, in the order of config.example.ini. */
+/* The table of configuration keys: one row per key, in the order of config.example.ini. The keys of the
+ * platforms are in src/platforms. */
 #include "base/clock.h"
 #include "config/address.h"
 #include "config/key_rows.h"

@@ -1,4 +1,4 @@
-"""Meta's Graph API: batches that partly fail, removed metrics, and counts in several forms."""
+"""Meta's Graph API: batches that partly fail, removed metrics, and counts in several forms. Also the bulk requests of Pinterest."""
 import json
 
 import pytest

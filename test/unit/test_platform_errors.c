@@ -73,7 +73,7 @@ static void check_complete(const struct error_row *rows, const struct expected *
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* developers.tiktok.com, error handling (2026-08) [V]; reached_active_user_cap [P] */
+/* developers.tiktok.com, error handling (2026-08) [V]; reached_active_user_cap: documented for Direct Post */
 static const struct expected tiktok[] = {
     {"access_token_invalid", 401, OUTCOME_TOKEN_REJECTED, SCOPE_ACCOUNT, 0},
     {"scope_not_authorized", 401, OUTCOME_RECONNECT, SCOPE_ACCOUNT, 0},

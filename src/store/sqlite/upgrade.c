@@ -16,7 +16,8 @@
 
 enum {
     TURN_POLL_MS = 50,
-    TURN_AUTOMATIC_MS = 30000, /* how long the server waits for another process that migrates */
+    TURN_AUTOMATIC_MS = 30000, /* how long the server, or a command other than migrate, waits for another
+                                  process that migrates */
     BACKUP_MODE = 0640,
     DRAFT_MAX = DATABASE_PATH_MAX + 48,
 };
