@@ -61,7 +61,7 @@ struct platform_gain;
  * step.c. */
 struct step {
     struct step_rules rules;
-    struct arena arena; /* memory of the touched videos, valid until the next step_begin() */
+    struct arena arena; /* memory of the entries of `videos`, valid until the next step_begin() */
     struct store *store;
     int64_t observed_at, now;
     int64_t author_row; /* 0: no reading was added */

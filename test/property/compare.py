@@ -181,7 +181,7 @@ class Comparison:
             self.check_rejection(path, {**({"group_by": "decade"} if path == "/stats" else {}), name: self.rng.choice(values)})
 
     def check_rejection(self, path, params):
-        """If the model rejects the parameters, the server must reject them with the same code and name the parameter."""
+        """Asserts that the model and the server reject the parameters, with the same code, and name the parameter."""
         try:
             getattr(self.responses, path[1:])(params)
         except Rejected as rejection:

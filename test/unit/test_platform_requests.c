@@ -214,8 +214,8 @@ static void youtube_links_channels(void **state)
 
 /* ---- Pinterest [V] ---- */
 
-/* Unless the app may combine them, a request asks for only one of the two kinds of metrics, which alternate
- * by the hour. At NOW, these are views and saves. */
+/* Unless the app may combine them, a request asks for only one of the two kinds of metrics, depending on the
+ * hour. At NOW, these are views and saves. */
 static void pinterest_requests_many_pins(void **state)
 {
     (void)state;
