@@ -118,8 +118,8 @@ struct str graph_find_rejected_metric(struct str message, struct str requested);
 /* Returns true if the body is a list of insights of the object `id`. The list may be empty. */
 bool graph_is_insights(struct yyjson_val *body, struct str id);
 
-/* Returns the lifetime value of a metric; if there is none, the total of an entry with daily values. Returns
- * NULL if the list contains neither. */
+/* Returns the lifetime value of a metric. If the list does not contain it, returns the total of an entry with
+ * daily values. Returns NULL if the list contains neither. */
 struct yyjson_val *graph_find_insight(struct yyjson_val *body, const char *name);
 
 /* Returns the sum of the counts of an object such as {"like":41,"love":12}, or the value of a plain count.

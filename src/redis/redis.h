@@ -70,9 +70,10 @@ void redis_close(struct redis *r, void (*closed)(void *ctx), void *ctx);
 /* Returns true if the client is in the state UP. */
 bool redis_is_up(const struct redis *r);
 
-/* Returns true after a connection attempt or a call has failed, until an attempt succeeds. If Redis came up
- * twice in a row and the first call failed each time, returns true until a call succeeds. Until the first
- * attempt has ended, both this function and redis_is_up() return false. */
+/* Returns true after a connection attempt or a call has failed, or the connection was lost, until an attempt
+ * succeeds. If Redis came up twice in a row and the first call failed each time (for example without a reply
+ * in time; a lost connection does not count), returns true until a call succeeds. Until the first attempt has
+ * ended, both this function and redis_is_up() return false. */
 bool redis_is_unavailable(const struct redis *r);
 
 /* The operation that failed. REDIS_FAILED_AUTH and REDIS_FAILED_SELECT mean that the configuration is wrong:

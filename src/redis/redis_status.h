@@ -11,7 +11,8 @@
 struct redis_status {
     enum { STATUS_UNKNOWN, STATUS_UP, STATUS_UNAVAILABLE } reported;
     bool proven;                /* a call has succeeded since Redis came up; probes do not count */
-    int unproven_losses;        /* how many times in a row Redis came up, but its first call failed */
+    int unproven_losses;        /* how many times in a row Redis came up, but its first call failed; a lost
+                                   connection does not count */
     bool rejected;              /* the log says that Redis rejected AUTH or SELECT since it was last up */
     enum redis_failure failure; /* operation that failed at the last loss */
     char reason[256];           /* reason of the last loss */

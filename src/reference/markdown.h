@@ -9,7 +9,7 @@
 
 /* Appends `text` as HTML. A heading of level n becomes an element of level n + `deeper`, at most h6. The id
  * of the element is the heading's text in lower case and without backticks, in which a hyphen replaces each
- * other character that is not a letter, a digit or `_`. */
+ * other byte that is not an ASCII letter, a digit or `_`. */
 void markdown_append(struct buf *b, struct str text, int deeper);
 
 /* Appends one line without blocks: inline elements only. */

@@ -113,8 +113,8 @@
       " FROM " table " ORDER BY " MOVE_DESC_##key_count keys " LIMIT 1")                                     \
     X(MOVE_PUT_##name, "INSERT INTO " table " (" columns ") VALUES (" MOVE_VALUES_##count ")")
 
-/* Returns the largest row id that must not be assigned again, although its row may have been deleted; 0 if
- * there is none, or if the table may assign the row ids of deleted rows again. */
+/* Returns the largest row id that must not be assigned again, although its row may have been deleted.
+ * Returns 0 if the table has never had a row, or if it may assign the row ids of deleted rows again. */
 #define SQL_MOVE_LAST_ID                                                                                     \
     "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?1), 0), coalesce((SELECT value "     \
     "FROM meta WHERE key = CASE ?1 WHEN 'authors' THEN 'last_erased_author' WHEN 'api_keys' THEN "           \

@@ -280,6 +280,23 @@ def test_at_most_128_queries_are_in_flight(server):
     assert max(map(len, server.batches)) == 128
 
 
+def test_further_queries_wait_while_128_are_in_flight(server, clock):
+    """In two batches, because the limit applies to all queries without a result, not to each batch."""
+    def leave_out(name_or_names, *_):
+        if "echo" in name_or_names:
+            raise fakepg.Skip
+
+    server.answer = server.commit = leave_out
+    with Driver(server.url, clock=clock) as driver:
+        driver.until_state("up")
+        for first in (0, 100):
+            driver.send(*(f"q {number} echo {number}" for number in range(first, first + 100)))
+            driver.tick()
+        wait.until(lambda: server.executed().count("echo") >= 128, "the queries in flight")
+        driver.tick()
+        assert server.executed().count("echo") == 128
+
+
 def test_query_beyond_the_limit_of_the_queue_fails(server):
     server.close()
     with Driver(server.url) as driver:
