@@ -116,10 +116,12 @@ static enum err is_over_limit(struct store *s, const struct audit_note *note, bo
     *is_over = false;
     if (!is_limited_per_day(note->action))
         return OK;
-    struct sql_statement *q = sql_use(s->sql, QUERY_AUDIT_COUNT_SINCE);
+    const int32_t day = date_of(note->at);
+    struct sql_statement *q = sql_use(s->sql, QUERY_AUDIT_COUNT_OF_DAY);
     sql_bind_i64(q, 1, note->author_row);
-    sql_bind_i64(q, 2, date_start_ms(date_of(note->at)));
-    sql_bind_text(q, 3, str_from_cstr(audit_action_name(note->action)));
+    sql_bind_i64(q, 2, date_start_ms(day));
+    sql_bind_i64(q, 3, date_start_ms(day + 1));
+    sql_bind_text(q, 4, str_from_cstr(audit_action_name(note->action)));
     enum err err = sql_one_i64(s->sql, q, &count);
     *is_over = !err && count >= AUDIT_REPEATS_A_DAY;
     return err;

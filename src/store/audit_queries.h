@@ -16,8 +16,8 @@
     X(AUDIT_ALL, "SELECT " SQL_AUDIT                                                                         \
                  " FROM audit u INDEXED BY audit_by_time CROSS JOIN authors a ON a.id = u.author_id "        \
                  "WHERE u.at >= ?1 ORDER BY u.at DESC, u.author_id DESC, u.id DESC LIMIT ?2")                \
-    X(AUDIT_COUNT_SINCE, "SELECT count(*) FROM audit INDEXED BY audit_by_author WHERE author_id = ?1 "       \
-                         "AND at >= ?2 AND action = ?3")                                                     \
+    X(AUDIT_COUNT_OF_DAY, "SELECT count(*) FROM audit INDEXED BY audit_by_author WHERE author_id = ?1 "      \
+                          "AND at >= ?2 AND at < ?3 AND action = ?4")                                        \
     X(AUDIT_OLD, "SELECT author_id, id FROM audit INDEXED BY audit_by_time WHERE at < ?1 ORDER BY at, "      \
                  "author_id, id LIMIT ?2")                                                                   \
     X(AUDIT_DELETE, "DELETE FROM audit WHERE author_id = ?1 AND id = ?2")

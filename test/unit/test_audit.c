@@ -126,6 +126,16 @@ static void at_most_100_sign_ins_of_an_author_are_recorded_per_day(void **state)
     assert_int_equal(list_of(&author).count, AUDIT_REPEATS_A_DAY + 2);
 }
 
+static void entries_from_a_clock_that_was_ahead_do_not_count_for_an_earlier_day(void **state)
+{
+    (void)state;
+    const struct author author = add_author(&t, 1);
+    for (int i = 0; i < AUDIT_REPEATS_A_DAY; i++)
+        sign_in(&author, 100 + (uint64_t)i, TEST_DAY + 2 * DAY_MS);
+    sign_in(&author, 1, TEST_DAY + DAY_MS);
+    assert_int_equal(list_of(&author).count, AUDIT_REPEATS_A_DAY + 1);
+}
+
 static void at_most_100_changes_of_webhooks_are_recorded_per_day_and_kind(void **state)
 {
     (void)state;
@@ -189,6 +199,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(at_most_100_sign_ins_of_an_author_are_recorded_per_day, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_export_and_import_is_recorded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(entries_from_a_clock_that_was_ahead_do_not_count_for_an_earlier_day,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(at_most_100_changes_of_webhooks_are_recorded_per_day_and_kind, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(webhook_entry_contains_only_the_origin_of_the_url, set_up, tear_down),
