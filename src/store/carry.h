@@ -12,6 +12,7 @@
  *   login names and passwords            An old password or login name opens an account.
  *   disconnected platform accounts       We read data to which the author has ended our access.
  *   newer tokens and account states      A used refresh token is sent; the platform ends the grant.
+ *   resealed tokens                      Their key is not in the key file, so the server does not start.
  *   used platform quotas                 The quotas are used twice.
  *   webhook URLs and secrets of apps     A leaked secret signs again, or a former receiver gets events.
  *   deleted webhook endpoints            A former receiver gets events.

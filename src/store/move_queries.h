@@ -129,7 +129,7 @@
 /* The rows of `meta` that a move copies. */
 #define SQL_MOVED_META                                                                                       \
     "key IN ('expiry_floor', 'expiry_ahead_wall', 'expiry_ahead_for', 'last_erased_author', "                \
-    "'last_erased_key') OR (key >= 'ancestor:' AND key < 'ancestor;')"
+    "'last_erased_key', 'key_rotations') OR (key >= 'ancestor:' AND key < 'ancestor;')"
 
 #define STORE_MOVE_QUERIES(X)                                                                                \
     X(MOVE_LAST_ID, SQL_MOVE_LAST_ID)                                                                        \

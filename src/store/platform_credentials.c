@@ -185,6 +185,11 @@ enum err store_reseal_credential(struct store *s, int64_t row, struct str access
     return sql_update(s->sql, q);
 }
 
+enum err store_count_key_rotation(struct store *s)
+{
+    return sql_write(s->sql, sql_use(s->sql, QUERY_KEY_ROTATION_COUNT));
+}
+
 enum err store_begin_token_refresh(struct store *s, int64_t row, int64_t version, int64_t now,
                                    int64_t not_since, bool *acquired)
 {

@@ -79,6 +79,8 @@ MUST_USE enum err store_swap_tokens(struct store *s, struct credential *c, bool 
  * version. */
 MUST_USE enum err store_reseal_credential(struct store *s, int64_t row, struct str access_sealed,
                                           struct str refresh_sealed);
+/* Counts a key rotation, so that a restore can detect that the tokens of a backup were sealed again since. */
+MUST_USE enum err store_count_key_rotation(struct store *s);
 
 /* Records that a token refresh is about to be sent, so that a later process can detect a refresh that a crash
  * has interrupted. `*acquired` is false if no refresh may be sent: either the tokens have another version, or

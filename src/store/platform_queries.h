@@ -41,6 +41,8 @@
       "refresh_sent_at = NULL, failures = 0 WHERE id = ?1 AND version = ?2")                                 \
     X(CREDENTIAL_RESEAL,                                                                                     \
       "UPDATE platform_credentials SET access_sealed = ?2, refresh_sealed = ?3 WHERE id = ?1")               \
+    X(KEY_ROTATION_COUNT, "INSERT INTO meta (key, value) VALUES ('key_rotations', 1) "                       \
+                          "ON CONFLICT (key) DO UPDATE SET value = meta.value + 1")                          \
     X(CREDENTIAL_REFRESH_BEGIN,                                                                              \
       "UPDATE platform_credentials SET refresh_sent_at = ?3 WHERE id = ?1 AND version = ?2 "                 \
       "AND (refresh_sent_at IS NULL OR refresh_sent_at <= ?4 OR refresh_sent_at > ?3)")                      \

@@ -175,6 +175,8 @@ static enum err drop_old_keys(struct rotation *r, bool *removed)
     err = count_old_rows(r);
     if (!err)
         err = store_purge_links(r->store, INT64_MAX);
+    if (!err)
+        err = store_count_key_rotation(r->store);
     if (err || r->old_rows) {
         store_rollback(r->store);
         return err ? database_failed(r, err) : OK;

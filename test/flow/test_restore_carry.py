@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from lib import oauth
+from lib import oauth, secrets
 from lib.lines import author, uid
 
 PASSWORD_A, PASSWORD_B = "$argon2id$one", "$argon2id$two"
@@ -379,6 +379,30 @@ def test_tokens_are_carried_over_even_if_the_clock_was_set_back(world):
     sql(world, "UPDATE platform_credentials SET version = 2, obtained_at = 5, access_sealed = ? WHERE account_id = 'stays'", b"newer")
     world.run("restore", "ahead.db")
     assert sql(world, "SELECT access_sealed, version FROM platform_credentials WHERE account_id = 'stays'") == [(b"newer", 2)]
+
+
+def test_resealed_tokens_are_carried_over(viewtally):
+    """A key rotation removes the key that decrypts the tokens of the backup, and the server refuses to start without it."""
+    secrets.with_keys(viewtally)
+    secrets.connect(viewtally, viewtally.add_author())
+    viewtally.run("backup", "then.db")
+    viewtally.run("secrets", "rotate")
+    for _ in range(2):              # the second restore replaces a database with another id
+        assert "1 platform account with newer tokens or state" in viewtally.run("restore", "then.db").out
+        assert "1 account," in viewtally.run("secrets", "check").out
+
+
+def test_tokens_of_a_newer_backup_are_not_replaced_by_tokens_from_before_the_rotation(viewtally):
+    """An older backup was first restored over a new database."""
+    secrets.with_keys(viewtally)
+    secrets.connect(viewtally, viewtally.add_author())
+    viewtally.run("backup", "older.db")
+    viewtally.run("secrets", "rotate")
+    viewtally.run("backup", "newer.db")
+    viewtally.begin_new_database()
+    viewtally.run("restore", "older.db")
+    assert "platform account" not in viewtally.run("restore", "newer.db").out
+    assert "1 account," in viewtally.run("secrets", "check").out
 
 
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),

@@ -96,7 +96,7 @@ def fill(database, seed, count=40, more=()):
         # As if rows with higher row ids had been deleted.
         connection.execute("UPDATE sqlite_sequence SET seq = seq + 1000")
         connection.executemany("INSERT INTO meta VALUES (?, ?)", [("last_erased_author", 5000), ("last_erased_key", 6000), ("expiry_floor", 7),
-                                                                  ("ancestor:AB", 1)])
+                                                                  ("key_rotations", 2), ("ancestor:AB", 1)])
         connection.execute("UPDATE meta SET value = 8000000000000 WHERE key = 'last_event_id'")
         empty = [name for name in names if not connection.execute(f"SELECT 1 FROM {name}").fetchone()]
         assert not empty

@@ -87,8 +87,8 @@ def test_the_copy_has_its_own_identity(filled, tmp_path):
     before, after = filled_tables.meta(filled.database), filled_tables.meta(copy)
     assert after["store_id"] != before["store_id"]
     assert after["last_event_id"] == before["last_event_id"] == 8000000000000
-    assert {key: after[key] for key in ("last_erased_author", "last_erased_key", "expiry_floor", "ancestor:AB")} == \
-        {"last_erased_author": 5000, "last_erased_key": 6000, "expiry_floor": 7, "ancestor:AB": 1}
+    assert {key: after[key] for key in ("last_erased_author", "last_erased_key", "expiry_floor", "key_rotations", "ancestor:AB")} == \
+        {"last_erased_author": 5000, "last_erased_key": 6000, "expiry_floor": 7, "key_rotations": 2, "ancestor:AB": 1}
     assert after[f"ancestor:{before['store_id'].hex().upper()}"] > 1_700_000_000_000
     assert "moving" not in after
     with contextlib.closing(sqlite3.connect(copy)) as connection, contextlib.closing(sqlite3.connect(filled.database)) as original:

@@ -19,6 +19,11 @@
     "EXISTS (SELECT 1 FROM temp.r_meta AS i JOIN main.meta AS m ON m.key = i.key "                           \
     "WHERE i.key = 'store_id' AND i.value = m.value) "
 
+/* True if the keys that seal tokens have been rotated since the backup was made. */
+#define ROTATED                                                                                              \
+    "coalesce((SELECT value FROM temp.r_meta WHERE key = 'key_rotations'), 0) > "                            \
+    "coalesce((SELECT value FROM main.meta WHERE key = 'key_rotations'), 0) "
+
 struct carry_source {
     int since; /* the schema version that introduced the table */
     const char *create, *copy;
@@ -128,7 +133,8 @@ static const struct carry_rule rules[] = {
      "EXISTS (SELECT 1 FROM " SAME_AUTHOR "JOIN temp.r_accounts AS r ON r.author_id = ra.id "
      "WHERE a.id = c.author_id AND r.api = c.api AND r.account_id = c.account_id)"},
     /* Sealed tokens can only be decrypted in a row with the same author id (vault/seal.h). An account that
-     * was disconnected and connected again has newer tokens, but its version counts from 1 again. */
+     * was disconnected and connected again has newer tokens, but its version counts from 1 again. A key
+     * rotation seals the same tokens again, and removes the key that decrypts those of the backup. */
     {5, false, CARRY_TOKENS,
      "UPDATE main.platform_credentials AS c SET access_sealed = r.access_sealed, "
      "refresh_sealed = r.refresh_sealed, access_expires_at = r.access_expires_at, "
@@ -139,8 +145,9 @@ static const struct carry_rule rules[] = {
      "AND r.author_id = ra.id AND r.api = c.api AND r.account_id = c.account_id "
      "AND (r.version >= c.version OR r.obtained_at > c.obtained_at) "
      "AND (r.obtained_at >= c.obtained_at OR " SAME_DATABASE ") "
-     "AND (r.version, r.obtained_at, r.state, r.refresh_sent_at IS NULL) <> "
-     "(c.version, c.obtained_at, c.state, c.refresh_sent_at IS NULL)"},
+     "AND ((r.version, r.obtained_at, r.state, r.refresh_sent_at IS NULL) <> "
+     "(c.version, c.obtained_at, c.state, c.refresh_sent_at IS NULL) "
+     "OR (r.access_sealed <> c.access_sealed AND " ROTATED "))"},
     {5, false, CARRY_QUOTAS,
      "INSERT INTO main.platform_limits (api, name, value, until) "
      "SELECT r.api, r.name, r.value, r.until FROM temp.r_limits AS r WHERE NOT EXISTS "
@@ -177,7 +184,7 @@ static const struct carry_rule rules[] = {
      "AND m.subject IS r.subject)"},
     {1, false, CARRY_KINDS,
      "INSERT INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
-     "WHERE r.key IN ('last_event_id', 'expiry_floor') AND typeof(r.value) = 'integer' "
+     "WHERE r.key IN ('last_event_id', 'expiry_floor', 'key_rotations') AND typeof(r.value) = 'integer' "
      "ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"},
     {1, false, CARRY_KINDS,
      "INSERT INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
