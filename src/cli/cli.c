@@ -11,6 +11,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -34,6 +35,18 @@ static void print_version(void)
     printf("viewtally %s (%s, %s)\n", build_version, build_commit, build_mode);
     for (int i = 0; i < build_library_count; i++)
         printf("%s %s\n", build_libraries[i].name, build_libraries[i].version);
+}
+
+/* Occupies the descriptors 0 to 2 that are closed, as in `viewtally … >&-`. Otherwise the next file that is
+ * opened, such as the lock file of the database, would get such a descriptor, and the output would be written
+ * to this file. The opened descriptors cannot be read or written, respectively, so that the use of a closed
+ * stream is an error. */
+static bool occupy_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) /* open() returns the lowest free descriptor */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return false;
+    return true;
 }
 
 /* ---- finding the command ---- */
@@ -284,6 +297,8 @@ int cli_main(int argc, char **argv, const struct cli_command *serve)
 {
     bool prints = true; /* the server's exit status does not depend on its standard output */
     commands[0] = serve;
+    if (!occupy_standard_streams())
+        return (int)cli_fail(CLI_COULD_NOT, "/dev/null cannot be opened: %s", strerror(errno));
     enum cli_exit code = find_and_run(argc, argv, &prints);
     return (int)(prints && code == CLI_DONE ? cli_flush() : code);
 }

@@ -207,6 +207,20 @@ def test_unwritable_output_exits_with_3(viewtally):
         assert "cannot be written" in one_line(done.err), arguments
 
 
+@pytest.mark.sqlite_only("the lock file of the database was written")
+def test_closed_standard_streams_are_not_replaced_by_files(viewtally):
+    """The next file that was opened, the lock file, got the descriptor of standard output and then the key."""
+    owner, lock = viewtally.add_author(), viewtally.directory / "viewtally.db-lock"
+    for redirection, words, message in ((">&-", ["key", "create", "--author", owner, "--name", "n"], "so the new key was revoked"),
+                                        (">&-", ["author", "list"], "standard output cannot be written"), (">&-", ["healthcheck"], "not an address"),
+                                        ("<&-", ["import", "-"], "Bad file descriptor"), ("2>&-", ["author", "show", "x"], "")):
+        done = subprocess.run(["sh", "-c", f'exec "$@" {redirection}', "sh", viewtally.binary, *words, "--config", viewtally.config_path],
+                              stdin=subprocess.DEVNULL, capture_output=True, env=viewtally.environment(), timeout=60, check=False)
+        assert done.returncode in ((1, 2) if redirection == "2>&-" else (2, 3)) and message in done.stderr.decode(), (words, done)
+        assert done.stdout == b"" and lock.read_bytes() == b"", words
+    assert viewtally.run("key", "list", "--author", owner, "--json").json()[0]["revoked_at"]
+
+
 # --- author and key ---
 
 
