@@ -269,7 +269,7 @@ static enum cli_exit read_all(const char *path, struct buf *b)
     FILE *from = is_stdin ? stdin : fopen(path, "re");
     char part[16 * 1024];
     size_t n;
-    while (from && (n = fread(part, 1, sizeof part, from)) > 0)
+    while (from && !b->failed && (n = fread(part, 1, sizeof part, from)) > 0)
         buf_append(b, str_make(part, n));
     if (!from || ferror(from))
         code = cli_fail(CLI_COULD_NOT, "%s: %s", path, strerror(errno));

@@ -45,27 +45,41 @@ static struct str next_key(struct str prefix, struct str text, struct str *key)
     return (struct str){NULL, 0};
 }
 
+/* Reads standard input, which may contain NUL bytes, for example if it is a core dump. Reads only one line
+ * from a terminal. */
+static void read_input(struct buf *input)
+{
+    char part[4096];
+    size_t n;
+    if (isatty(STDIN_FILENO) == 1) {
+        (void)fputs("Paste the key and press Enter: ", stderr);
+        if (fgets(part, sizeof part, stdin))
+            buf_append(input, str_from_cstr(part));
+    } else {
+        while (!input->failed && (n = fread(part, 1, sizeof part, stdin)) > 0)
+            buf_append(input, str_make(part, n));
+    }
+    sodium_memzero(part, sizeof part);
+}
+
+static struct str without_line_end(struct str text)
+{
+    while (text.len && (text.p[text.len - 1] == '\n' || text.p[text.len - 1] == '\r'))
+        text.len--;
+    return text;
+}
+
 /* Sets `*text` to the text that the command works on: the operand, or standard input if the operand is
- * missing or "-". Reads only one line from a terminal. Prints an error on failure, and returns the exit
- * status. */
+ * missing or "-". Prints an error on failure, and returns the exit status. */
 static enum cli_exit read_text(const struct cli_arguments *arguments, struct buf *input, struct str *text)
 {
     const char *operand = arguments->operand_count ? arguments->operands[0] : "-";
-    char part[4096];
     if (strcmp(operand, "-") != 0) {
         *text = str_trim(str_from_cstr(operand));
         return CLI_DONE;
     }
-    const bool is_terminal = isatty(STDIN_FILENO) == 1;
-    if (is_terminal)
-        (void)fputs("Paste the key and press Enter: ", stderr);
-    while (fgets(part, sizeof part, stdin)) {
-        buf_append(input, str_from_cstr(part));
-        if (is_terminal)
-            break;
-    }
-    sodium_memzero(part, sizeof part);
-    *text = str_trim(buf_str(input));
+    read_input(input);
+    *text = str_trim(without_line_end(buf_str(input)));
     if (ferror(stdin))
         return cli_fail(CLI_COULD_NOT, "cannot read standard input: %s", strerror(errno));
     if (input->failed)
@@ -170,7 +184,7 @@ static bool is_suffix(struct str text)
     if (text.len < KEY_SUFFIX_LEN)
         return false;
     for (size_t i = text.len - KEY_SUFFIX_LEN; i < text.len; i++)
-        if (!strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", text.p[i]))
+        if (!text.p[i] || !strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", text.p[i]))
             return false;
     return true;
 }

@@ -136,7 +136,8 @@ def test_file_that_is_too_long_is_a_mistake_of_the_caller(installation):
     path = installation.directory / "long.csv"
     with open(path, "wb") as file:
         file.truncate((64 << 20) + 1)
-    assert f"{path} is longer than {64 << 20} bytes" in installation.run("author", "import", str(path), status=2).err
+    for endless in (str(path), "/dev/zero"):
+        assert f"{endless} is longer than {64 << 20} bytes" in installation.run("author", "import", endless, status=2).err
 
 
 @pytest.mark.parametrize("text, expected", [
@@ -295,7 +296,8 @@ def test_key_is_found_by_its_text_or_last_characters(installation):
     found = installation.run("key", "find", keys["one"], "--json").json()
     assert [(entry["name"], entry["author_id"], entry["author_name"], entry["revoked_at"]) for entry in found] == [("one", owner, "Ada", None)]
     assert all("key" not in entry for entry in found)
-    for text, stdin in ((keys["two"][-4:], ""), ("…" + keys["two"][-7:], ""), ("-", f"Authorization: Bearer {keys['two']}\r\n"), (None, keys["two"])):
+    for text, stdin in ((keys["two"][-4:], ""), ("…" + keys["two"][-7:], ""), ("-", f"Authorization: Bearer {keys['two']}\r\n"), (None, keys["two"]),
+                        (None, f"{keys['two'][-4:]}\n"), (None, f"{keys['two'][-4:]}\r\n")):
         out = installation.run("key", "find", *([text] if text else []), stdin=stdin).out
         heading, line = out.splitlines()
         assert re.split("  +", heading) == ["ID", "KEY", "AUTHOR", "AUTHOR NAME", "LAST USED", "STATE", "NAME"]
@@ -320,6 +322,9 @@ def test_revoke_leaked_revokes_every_key_that_occurs_in_a_text(installation):
     assert installation.run("key", "revoke", "--leaked", keys[2]).out == f"Revoked key {ids['k2']} (k2) of Ada, author {owner}.\n"
     states = {entry["name"]: entry["revoked_at"] is not None for entry in installation.run("key", "list", "--author", owner, "--json").json()}
     assert states == {"k0": True, "k1": True, "k2": True, "k3": False, "x": False}
+    dump = subprocess.run([installation.binary, "key", "revoke", "--leaked", "--config", installation.config_path], capture_output=True,
+                          input=f"core\0{keys[3]}\0".encode(), env=installation.environment(), timeout=60, check=True)
+    assert dump.stdout.decode() == f"Revoked key {ids['k3']} (k3) of Ada, author {owner}.\n"
     for nothing in ("", "service_live_", keys[3][:-1], keys[3][-4:]):
         assert "no complete key was given" in installation.run("key", "revoke", "--leaked", stdin=nothing, status=1).err
     installation.database.unlink()
