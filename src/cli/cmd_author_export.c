@@ -120,8 +120,9 @@ static enum cli_exit export_to_file(struct cli *cli, struct author_file_export *
 {
     char resolved[FILE_PATH_MAX], temporary[FILE_PATH_MAX + 16];
     struct error error;
-    if (file_target_resolve(path, resolved, &error))
-        return cli_fail(CLI_USAGE, "%s", error.text);
+    const enum err err = file_target_resolve(path, resolved, &error);
+    if (err)
+        return cli_fail(err == ERR_INVALID ? CLI_USAGE : CLI_COULD_NOT, "%s", error.text);
     if (access(resolved, F_OK) == 0)
         return refuse_existing(path);
     (void)snprintf(temporary, sizeof temporary, "%s.XXXXXX", resolved);

@@ -75,7 +75,7 @@ def test_export_writes_a_private_file_and_never_replaces_a_file(source):
     assert path.read_text(encoding="utf-8") == export(source)
     refused = source.run("author", "export", uid("Ann"), "ann.ndjson", status=1)
     assert "ann.ndjson already exists, and nothing was written: name a new file" in refused.err
-    source.run("author", "export", uid("Ann"), "missing/ann.ndjson", status=2)
+    source.run("author", "export", uid("Ann"), "missing/ann.ndjson", status=3)
     assert "no author has this id" in source.run("author", "export", uid("Nobody"), "x.ndjson", status=1).err
     assert "no author has this id" in source.run("author", "export", uid("Nobody"), "-", status=1).err
     source.run("author", "export", uid("Ann"), "/dev/full", status=2)

@@ -198,6 +198,7 @@ def test_verify_reports_damaged_backups_and_files_that_are_no_backups(world):
     names = make_backups(world)
     folder = world.directory / "backups"
     assert world.run("backup", "verify").out.count("every page is intact") == 3
+    assert world.run("backup", "verify", *[folder / names[0]] * 21).out.count("every page is intact") == 21
     with open(folder / names[1], "r+b") as file:
         file.seek(-4096, os.SEEK_END)
         file.write(b"\xAA" * 4096)
