@@ -9,10 +9,35 @@
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Returns true if a user runs doctor who is neither root nor the owner of the database. A file that this user
+ * cannot access may be accessible to the server. */
+static bool user_is_stranger(const struct doctor *d)
+{
+    struct stat st;
+    if (d->user.is_other || d->user.uid == 0 || !store_config_is_file(d->config))
+        return false;
+    return stat(d->config->store.path, &st) == 0 ? st.st_uid != d->user.uid : errno == EACCES;
+}
+
+/* Reports that a file or directory cannot be used. A stranger is not advised to change owners or permissions,
+ * because the server could lose its access. */
+__attribute__((format(printf, 3, 4))) static void report_denied(struct doctor *d, const char *fix,
+                                                                const char *format, ...)
+{
+    char text[FINDING_TEXT_MAX];
+    va_list ap;
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    doctor_error(d, user_is_stranger(d) ? "run this command as root or as the user of the server" : fix, "%s",
+                 text);
+}
 
 static bool others_can_read(const char *path)
 {
@@ -41,7 +66,7 @@ static bool check_readable(struct doctor *d, const char *path)
     (void)snprintf(fix, sizeof fix,
                    "chgrp %s %s && chmod 640 %s; if its directory is the cause, namei -l %s shows it",
                    d->user.group_name, path, path, path);
-    doctor_error(d, fix, "the server, which runs as %s, cannot read %s: %s", d->user.name, path,
+    report_denied(d, fix, "the server, which runs as %s, cannot read %s: %s", d->user.name, path,
                  strerror(failed));
     return false;
 }
@@ -199,7 +224,7 @@ static void check_directory(struct doctor *d)
     if (stat(dir, &st) != 0 || !server_user_can(&d->user, dir, W_OK | X_OK)) {
         const int failed = errno;
         provide_directory(d, dir, "750", fix, sizeof fix);
-        doctor_error(d, fix, "the directory %s of the database cannot be used: %s", dir, strerror(failed));
+        report_denied(d, fix, "the directory %s of the database cannot be used: %s", dir, strerror(failed));
     } else if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
         (void)snprintf(fix, sizeof fix, "chmod o-w %s", dir);
         doctor_error(d, fix, "every user can replace files in %s, the directory of the database", dir);
@@ -235,7 +260,7 @@ static void check_key_file(struct doctor *d)
         (void)snprintf(fix, sizeof fix,
                        "restore the file from its backup, or, for a new service: viewtally secrets init");
     if (seal_keys_open(&keys, path, &error))
-        doctor_error(d, fix, "%s", error.text);
+        report_denied(d, fix, "%s", error.text);
     else if (is_credential(d, path))
         doctor_ok(d, "%s is private, and systemd passes it to the server", path);
     else if (stat(path, &key) == 0 && key.st_uid != d->user.uid)
@@ -255,11 +280,11 @@ static void check_spool(struct doctor *d)
     if (!strstr(d->config->refresh.source, "spool"))
         doctor_skip(d, "[refresh] source does not include spool");
     else if (stat(path, &st) != 0)
-        doctor_error(d, fix, "the spool directory %s cannot be used: %s", path, strerror(errno));
+        report_denied(d, fix, "the spool directory %s cannot be used: %s", path, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
         doctor_error(d, "name a directory in [refresh] spool_dir", "%s is not a directory", path);
     else if (!server_user_can(&d->user, path, W_OK | X_OK))
-        doctor_error(d, fix, "the server cannot move files in the spool directory %s", path);
+        report_denied(d, fix, "the server cannot move files in the spool directory %s", path);
     else
         doctor_ok(d, "the server can move files in the spool directory %s", path);
 }
@@ -278,12 +303,12 @@ static void check_backup_directory(struct doctor *d)
                    "%s, and add it to ReadWritePaths= of the unit (docs/backups.md, Scheduled backups)",
                    provide);
     if (stat(path, &st) != 0)
-        doctor_error(d, fix, "the backup directory %s cannot be used: %s", path, strerror(errno));
+        report_denied(d, fix, "the backup directory %s cannot be used: %s", path, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
         doctor_error(d, "name a directory in [backup] directory (docs/backups.md, Scheduled backups)",
                      "%s is not a directory", path);
     else if (!server_user_can(&d->user, path, W_OK | X_OK))
-        doctor_error(d, fix, "the server cannot write to the backup directory %s", path);
+        report_denied(d, fix, "the server cannot write to the backup directory %s", path);
     else if (stat(d->config->store.path, &database) == 0 && database.st_dev == st.st_dev)
         doctor_ok(d,
                   "%s can be written; it is on the file system of the database, so also copy the backups to "
@@ -317,8 +342,8 @@ static void check_access_log(struct doctor *d)
     else if (exists ? server_user_can(&d->user, path, W_OK) : server_user_can(&d->user, dir, W_OK | X_OK))
         doctor_ok(d, "the server can write the access log %s", path);
     else
-        doctor_error(d, fix, "the server cannot write the access log %s, and does not start: %s", path,
-                     strerror(errno));
+        report_denied(d, fix, "the server cannot write the access log %s, and does not start: %s", path,
+                      strerror(errno));
 }
 
 static const struct doctor_check checks[] = {

@@ -140,20 +140,40 @@ def test_server_that_runs_but_does_not_respond_is_an_error(units):
     expect(units.diagnose(), "server.ready", "skipped", "its port is 0")
 
 
+def diagnose_as_nobody(instance, directory, variables):
+    nobody = pwd.getpwnam("nobody")
+    program = shutil.copy(instance.binary, directory)           # nobody may not reach the build directory if it is below /root
+    environment = instance.environment(variables | {"VIEWTALLY_TEST_SYSTEM_CONFIG": str(directory / "none")})
+    done = subprocess.run([program, "doctor", "--json"], cwd=directory, env=environment, user=nobody.pw_uid, group=nobody.pw_gid,
+                          extra_groups=[], capture_output=True, check=False, timeout=60)
+    return {f["check"]: f for f in json.loads(done.stdout)["findings"]}
+
+
 @needs_root
 def test_fix_names_the_user_who_runs_the_command(instance, open_directory):
     key = open_directory / "secrets.key"
     instance.run("secrets", "init", str(key))
-    nobody = pwd.getpwnam("nobody")
-    program = shutil.copy(instance.binary, open_directory)      # nobody may not reach the build directory if it is below /root
-    backups = open_directory / "backups"                        # not of this user, because the user does not own the database
-    environment = instance.environment({"VIEWTALLY_SECRETS_KEY_FILE": str(key), "VIEWTALLY_BACKUP_DIRECTORY": str(backups),
-                                        "VIEWTALLY_TEST_SYSTEM_CONFIG": str(open_directory / "none")})
-    done = subprocess.run([program, "doctor", "--json"], cwd=open_directory, env=environment, user=nobody.pw_uid, group=nobody.pw_gid,
-                          extra_groups=[], capture_output=True, check=False, timeout=60)
-    found = {f["check"]: f for f in json.loads(done.stdout)["findings"]}
+    backups = open_directory / "backups"                        # not of this user, because there is no database of this user
+    found = diagnose_as_nobody(instance, open_directory, {"VIEWTALLY_SECRETS_KEY_FILE": str(key), "VIEWTALLY_BACKUP_DIRECTORY": str(backups)})
     assert found["key_file"]["state"] == "error" and found["key_file"]["fix"].startswith(f"chown nobody {key} && "), found
     assert found["backup_directory"]["fix"].startswith(f"install -d -o viewtally -g viewtally -m 750 {backups}, "), found
+
+
+@needs_root
+@pytest.mark.sqlite_only("the server is assumed to run as the owner of the database file")
+@pytest.mark.parametrize("mode", [0o755, 0o700], ids=["readable directory", "private directory"])
+def test_user_who_does_not_own_the_database_is_not_advised_to_take_files_from_the_server(instance, open_directory, mode):
+    """With `chown nobody secrets.key`, the server would not start any more."""
+    data = open_directory / "data"
+    data.mkdir(mode)
+    key, database, log = data / "secrets.key", data / "viewtally.db", data / "access.log"
+    instance.run("secrets", "init", str(key))
+    database.touch(0o640)
+    log.touch(0o640)
+    found = diagnose_as_nobody(instance, open_directory, {"VIEWTALLY_STORE_PATH": str(database), "VIEWTALLY_SECRETS_KEY_FILE": str(key),
+                                                          "VIEWTALLY_BACKUP_DIRECTORY": str(data), "VIEWTALLY_LOG_ACCESS": str(log)})
+    for check in ("key_file", "backup_directory", "directory", "access_log"):
+        assert (found[check]["state"], found[check]["fix"]) == ("error", "run this command as root or as the user of the server"), found[check]
 
 
 @needs_root
