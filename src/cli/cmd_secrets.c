@@ -6,9 +6,11 @@
 #include "cli/database.h"
 #include "cli/output.h"
 #include "cli/table.h"
+#include "store/store_config.h"
 #include "vault/token_vault.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static const char *configured_file(const struct cli *cli)
 {
@@ -20,6 +22,16 @@ static const char *configured_file(const struct cli *cli)
     "[secrets] key_file is not set, so no tokens and no webhook secrets can be stored: create a key with "   \
     "viewtally secrets init FILE, and set [secrets] key_file = FILE"
 
+/* Returns the path whose owner is the owner of a new key file `path`. This is [store] path, unless only the
+ * working directory would determine its owner, which may be the home directory of any user: that user could
+ * then read the key, and the server could not. */
+static const char *owner_model(const struct cli *cli, const char *path)
+{
+    const char *database = cli->config.store.path;
+    const bool is_database = store_config_is_file(&cli->config) && access(database, F_OK) == 0;
+    return is_database || *database == '/' ? database : path;
+}
+
 static enum cli_exit init(struct cli *cli, const struct cli_arguments *arguments)
 {
     struct error error;
@@ -28,7 +40,7 @@ static enum cli_exit init(struct cli *cli, const struct cli_arguments *arguments
     const char *path = arguments->operand_count ? arguments->operands[0] : file;
     if (!path)
         return cli_fail(CLI_USAGE, "FILE is missing: name a file or set [secrets] key_file");
-    enum err err = seal_create_key_file(path, cli->config.store.path, &error);
+    enum err err = seal_create_key_file(path, owner_model(cli, path), &error);
     if (err)
         return cli_fail(err == ERR_EXISTS ? CLI_PART : CLI_COULD_NOT, "%s", error.text);
     file_owner_format(path, owner);
@@ -201,7 +213,9 @@ static const struct cli_action actions[] = {
      .summary = "Creates the key file with a new key. Only its owner can read the file.",
      .description =
          "FILE is by default [secrets] key_file. An existing file is never overwritten. If root runs this "
-         "command, the file belongs to the owner of the database, so that the server can read it.",
+         "command, the file belongs to the owner of the database or of its directory, so that the server can "
+         "read it. If the database is on a server or missing, and [store] path is relative, the file belongs "
+         "to the owner of its own directory.",
      .partial = "the file already exists",
      .examples = "viewtally secrets init /etc/viewtally/secrets.key",
      .run = init},

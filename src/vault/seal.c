@@ -207,12 +207,12 @@ enum err seal_decrypt(struct seal_keys *keys, const struct seal_place *place, st
 
 /* ---- changing the file ---- */
 
-enum err seal_create_key_file(const char *path, const char *database, struct error *error)
+enum err seal_create_key_file(const char *path, const char *model, struct error *error)
 {
     struct key_list *list = list_new();
     key_entry_generate(list, &list->entries[0]);
     list->count = 1;
-    enum err err = key_file_write(path, database, list, false, error);
+    enum err err = key_file_write(path, model, list, false, error);
     sodium_free(list);
     return err;
 }

@@ -3,6 +3,7 @@ import fcntl
 import os
 import re
 import stat
+import subprocess
 
 import pytest
 
@@ -53,6 +54,21 @@ def test_key_file_that_root_creates_belongs_to_the_owner_of_the_database(viewtal
     os.chown(viewtally.directory, 12346, 23456)
     viewtally.run("secrets", "init", tmp_path / "etc/other.key")
     assert (tmp_path / "etc/other.key").stat().st_uid == 12346
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to other users")
+@pytest.mark.parametrize("variables", [{"VIEWTALLY_STORE_URL": "postgresql://u@127.0.0.1/d"}, {}], ids=["database server", "missing database"])
+def test_key_file_does_not_belong_to_the_owner_of_the_working_directory(viewtally, tmp_path, variables):
+    """With sudo in a home directory, the user could read the key, and the server could not."""
+    home, file = tmp_path / "home", tmp_path / "etc/secrets.key"
+    home.mkdir()
+    file.parent.mkdir()
+    os.chown(home, 12345, 23456)
+    os.chown(file.parent, 0, 23456)
+    subprocess.run([viewtally.binary, "secrets", "init", file, "--config", "/dev/null"], cwd=home, env=viewtally.environment(variables),
+                   capture_output=True, timeout=60, check=True)
+    status = file.stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (0, 23456, 0o600)
 
 
 def credential_of(viewtally, tmp_path):
