@@ -179,7 +179,9 @@ static enum cli_exit give_tour(struct cli *cli, const char *input, const char *k
 static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
 {
     const char *input = arguments->operands[0], *key_file = cli_value(arguments, "key-file");
-    enum cli_exit code = check_files(input, key_file);
+    enum cli_exit code = cli_require_creatable(cli);
+    if (!code)
+        code = check_files(input, key_file);
     if (!code)
         code = check_is_empty(cli);
     if (!code && !cli_migrate_store(cli, true))

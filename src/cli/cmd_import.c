@@ -246,6 +246,9 @@ static enum cli_exit import_into(struct store *store, const struct import_reques
 static enum cli_exit import_files(struct cli *cli, const struct import_request *r)
 {
     char dir[PATH_MAX];
+    const enum cli_exit unset = r->creates ? cli_require_creatable(cli) : CLI_DONE;
+    if (unset)
+        return unset;
     temp_dir_of(cli->config.store.path, dir);
     if (!r->dry_run && r->creates && !cli_migrate_store(cli, true))
         return CLI_COULD_NOT;

@@ -138,7 +138,7 @@ static enum cli_exit check(struct cli *cli, bool backs_up, bool is_json)
     /* A missing database has no file to lock, unless a restore is renaming it. */
     if ((access(path, F_OK) == 0 || database_replace_was_interrupted(path)) && !cli_lock_database(cli, false))
         return CLI_COULD_NOT;
-    if (cli_check_creatable(cli, &error) || migration_plan_read(path, true, &plan, &error))
+    if (migration_plan_read(path, true, &plan, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
     if (!is_json)
         print_check(path, &plan, backs_up);
@@ -286,6 +286,9 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     if (!store_config_is_file(&cli->config))
         return cli_flag(arguments, "check") ? server_migrate_check(cli, is_json)
                                             : server_migrate(cli, is_json);
+    const enum cli_exit code = cli_require_creatable(cli);
+    if (code)
+        return code;
     return cli_flag(arguments, "check") ? check(cli, backs_up, is_json) : migrate(cli, backs_up, is_json);
 }
 

@@ -26,6 +26,12 @@ enum err cli_check_creatable(const struct cli *cli, struct error *error)
                      origin->line ? "the absolute path" : "the path");
 }
 
+enum cli_exit cli_require_creatable(const struct cli *cli)
+{
+    struct error error;
+    return cli_check_creatable(cli, &error) ? cli_fail(CLI_USAGE, "%s", error.text) : CLI_DONE;
+}
+
 bool cli_require_file(const struct cli *cli, const char *instead)
 {
     if (store_config_is_file(&cli->config))

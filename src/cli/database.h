@@ -21,6 +21,10 @@ MUST_USE bool cli_lock_database(struct cli *cli, bool creates);
  * is used by default. Returns ERR_INVALID if not. Returns OK if the database exists or is on a server. */
 MUST_USE enum err cli_check_creatable(const struct cli *cli, struct error *error);
 
+/* Like cli_check_creatable(), but prints the error and returns CLI_USAGE. A command that creates a database
+ * calls it first, because the exit status for a missing setting is not that for a failure of the database. */
+MUST_USE enum cli_exit cli_require_creatable(const struct cli *cli);
+
 /* Migrates the configured database to this binary's schema if that is quick (store/upgrade.h). If `creates`
  * is false, a missing database is an error, because the path may be mistyped or the volume not mounted. Does
  * nothing if the database is on a server, where only `viewtally migrate` creates and migrates tables. Returns

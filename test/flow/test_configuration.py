@@ -133,13 +133,13 @@ def test_reload_logs_each_mistake_on_a_line(viewtally):
 # --- no database at a path that is not configured ---
 
 
-@pytest.mark.parametrize("command", [["migrate"], ["demo", "/dev/null"], ["serve", "--create"], ["import", "--create", "/dev/null"]],
-                         ids=lambda command: command[0])
+@pytest.mark.parametrize("command", [["migrate"], ["migrate", "--check"], ["demo", "/dev/null"], ["serve", "--create"], ["import", "--create", "/dev/null"],
+                                     ["import", "--create", "--dry-run", "/dev/null"]], ids=" ".join)
 def test_no_command_creates_a_database_if_its_path_is_not_configured(bare, command):
-    done = bare.run(*command, status=2 if command[0] == "serve" else 3)
+    done = bare.run(*command, status=2)
     assert "no configuration file: set [store] path" in done.stderr and done.stderr.count("\n") == 1
     (bare.directory / "config.ini").write_text("[limits]\nheaders = on\n")
-    assert "config.ini: set [store] path" in bare.run(*command, status=2 if command[0] == "serve" else 3).stderr
+    assert "config.ini: set [store] path" in bare.run(*command, status=2).stderr
     assert bare.files() == ["config.ini"]
 
 
@@ -155,7 +155,7 @@ def test_message_about_a_missing_database_names_a_missing_configuration(bare):
 
 def test_relative_database_path_in_the_system_configuration_creates_no_database(bare):
     bare.system_config.write_text("[store]\npath = viewtally.db\n")
-    assert f"{bare.system_config}: set [store] path (or VIEWTALLY_STORE_PATH) to the absolute path" in bare.run("migrate", status=3).stderr
+    assert f"{bare.system_config}: set [store] path (or VIEWTALLY_STORE_PATH) to the absolute path" in bare.run("migrate", status=2).stderr
     assert bare.files() == []
     bare.system_config.write_text(f"[store]\npath = {bare.directory}/named.db\n")
     bare.run("migrate")
