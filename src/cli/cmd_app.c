@@ -330,6 +330,7 @@ struct secret_rotation {
     uint8_t old_hash[KEY_HASH_LEN];
     struct key_text secret;
     bool is_json;
+    bool is_removed; /* the app was removed; nothing was changed */
 };
 
 static void append_secret(struct buf *out, const void *ctx)
@@ -354,6 +355,9 @@ static enum err set_secret(struct store *store, struct arena *arena, void *ctx)
     enum err err = store_find_app(store, arena, r->app.client_id, &app);
     if (err)
         return err;
+    r->is_removed = app.removed_at != TIME_NONE;
+    if (r->is_removed)
+        return ERR_NOT_FOUND;
     r->row = app.row;
     memcpy(r->old_hash, app.secret_hash, sizeof r->old_hash);
     return app.confidential ? store_set_app_secret(store, app.row, r->app.secret_hash) : ERR_INVALID;
@@ -386,7 +390,8 @@ static enum cli_exit rotate_secret(struct cli *cli, const struct cli_arguments *
     enum err err = shown_secret_create(cli, &rotated_secret, &r);
     enum cli_exit code = err ? CLI_COULD_NOT : CLI_DONE;
     if (err == ERR_NOT_FOUND)
-        code = cli_fail(CLI_PART, "no app has this client_id (see viewtally app list)");
+        code = cli_fail(CLI_PART, r.is_removed ? "the app was removed, so it can have no secret"
+                                               : "no app has this client_id (see viewtally app list)");
     else if (err == ERR_INVALID)
         code = cli_fail(CLI_PART, "a public app has no secret");
     sodium_memzero(&r.secret, sizeof r.secret);
@@ -483,7 +488,7 @@ static const struct cli_action actions[] = {
      .operands_max = 1,
      .options = rotate_options,
      .summary = "Creates and prints a new client_secret. The old one becomes invalid immediately.",
-     .partial = "no app has this client_id, or the app is public and has no secret",
+     .partial = "no app has this client_id, the app was removed, or it is public and has no secret",
      .examples = "viewtally app rotate-secret app_5WQzTnBqk2sX9dRfLm7YcA >client-secret",
      .run = rotate_secret},
     {0},

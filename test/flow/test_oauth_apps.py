@@ -32,6 +32,9 @@ def test_secret_of_a_confidential_app_is_shown_once(viewtally):
     assert app["client_secret"] not in viewtally.run("app", "list").out + viewtally.run("app", "list", "--json").out
     fresh = viewtally.run("app", "rotate-secret", app["client_id"]).out.strip()
     assert oauth.rows(viewtally, "SELECT secret_hash FROM apps") == [(oauth.hash_of(fresh),)]
+    viewtally.run("app", "remove", app["client_id"])
+    assert "the app was removed" in viewtally.run("app", "rotate-secret", app["client_id"], status=1).err
+    assert oauth.rows(viewtally, "SELECT secret_hash FROM apps") == [(oauth.hash_of(fresh),)]
     plain = add(viewtally, "--redirect-uri", "https://a.example/b", "--confidential").out
     assert re.fullmatch(r"client_id      app_\w{22}\nclient_secret  vtsecret_\w{49}\n", plain)
 
