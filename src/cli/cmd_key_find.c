@@ -184,7 +184,8 @@ static bool is_suffix(struct str text)
     if (text.len < KEY_SUFFIX_LEN)
         return false;
     for (size_t i = text.len - KEY_SUFFIX_LEN; i < text.len; i++)
-        if (!text.p[i] || !strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", text.p[i]))
+        if (!text.p[i] ||
+            !strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", text.p[i]))
             return false;
     return true;
 }

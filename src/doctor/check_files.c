@@ -67,7 +67,7 @@ static bool check_readable(struct doctor *d, const char *path)
                    "chgrp %s %s && chmod 640 %s; if its directory is the cause, namei -l %s shows it",
                    d->user.group_name, path, path, path);
     report_denied(d, fix, "the server, which runs as %s, cannot read %s: %s", d->user.name, path,
-                 strerror(failed));
+                  strerror(failed));
     return false;
 }
 
