@@ -65,7 +65,7 @@ def test_pattern_selects_by_file_and_name(tmp_path):
 
 
 def test_hanging_test_is_stopped(tmp_path):
-    done = MUTANTS.execute(["/bin/sh", "-c", "trap '' INT; while :; do read line </dev/zero; done"], tmp_path, 0.2)
+    done = MUTANTS.programs.run(["/bin/sh", "-c", "trap '' INT; while :; do read line </dev/zero; done"], tmp_path, 0.2)
     assert done.status is None
 
 

@@ -1,9 +1,15 @@
 """scripts/run-tests counts tests; with STRICT=1 a skipped test is a failure unless it is listed. Failed tests are repeated."""
 import importlib.machinery
 import importlib.util
+import os
 import pathlib
+import signal
+import subprocess
+import sys
 
 import pytest
+
+from lib import wait
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts/run-tests"
 TAP = "1..2\nok 1 - works\nok 2 # SKIP needs_a_device\n"
@@ -26,9 +32,9 @@ def allow(root, part, test):
     (root / "test/allowed-skips.toml").write_text(text)
 
 
-def unit_program(directory):
+def unit_program(directory, output=TAP):
     path = directory / "test_x"
-    path.write_text("#!/bin/sh\ncat <<'END'\n" + TAP + "END\n")
+    path.write_text("#!/bin/sh\ncat <<'END'\n" + output + "END\n")
     path.chmod(0o755)
     return path
 
@@ -50,6 +56,13 @@ def test_strict_run_fails_on_unlisted_skips_of_python_tests(script, tmp_path, mo
     (tmp_path / "test_some.py").write_text(PYTEST)
     part = script.run_python("plain", ["test_some.py"])
     assert (part.passed, part.failed, part.skipped) == (1, failed, skipped), part.output
+
+
+@pytest.mark.parametrize("output, passed, failed", [
+    ("1..2\nok 1 - a\nok 2 - b\n", 2, 0), ("1..2\nok 1 - a\n", 1, 1), ("1..1\nok 1 - a\n1..2\nok 1 - b\nok 2 - c\n", 3, 0), ("1..0\n", 0, 1)])
+def test_unit_program_that_exits_before_its_last_test_has_failed(script, tmp_path, output, passed, failed):
+    part = script.run_unit("debug", unit_program(tmp_path, output))
+    assert (part.passed, part.failed) == (passed, failed), part.output
 
 
 def test_each_directory_runs_with_both_builds_unless_one_is_enough(script, tmp_path, monkeypatch):
@@ -120,3 +133,38 @@ def test_failure_that_cannot_be_repeated_stays_a_failure(script):
     parts = [script.Part("lint", failed=1), script.Part("one", failed=1, repeat=lambda: script.Part("one", passed=1))]
     script.repeat_failed(parts)
     assert [part.failed for part in parts] == [1, 1]
+
+
+# A test that waits for a server, which like any child process belongs to the process group of pytest.
+WAITING = """import pathlib
+import subprocess
+
+def test_waits():
+    server = subprocess.Popen(["sleep", "600"])
+    pathlib.Path(f"{server.pid}.server").touch()
+    server.wait()
+"""
+MAIN = """import importlib.machinery, importlib.util, pathlib, sys
+loader = importlib.machinery.SourceFileLoader("run_tests", sys.argv[1])
+script = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_tests", loader))
+loader.exec_module(script)
+script.ROOT = script.LOGS = pathlib.Path.cwd()
+sys.argv[1:] = ["--python", *sys.argv[2:]]
+script.programs.exit_on_signals(script.main)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_run_ends_its_programs_and_starts_no_other(tmp_path, number):
+    threads = (os.cpu_count() or 1) + 1         # in run-tests
+    for i in range(threads):
+        (tmp_path / f"test_{i}.py").write_text(WAITING)
+    (tmp_path / "test_later.py").write_text("import pathlib\n\ndef test_later():\n    pathlib.Path('later').touch()\n")
+    run = subprocess.Popen([sys.executable, "-c", MAIN, SCRIPT, *(f"test_{i}.py" for i in range(threads)), "test_later.py"], cwd=tmp_path,
+                           stdout=subprocess.PIPE, text=True)
+    wait.until(lambda: len(list(tmp_path.glob("*.server"))) == threads, "all threads to run a test")
+    run.send_signal(number)
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == 130 and output.endswith("interrupted\n"), output
+    wait.until(lambda: not any(pathlib.Path("/proc", path.stem).exists() for path in tmp_path.glob("*.server")), "the servers to end")
+    assert not (tmp_path / "later").exists()
