@@ -39,6 +39,18 @@ def test_install_puts_every_kind_of_file_in_its_place(run):
     assert (run.root / "opt/etc/viewtally/config.ini").stat().st_mode & 0o777 == 0o640
 
 
+def test_installed_files_are_readable_whatever_the_umask_of_the_installer(run):
+    """The service, which is not root, must reach the program, and users the man pages."""
+    before = os.umask(0o077)
+    try:
+        run()
+    finally:
+        os.umask(before)
+    modes = {path: path.stat().st_mode & 0o777 for path in (run.root / "opt").rglob("*")}
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o755}
+    assert {path.name for path, mode in modes.items() if not mode & 0o004} == {"config.ini"}
+
+
 def test_install_adapts_paths_to_prefix_and_sysconfdir(run):
     run()
     unit = (run.root / "opt/vt/lib/systemd/system/viewtally.service").read_text()
