@@ -5,11 +5,15 @@ import importlib.util
 import io
 import json
 import pathlib
+import os
 import re
+import signal
 import subprocess
 import tarfile
 
 import pytest
+
+from lib import wait
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 VERSION = re.search(r"^VERSION := (\S+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M).group(1)
@@ -102,3 +106,47 @@ def test_build_from_a_source_tarball_reports_its_commit(tmp_path):
     versions.write_text("libuv 1.50.0\n", encoding="utf-8")
     made = subprocess.run([ROOT / "scripts/gen-build-info", "1.2.3", "release", versions, versions], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert 'build_commit[] = "0123456789ab";' in made.stdout
+
+
+@pytest.mark.parametrize("arguments", [("release", "1.2.3", "out"), ("release-compare", "1.2.3", "."), ("build-image", "binary", "1.2.3", "out.tar")])
+def test_interrupted_script_removes_its_temporary_directory(tmp_path, arguments):
+    waits = f"touch {tmp_path}/waits\nwhile :; do sleep 0.01; done\n"
+    programs = {"strip": waits, "git": f"case $1 in clone | archive) {waits} ;; status) ;; *) echo 1 ;; esac\n"}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    places = [tmp_path / "temporary", tmp_path / "work"]
+    for place in places:
+        place.mkdir()
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(places[0]), "VENDOR_CACHE": str(tmp_path / "cache")}
+    script, *rest = [word.replace("out", str(tmp_path / "out")) if word != "." else str(places[1]) for word in arguments]
+    process = subprocess.Popen([ROOT / "scripts" / script, *rest], env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    wait.until((tmp_path / "waits").exists, "the script to work")
+    assert any(any(place.iterdir()) for place in places)
+    os.killpg(process.pid, signal.SIGTERM)
+    assert process.wait(60) == 130 and not any(any(place.iterdir()) for place in places)
+
+
+def tar_gz(directory, target):
+    """Runs the function of this name in scripts/release."""
+    function = re.search(r"(?ms)^tar_gz\(\) \{.*?^\}", (ROOT / "scripts/release").read_text(encoding="utf-8")).group()
+    return subprocess.run(["sh", "-euc", f'{function}\ntar_gz "$0" "$1"', directory, target], env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
+                          capture_output=True, text=True, check=False)
+
+
+def test_archive_does_not_depend_on_the_umask_of_the_checkout(tmp_path):
+    for umask, name in ((0o022, "one"), (0o077, "two"), (0o002, "three")):
+        tree = tmp_path / name / "tree"
+        (tree / "docs").mkdir(parents=True, mode=0o777 & ~umask)
+        for file, mode in (("docs/a.md", 0o666), ("program", 0o777)):
+            (tree / file).write_text("text")
+            (tree / file).chmod(mode & ~umask)
+        for directory in (tree, tree / "docs"):
+            directory.chmod(0o777 & ~umask)
+        assert tar_gz(tree, tmp_path / f"{name}.tar.gz").returncode == 0
+    first, *others = ((tmp_path / f"{name}.tar.gz").read_bytes() for name in ("one", "two", "three"))
+    assert others == [first, first]
+
+
+def test_failure_of_tar_is_not_hidden_by_gzip(tmp_path):
+    assert tar_gz(tmp_path / "missing", tmp_path / "out.tar.gz").returncode != 0
