@@ -32,10 +32,10 @@ all: $(BIN)
 
 SYSTEM_LIBS ?= 0
 REPRODUCIBLE ?= 0
-INSTALLING_GOALS := deps deb test-deb docs run check test test-long test-day test-release test-image test-systemd test-upgrade lint tidy mutants fuzz soak bench%
+INSTALLING_GOALS := deps deb test-deb docs run check test test-long test-day test-release test-image test-systemd test-upgrade lint tidy compile-clang mutants fuzz soak bench%
 BOOTSTRAP ?= $(if $(filter 1,$(SYSTEM_LIBS)),0,$(if $(filter $(INSTALLING_GOALS),$(MAKECMDGOALS)),1,check))
 HAVE_BUILD := build/.have-build $(if $(filter 1,$(STATIC)),build/.have-static)
-HAVE_GROUPS := $(patsubst %,build/.have-%,build run test fuzz bench deb test-deb static image test-image release systemd)
+HAVE_GROUPS := $(patsubst %,build/.have-%,build run test tidy fuzz bench deb test-deb static image test-image release systemd)
 
 $(HAVE_GROUPS): build/.have-%: scripts/bootstrap
 	@mkdir -p $(@D)
@@ -105,6 +105,11 @@ VENDOR_VERSIONS = $(V)/versions
 ifeq ($(origin VENDOR_DIR),undefined)
 VENDOR_DIR := build/vendor
 VENDOR_CACHE ?= vendor/cache
+endif
+ifneq ($(SYSTEM_LIBS),1)
+ifneq ($(words $(abspath $(VENDOR_DIR))),1)
+$(error The libraries cannot be built in "$(abspath $(VENDOR_DIR))", whose path contains a space: move this directory or set VENDOR_DIR)
+endif
 endif
 VENDOR_CACHE ?= $(VENDOR_DIR)/cache
 
@@ -284,10 +289,11 @@ docs: build/.have-test
 
 .PHONY: run run-ports
 ## make run               creates ./data with real readings once and serves it on 127.0.0.1:8080
-run: run-ports $(BIN) build/.have-run
+run: run-ports
+	@$(MAKE) --no-print-directory BOOTSTRAP=$(BOOTSTRAP) $(BIN) build/.have-run
 	@scripts/run $(BIN)
 
-# Comes first, so that a busy port is reported before anything is built, installed or created.
+# Ends before a parallel make starts anything else, so that a busy port is reported before anything is built, installed or created.
 run-ports:
 	@scripts/run --check-ports
 
@@ -396,7 +402,7 @@ $(CLANG_SYNTAX): %.clang-syntax: $(VENDOR_STAMP) $(GEN)
 lint: build/.have-test
 	@scripts/lint
 ## make tidy              clang-tidy with the checks of .clang-tidy, a few minutes
-tidy: build/.have-test compile_commands.json $(VENDOR_STAMP) $(GEN)
+tidy: build/.have-tidy compile_commands.json $(VENDOR_STAMP) $(GEN)
 	@clang-tidy -quiet -p . $(SRC) 2>/dev/null
 format:
 	clang-format -i $$(find src test tools -name '*.[ch]')

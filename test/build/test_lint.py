@@ -1,4 +1,5 @@
 """scripts/lint reports each violation of a rule, and nothing in a correct file."""
+import os
 import pathlib
 import subprocess
 
@@ -90,6 +91,24 @@ def test_wrong_format_is_reported(tmp_path):
     (tmp_path / ".clang-format").write_text((LINT.parent.parent / ".clang-format").read_text())
     status, out = lint(tmp_path, "src/base/x.c", HEAD + "int  x ;\n")
     assert status == 1 and "src/base/x.c:2: not formatted" in out
+
+
+def test_mistake_in_the_configuration_of_the_format_is_reported(tmp_path):
+    version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True, check=False).stdout
+    if "version 14." not in version:
+        pytest.skip("clang-format 14, which defines the format, is not installed")
+    (tmp_path / ".clang-format").write_text("IndentWidht: 4\n")
+    status, out = lint(tmp_path, "src/base/x.c", HEAD + "int x;\n")
+    assert status == 1 and "clang-format failed: " in out and "IndentWidht" in out
+
+
+def test_failure_of_shellcheck_is_reported(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/shellcheck").write_text("#!/bin/sh\necho no memory >&2\nexit 2\n")
+    (tmp_path / "bin/shellcheck").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    status, out = lint(tmp_path, "scripts/x", "#!/bin/sh\n")
+    assert status == 1 and "shellcheck failed: no memory" in out
 
 
 def test_tag_used_twice_is_reported(tmp_path):

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -146,3 +147,25 @@ def test_simulated_readings_cause_events(place):
             if "video.went_viral" in seen and "video.milestone_reached" in seen:
                 break
     assert "video.went_viral" in seen and "video.milestone_reached" in seen
+
+
+def test_busy_port_is_reported_before_a_parallel_make_starts_to_build(tmp_path):
+    for name in ("Makefile", "scripts", "vendor/manifest", "vendor/build", "src/main.c"):
+        source, target = ROOT / name, tmp_path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    (tmp_path / "scripts/run").write_text("#!/bin/sh\necho busy\nexit 1\n")
+    (tmp_path / "scripts/bootstrap").write_text("#!/bin/sh\necho installing\n")
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
+    done = subprocess.run(["make", "-j8", "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stdout == "busy\n" and not (tmp_path / "build").exists()
+
+
+def test_directory_with_a_space_in_its_name_is_rejected(tmp_path):
+    directory = tmp_path / "a b"
+    (directory / "vendor").mkdir(parents=True)
+    for name in ("Makefile", "vendor/manifest", "vendor/build"):
+        shutil.copy(ROOT / name, directory / name)
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "VENDOR_DIR")}
+    done = subprocess.run(["make", "clean"], cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "whose path contains a space" in done.stderr
