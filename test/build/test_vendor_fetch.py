@@ -43,10 +43,11 @@ class Checkout:
                              f"cat {self.cache}/apt/*.list >>{self.lists} ;;\n"
                              f"*) {fetched} ;; esac")
 
-    def run(self, manifest, **env):
+    def run(self, manifest, without=(), **env):
         (self.vendor / "manifest").write_text(manifest)
+        environment = {**os.environ, "PATH": self.path, "HOME": str(self.home), **env}
         done = subprocess.run([self.vendor / "fetch", self.cache], capture_output=True, text=True, check=False,
-                              env={**os.environ, "PATH": self.path, "HOME": str(self.home), **env})
+                              env={name: value for name, value in environment.items() if name not in without})
         return done.returncode, done.stderr
 
     def called(self):
@@ -211,6 +212,14 @@ def test_registry_in_the_environment_overrides_the_npm_configuration(without_npm
     (checkout.home / ".npmrc").write_text("registry=https://mirror.example/npm/\n")
     assert checkout.run(FROM_NPM, NPM_CONFIG_REGISTRY="https://other.example")[0] == 0
     assert "https://other.example/better/-/better-1.0.0.tgz" in checkout.called()
+
+
+def test_missing_home_is_no_error(without_npm):
+    """A service that builds may have no HOME."""
+    checkout = without_npm
+    checkout.tool("curl", CURL)
+    status, errors = checkout.run(FROM_NPM, without=["HOME"], NPM_CONFIG_REGISTRY="https://other.example")
+    assert status == 0, errors
 
 
 def test_default_registry_is_used_if_npm_and_its_configuration_file_are_missing(without_npm, tmp_path):
