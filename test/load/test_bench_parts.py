@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+import bench_pg
 import measure
 import report
 
@@ -64,3 +65,10 @@ def test_wrk_sends_the_requests_of_the_file_from_the_given_line(tmp_path):
     assert result["refused"] == 0 and sorted(map(str, set(seen))) == sorted(map(str, wanted))
     first = server.seen.index(wanted[0])
     assert server.seen[first:first + 6] == wanted * 2
+
+
+def test_one_miss_of_each_key_of_account_is_expected():
+    assert bench_pg.share_from_cache("/v1/account", 90_000, 88_000, 2000) == 1
+    assert bench_pg.share_from_cache("/v1/account", 90_000, 84_000, 2000) < bench_pg.HITS_MIN
+    assert bench_pg.share_from_cache("/v1/videos?limit=50", 90_000, 88_000, 2000) < bench_pg.HITS_MIN
+    assert bench_pg.share_from_cache("/v1/videos?limit=50", 90_000, 0, 2000) == 0
