@@ -259,7 +259,7 @@ void conn_reject(struct conn *c, int status, const char *message)
     x->r.res.status = status;
     x->r.res.close = true;
     c->server->counts.rejected++;
-    router_hide_secrets(c->server->options.router, &x->r);
+    router_prepare_rejection(c->server->options.router, &x->r);
     x->r.app->reject(&x->r, message);
     conn_respond(c);
 }

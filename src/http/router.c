@@ -36,7 +36,9 @@ static bool matches(const struct route *route, struct str path, struct str *para
     return !memchr(parameter->p, '/', parameter->len);
 }
 
-static const struct mount *find_route(const struct router *router, struct request *r)
+/* Returns NULL if no route matches. */
+static const struct mount *find_mount(const struct router *router, const struct request *r,
+                                      const struct route **found, struct str *parameter)
 {
     for (size_t i = 0; i < router->count; i++) {
         const struct mount *mount = &router->mounts[i];
@@ -44,8 +46,8 @@ static const struct mount *find_route(const struct router *router, struct reques
         if (!is_below(r->path, mount->prefix, &rest))
             continue;
         for (const struct route *const *route = mount->routes; *route; route++)
-            if (matches(*route, rest, &r->path_parameter)) {
-                r->route = *route;
+            if (matches(*route, rest, parameter)) {
+                *found = *route;
                 return mount;
             }
     }
@@ -97,20 +99,8 @@ static enum next wrong_method_step(struct request *r)
     return next;
 }
 
-void router_find_route(const struct router *router, struct request *r)
-{
-    router_hide_secrets(router, r);
-    const struct mount *mount = find_route(router, r);
-    if (!mount) {
-        r->app = find_app_of_unknown(router, r);
-        r->step = not_found_step;
-        return;
-    }
-    r->app = mount->app;
-    r->step = accepts_method(r->route, r->method) ? r->app->start : wrong_method_step;
-}
-
-void router_hide_secrets(const struct router *router, struct request *r)
+/* Removes secrets from r->target, which is logged. */
+static void hide_secrets(const struct router *router, struct request *r)
 {
     for (size_t i = 0; i < router->count; i++) {
         struct str rest;
@@ -126,6 +116,30 @@ void router_hide_secrets(const struct router *router, struct request *r)
             r->target = (*route)->secrets & ROUTE_SECRET_PATH ? STR("(secret address)") : r->path;
         }
     }
+}
+
+void router_find_route(const struct router *router, struct request *r)
+{
+    hide_secrets(router, r);
+    const struct mount *mount = find_mount(router, r, &r->route, &r->path_parameter);
+    if (!mount) {
+        r->app = find_app_of_unknown(router, r);
+        r->step = not_found_step;
+        return;
+    }
+    r->app = mount->app;
+    r->step = accepts_method(r->route, r->method) ? r->app->start : wrong_method_step;
+}
+
+void router_prepare_rejection(const struct router *router, struct request *r)
+{
+    const struct route *route;
+    struct str parameter;
+    hide_secrets(router, r);
+    if (r->route || !r->path.p)
+        return;
+    const struct mount *mount = find_mount(router, r, &route, &parameter);
+    r->app = mount ? mount->app : find_app_of_unknown(router, r);
 }
 
 const char *route_name(const struct request *r)

@@ -1,8 +1,10 @@
 /* Routes, applications and mounts: the router selects the application and the route that handle a request.
  *
  * A mount makes the routes of an application available below a path prefix. When a request is complete, the
- * server looks up its route and sets r->app, r->route and r->path_parameter, which never change afterwards. A
- * request that is rejected before it is complete is handled by the router's fallback application. */
+ * server looks up its route and sets r->app, r->route and r->path_parameter, which never change afterwards.
+ * If a request is rejected before it is complete, the same application builds the response, so that the error
+ * has the format that the client expects. If the path is not known, this is the router's fallback
+ * application. */
 #ifndef VT_HTTP_ROUTER_H
 #define VT_HTTP_ROUTER_H
 
@@ -74,9 +76,9 @@ void router_mount(struct router *router, const struct mount *mount);
  * the first step. */
 void router_find_route(const struct router *router, struct request *r);
 
-/* Removes secrets from r->target, which is logged. Must also be called for requests that are rejected before
- * router_find_route(). */
-void router_hide_secrets(const struct router *router, struct request *r);
+/* Prepares the rejection of a request. If router_find_route() was not called, sets r->app to the application
+ * that would respond, if the path is known, and removes secrets from r->target, which is logged. */
+void router_prepare_rejection(const struct router *router, struct request *r);
 
 /* Returns the name of the request's route, or NULL if no route matches. */
 const char *route_name(const struct request *r);

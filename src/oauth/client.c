@@ -24,20 +24,26 @@ static struct str error_uri_of(struct request *r, const char *error)
     return arena_printf(&r->arena, "%.*s/connect#%s", (int)docs.len, docs.p ? docs.p : "", error);
 }
 
-enum next oauth_respond_error(struct request *r, int status, const char *error, const char *description)
+/* Adds header fields and body of an error response. Its status is already set. */
+static void write_error(struct request *r, const char *error, const char *description)
 {
     struct buf *b = &r->res.body;
-    response_reset(r);
-    r->res.status = status;
     r->res.content_type = STR("application/json; charset=utf-8");
     add_no_store(r);
-    if (status == 401)
+    if (r->res.status == 401)
         response_add_field(r, STR("WWW-Authenticate"), STR("Basic realm=\"viewtally\""));
     json_open(b, '{');
     JSON_STR(b, "error", str_from_cstr(error));
     JSON_STR(b, "error_description", str_from_cstr(description));
     JSON_STR(b, "error_uri", error_uri_of(r, error));
     json_close(b, '}');
+}
+
+enum next oauth_respond_error(struct request *r, int status, const char *error, const char *description)
+{
+    response_reset(r);
+    r->res.status = status;
+    write_error(r, error, description);
     return NEXT_DONE;
 }
 
@@ -51,6 +57,20 @@ enum next oauth_respond_store_error(struct request *r, enum err err)
             : "The database is unavailable. Nothing was changed. Retry in a few seconds.");
     response_add_field(r, STR("Retry-After"), STR("5"));
     return next;
+}
+
+/* A request that timed out may have started a write that still completes. */
+void oauth_reject(struct request *r, const char *message)
+{
+    if (r->res.status != 500 && r->res.status != 503) {
+        write_error(r, "invalid_request", message);
+        return;
+    }
+    if (r->res.status == 503)
+        response_add_field(r, STR("Retry-After"), STR("5"));
+    struct str text = arena_printf(
+        &r->arena, "%s It is unknown whether a change was made. Retry in a few seconds.", message);
+    write_error(r, "server_error", text.p);
 }
 
 void oauth_begin_response(struct request *r)

@@ -46,6 +46,8 @@ enum next oauth_respond_error(struct request *r, int status, const char *error, 
 /* Responds with 503 `server_error`, because a read or a write of the database has failed. The description
  * says that nothing was changed, unless `err` is ERR_UNKNOWN_OUTCOME. Returns NEXT_DONE. */
 enum next oauth_respond_store_error(struct request *r, enum err err);
+/* Responds to a request that the HTTP server rejects. Use it as http_app.reject. */
+void oauth_reject(struct request *r, const char *message);
 
 /* Sets status 200 and `Cache-Control: no-store`. */
 void oauth_begin_response(struct request *r);

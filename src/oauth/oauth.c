@@ -39,7 +39,7 @@ void oauth_init(struct oauth *oauth)
                                     .start = start_step,
                                     .no_route = envelope_no_route,
                                     .preflight = preflight,
-                                    .reject = envelope_reject,
+                                    .reject = oauth_reject,
                                     .finish = finish};
     oauth->address_failures =
         failure_limiter_new(&(struct failure_rule){.burst = ADDRESS_BURST, .decay_ms = ADDRESS_DECAY_MS});

@@ -284,17 +284,25 @@ def tour_unknown_paths_and_methods(installation):
 
 
 def tour_protocol(installation):
-    """Sends requests with a protocol error to each path."""
+    """Sends requests with a protocol error to each path. The errors of the OAuth endpoints have the format of OAuth, except
+    for 414, because the server does not know the path then."""
     for operation, path in installation.targets():
         target, method = f"/v1{path}", operation.method
-        expect(installation.raw(b"A: b", target, method), 400, "invalid_parameter")
-        expect(installation.raw(b"Host: x\r\nHost: y", target, method), 400, "invalid_parameter")
-        expect(installation.raw(b"Host: x", f"{target}?{'x' * 9000}", method), 414, "invalid_parameter")
-        expect(installation.raw(b"Host: x\r\nA: " + b"x" * 17000, target, method), 431, "invalid_parameter")
-        expect(installation.raw(b"Host: x\r\nContent-Length: 20000", target, method), 413, "invalid_parameter")
-        expect(installation.raw(b"Host: x\r\nExpect: magic", target, method), 417, "invalid_parameter")
-        expect(installation.raw(b"Host: x\r\nTransfer-Encoding: gzip, chunked", target, method), 501, "internal_error")
-        expect(installation.exchange_raw(f"{method} {target} HTTP/2.0\r\nHost: x\r\n\r\n".encode(), method, target), 505, "invalid_parameter")
+
+        def rejected(response, status, code="invalid_parameter", is_oauth=path.startswith("/oauth/")):
+            if is_oauth and status != 414:
+                assert oauth.error_of(response, status) == "invalid_request"
+            else:
+                expect(response, status, code)
+
+        rejected(installation.raw(b"A: b", target, method), 400)
+        rejected(installation.raw(b"Host: x\r\nHost: y", target, method), 400)
+        rejected(installation.raw(b"Host: x", f"{target}?{'x' * 9000}", method), 414)
+        rejected(installation.raw(b"Host: x\r\nA: " + b"x" * 17000, target, method), 431)
+        rejected(installation.raw(b"Host: x\r\nContent-Length: 20000", target, method), 413)
+        rejected(installation.raw(b"Host: x\r\nExpect: magic", target, method), 417)
+        rejected(installation.raw(b"Host: x\r\nTransfer-Encoding: gzip, chunked", target, method), 501, "internal_error")
+        rejected(installation.exchange_raw(f"{method} {target} HTTP/2.0\r\nHost: x\r\n\r\n".encode(), method, target), 505)
 
 
 def tour_parameters(installation):

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from lib import oauth, wait
-from lib.client import connect
+from lib.client import Response, connect
 from lib.clock import FakeClock
 from lib.oauth import Grant, error_of, post, post_json, rows
 from lib.viewtally import Viewtally
@@ -143,13 +143,51 @@ def test_malformed_bodies_are_rejected(world, client):
     for body in ("", "null", "[]", '"x"', "1", "{", '{"grant_type":1}', '{"grant_type":["authorization_code"]}', deep, "\ufeff{}", "{} {}",
                  '{"grant_type":"authorization_code","grant_type":"authorization_code"}', '{"grant_type":{"a":"b"}}'):
         assert error_of(post_json(client, "token", body.encode())) == "invalid_request", body
-    assert client.request("POST", "/v1/oauth/token", body=b"x" * 20000, headers=oauth.FORM).status == 413
     # Parameters in the query are ignored, and GET is not allowed.
     assert error_of(client.request("POST", f"/v1/oauth/token?{form}", body=b"", headers=oauth.FORM)) == "invalid_request"
     assert client.request("GET", f"/v1/oauth/token?{form}").status == 405
     assert client.request("GET", f"/v1/oauth/revoke?token={grant.code}").status == 405
     typed = {"Content-Type": "Application/X-WWW-Form-Urlencoded ; charset=UTF-8"}
     assert post(client, "token", form, typed).status == 200
+
+
+def exchange_raw(instance, data):
+    with connect(instance.address) as sock:
+        sock.sendall(data)
+        response = http.client.HTTPResponse(sock)
+        response.begin()
+        return Response(response.status, response.headers, response.read())
+
+
+REJECTIONS = [(b"HTTP/1.1\r\nA: b\r\n\r\n", 400), (b"HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n", 413),
+              (b"HTTP/1.1\r\nHost: x\r\nExpect: magic\r\n\r\n", 417), (b"HTTP/1.1\r\nHost: x\r\nA: " + b"x" * 17000 + b"\r\n\r\n", 431),
+              (b"HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501), (b"HTTP/2.0\r\nHost: x\r\n\r\n", 505)]
+
+
+@pytest.mark.parametrize("endpoint", ["token", "revoke"])
+def test_requests_that_are_no_valid_http_get_an_oauth_error(world, endpoint):
+    for rest, status in REJECTIONS:
+        response = exchange_raw(world, f"POST /v1/oauth/{endpoint} ".encode() + rest)
+        assert error_of(response, status) == "invalid_request" and response.headers["X-Request-Id"], status
+    assert exchange_raw(world, b"POST /v1/oauth/x " + REJECTIONS[1][0]).error_code == "invalid_parameter"
+
+
+def test_requests_that_time_out_get_an_oauth_error(make_viewtally, clock):
+    clock.set_monotonic(1_000_000)
+    world = make_viewtally({"server": {"body_timeout_ms": 100}, "store": {"busy_timeout_ms": 60_000}}, clock=clock)
+    world.author = world.add_author()
+    grant = grant_of(world, oauth.add_app(world), at_ms=clock.wall_ms)
+    world.start()
+    head = b"POST /v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n"
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        slow = pool.submit(exchange_raw, world, head % 100 + b"x")
+        wait.until(lambda: clock.advance(100) or slow.done(), "the body to time out")
+        assert error_of(slow.result(), 408) == "invalid_request"
+        with world.write_transaction():
+            stuck = pool.submit(grant.exchange, world.client())
+            wait.until(lambda: clock.advance(120_000) or stuck.done(), "the request to time out")
+    assert error_of(stuck.result(), 503) == "server_error" and stuck.result().headers["Retry-After"] == "5"
+    assert "It is unknown whether a change was made" in stuck.result().json()["error_description"]
 
 
 # -- codes --------------------------------------------------------------------------------------------------------------

@@ -164,6 +164,27 @@ static void preflight_succeeds_only_for_a_path_with_a_route(void **state)
     assert_int_equal(r.res.status, 404);
 }
 
+static const struct http_app *app_of_rejected(const char *path, const char *accept)
+{
+    struct request rejected = {.method = METHOD_GET, .app = router.fallback};
+    rejected.path = rejected.target = path ? str_from_cstr(path) : (struct str){NULL, 0};
+    rejected.field[FIELD_ACCEPT] = str_from_cstr(accept);
+    router_prepare_rejection(&router, &rejected);
+    assert_null(rejected.route);
+    return rejected.app;
+}
+
+static void rejected_request_gets_the_error_format_of_its_path(void **state)
+{
+    (void)state;
+    assert_ptr_equal(app_of_rejected("/v1/items", "text/html"), &api);
+    assert_ptr_equal(app_of_rejected("/items", NULL), &pages);
+    assert_ptr_equal(app_of_rejected("/nothing", "text/html"), &pages);
+    assert_ptr_equal(app_of_rejected("/nothing", NULL), &api);
+    assert_ptr_equal(app_of_rejected("*", NULL), &api);
+    assert_ptr_equal(app_of_rejected(NULL, NULL), &api);
+}
+
 /* Secrets are removed even if the path has a wrong number of segments, or if the request is rejected
  * before it has a route. */
 static void secrets_are_removed_from_the_target(void **state)
@@ -185,7 +206,7 @@ static void secrets_are_removed_from_the_target(void **state)
         char target[64];
         (void)snprintf(target, sizeof target, "%s?code=SECRET", cases[i].path);
         rejected.target = str_from_cstr(target);
-        router_hide_secrets(&router, &rejected);
+        router_prepare_rejection(&router, &rejected);
         assert_str(rejected.target, cases[i].shown);
     }
 }
@@ -200,6 +221,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(unsupported_methods_result_in_405_with_allow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(preflight_succeeds_only_for_a_path_with_a_route, set_up, tear_down),
         cmocka_unit_test_setup_teardown(secrets_are_removed_from_the_target, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejected_request_gets_the_error_format_of_its_path, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
