@@ -115,14 +115,15 @@ static size_t port_len(struct str s)
     return n <= 5 && str_to_u64(str_make(s.p, n), 65535, &port) && port ? n : 0;
 }
 
-/* Returns true if `authority` consists of letters, digits, dots and hyphens, or is an address in brackets,
- * optionally followed by a port. This is stricter than the URI syntax, because the host becomes part of a
- * Content-Security-Policy. */
-static bool has_host(struct str authority)
+/* Returns NULL if `authority` consists of letters, digits, dots and hyphens, or is an address in brackets,
+ * optionally followed by a port; else the reason. This is stricter than the URI syntax, because the host
+ * becomes part of a Content-Security-Policy. */
+static const char *check_authority(struct str authority)
 {
+    static const char no_host[] = "has no valid host";
     struct str host, port;
     if (!authority.len || !grammar_is_host(authority))
-        return false;
+        return no_host;
     size_t end = authority.len;
     while (end && is_digit(authority.p[end - 1]))
         end--;
@@ -130,12 +131,14 @@ static bool has_host(struct str authority)
     has_port |= end > 1 && authority.p[end - 1] == ':' && authority.p[end - 2] == ']';
     host = str_make(authority.p, has_port ? end - 1 : authority.len);
     port = str_make(authority.p + end, has_port ? authority.len - end : 0);
-    if (!host.len || (has_port && !port_len(port)))
-        return false;
+    if (!host.len)
+        return no_host;
+    if (has_port && !port_len(port))
+        return "has a port that is not a number from 1 to 65535";
     for (size_t i = 0; i < host.len && host.p[0] != '['; i++)
         if (!is_digit(host.p[i]) && !is_lower(host.p[i] | 0x20) && !strchr(".-", host.p[i]))
-            return false;
-    return true;
+            return no_host;
+    return NULL;
 }
 
 /* Returns everything after the host and port of a loopback URI. p is NULL if it is not a loopback URI. */
@@ -164,7 +167,7 @@ static const char *check_scheme(struct str uri)
     if (!scheme.len)
         return "does not begin with a lower-case scheme such as https://";
     if (str_eq(scheme, STR("https")))
-        return has_host(authority) ? NULL : "has no valid host";
+        return check_authority(authority);
     if (str_eq(scheme, STR("http")))
         return after_loopback(uri).p
                    ? NULL
@@ -172,8 +175,9 @@ static const char *check_scheme(struct str uri)
                      "(not localhost), each without or with a port from 1 to 65535: use https";
     if (!memchr(scheme.p, '.', scheme.len))
         return "has a scheme that is neither https nor a private one with a dot such as com.example.app:";
-    if (authority.p && authority.len && !has_host(authority))
-        return "has no valid host";
+    const char *reason = authority.len ? check_authority(authority) : NULL;
+    if (reason)
+        return reason;
     return after_scheme(uri).len && after_scheme(uri).p[0] == '/'
                ? NULL
                : "has no path that begins with / after its scheme";

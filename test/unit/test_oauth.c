@@ -148,6 +148,21 @@ static void invalid_redirect_addresses_are_rejected(void **state)
     assert_non_null(redirect_check(str_make("https://a.example/\0", 19)));
 }
 
+static void reason_names_an_invalid_port(void **state)
+{
+    static const char *const addresses[] = {"https://a.example:99999/", "https://a.example:65536",
+                                            "https://a.example:0/?x",   "https://a.example:/",
+                                            "https://[::1]:99999/",     "com.example.app://a:99999/x",
+                                            "http://127.0.0.1:99999/"};
+    (void)state;
+    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
+        const char *reason = redirect_check(str_from_cstr(addresses[i]));
+        if (!reason || !strstr(reason, "from 1 to 65535"))
+            fail_msg("%s: %s", addresses[i], reason ? reason : "accepted");
+    }
+    assert_null(redirect_check(STR("https://a.example:65535/")));
+}
+
 static bool matches(const char *registered, const char *given)
 {
     return redirect_matches(str_from_cstr(registered), str_from_cstr(given));
@@ -273,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(valid_redirect_addresses_are_accepted),
         cmocka_unit_test(invalid_redirect_addresses_are_rejected),
+        cmocka_unit_test(reason_names_an_invalid_port),
         cmocka_unit_test(only_the_port_of_a_loopback_address_may_differ),
         cmocka_unit_test(loopback_address_including_its_port_must_not_exceed_the_length_limit),
         cmocka_unit_test_setup_teardown(parameters_of_a_redirect_are_percent_encoded, set_up, tear_down),
