@@ -33,8 +33,10 @@ const char *password_check(struct str password, struct str login)
         return "The password must have at least 8 characters.";
     if (chars > PASSWORD_MAX_CHARS)
         return "The password must have at most 200 characters.";
-    if (same == password.len || str_eq_nocase(password, login))
-        return "This password is too easy to guess: it is your sign-in name or repeats one character.";
+    if (str_eq_nocase(password, login))
+        return "This password is too easy to guess, because it is your sign-in name.";
+    if (same == password.len)
+        return "This password is too easy to guess, because it repeats one character.";
     for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
         if (str_eq_nocase(password, str_from_cstr(common[i])))
             return "This password is one of the most common ones and too easy to guess.";

@@ -440,7 +440,8 @@ static const struct cli_action actions[] = {
      .summary = "Creates an invitation: prints a link with which the author can set a password.",
      .description =
          "Use it for the first sign-in and if the author has forgotten the password. The link can be "
-         "used once and expires after 24 hours. Earlier links become invalid.",
+         "used once and expires after 24 hours. It also becomes invalid if you create another link, or if "
+         "the author changes the password.",
      .partial = "no author has this id or sign-in name, or another author uses this sign-in name",
      .examples = "viewtally author invite 00000000-0000-4000-8000-000000000001 --login ada@example.com",
      .run = author_invite},

@@ -33,9 +33,9 @@ static enum next reject_link(struct request *r)
                        clock_mono_ms());
     return page_error(
         r, 410,
-        "The link is incomplete, has already been used, is more than one day old, or was "
-        "replaced by a newer one. If you have already chosen a password, sign in on the start page. "
-        "Otherwise, please ask the sender for a new link.");
+        "The link is incomplete, has already been used, is more than one day old, was replaced by a newer "
+        "one, or was sent before you changed your password. If you have already chosen a password, sign in "
+        "on the start page. Otherwise, please ask the sender for a new link.");
 }
 
 /* ---- the form ---- */

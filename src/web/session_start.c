@@ -78,6 +78,9 @@ enum err session_start_write_after_new_password(struct store *store, const struc
     enum err err = store_insert_audit(store, &note, &start->by);
     if (!err)
         err = store_delete_sessions_and_devices(store, start->author_row);
+    /* An unused link, for example in a stolen mail, could otherwise replace the new password. */
+    if (!err)
+        err = store_delete_invitations_of(store, start->author_row);
     return err ? err : session_start_write(store, start);
 }
 

@@ -133,8 +133,8 @@ REJECTED_CHOICES = [
     ({"password": "short", "again": "short"}, "at least 8 characters"),
     ({"password": "x" * 201 + "y", "again": ""}, "at most 200 characters"),
     ({"password": "password123", "again": "password123"}, "one of the most common"),
-    ({"password": "aaaaaaaaaaaa", "again": "aaaaaaaaaaaa"}, "too easy"),
-    ({"login": "ann-the-author", "password": "ann-the-author", "again": "ann-the-author"}, "too easy"),
+    ({"password": "aaaaaaaaaaaa", "again": "aaaaaaaaaaaa"}, "repeats one character"),
+    ({"login": "ann-the-author", "password": "Ann-the-Author", "again": "Ann-the-Author"}, "it is your sign-in name"),
     ({"again": PASSWORD + "x"}, "do not match"),
     ({"login": "ann author"}, "The name must be"),
     ({"login": "änn"}, "The name must be"),
@@ -309,6 +309,24 @@ def test_sign_out_command_ends_sessions_and_invitations(world):
     assert not is_signed_in(world.browser) and Browser(world.client()).get(link).status == 410 and is_signed_in(bob)
     sign_in(world, "ann", PASSWORD)
     world.run("author", "sign-out", "0b0f3d5e-6f0a-4c39-9a50-3f6f5b1f7a99", status=1)
+
+
+def test_new_password_invalidates_an_unused_invitation_of_this_author_only(world):
+    link, other = invite(world, world.author), invite(world, world.add_author("Bob"))
+    form = {"current": PASSWORD, "password": "staple of batteries", "again": "staple of batteries"}
+    assert Browser(world.client()).get(link).status == 200
+    assert world.browser.send(world.browser.get("/account"), "/account/password", form, follow=False).status == 303
+    page = Browser(world.client()).get(link)
+    assert page.status == 410 and "before you changed your password" in page.text
+    assert Browser(world.client()).get(other).status == 200
+
+
+def test_new_password_must_differ_from_the_sign_in_name(viewtally):
+    world = start_with_author(viewtally)
+    world.run("author", "set-login", world.author, "ann@example.com")
+    form = {"current": PASSWORD, "password": "ANN@example.com", "again": "ANN@example.com"}
+    page = world.browser.send(world.browser.get("/account"), "/account/password", form)
+    assert page.status == 422 and "it is your sign-in name" in page.text
 
 
 def test_changing_the_password_ends_other_sessions(world):
