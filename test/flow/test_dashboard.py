@@ -3,6 +3,7 @@ import datetime
 import html
 import html.parser
 import re
+import urllib.parse
 
 import pytest
 
@@ -67,6 +68,7 @@ class Author:
     """A signed-in browser and an API client of the same author."""
 
     def __init__(self, instance, author):
+        self.instance = instance
         self.api = instance.client(instance.create_key(author))
         self.browser = Browser(instance.client())
         self.browser.cookies["viewtally-session"] = session_cookie(instance, author)
@@ -258,6 +260,37 @@ def test_paged_list_has_every_video_once(pages):
 def test_viral_filter_lists_only_viral_videos(pages):
     listed = re.findall(r'<div class="video-title clamp"><a href="/videos/([^"]+)"', pages.page("/videos?viral=1").body)
     assert listed == [video["id"] for video in pages.all_videos() if video["viral"]["is_viral"]]
+
+
+def ids_and_next(page):
+    older = re.search(r'rel="next" href="([^"]+)"', page.body)
+    return re.findall(r'<div class="video-title clamp"><a href="/videos/([^"]+)"', page.body), older and html.unescape(older.group(1))
+
+
+@pytest.mark.parametrize("words", ["ann", "ANN 1", " 1  aNN ", "ANN 29", "Bänd", "%", "Ann 1 & <b>"])
+@pytest.mark.parametrize("viral", [False, True])
+def test_search_lists_the_videos_that_the_api_finds(pages, words, viral):
+    pages.instance.import_lines([lines.video("extra", "Ann", "2026-07-09T12:00:00Z", title="Ann 1 & <b> BÄND 100%")])
+    query = urllib.parse.urlencode({"q": words, **({"viral": "1"} if viral else {})})
+    path, seen, count = f"/videos?{query}", [], 0
+    while path:
+        page = pages.page(path)
+        assert page.form("/videos").fields == {"q": words.strip(), **({"viral": "1"} if viral else {})}
+        listed, path = ids_and_next(page)
+        seen, count = seen + listed, count + 1
+    expected = pages.get(f"/videos?limit=100&q={urllib.parse.quote(words)}{'&viral=true' if viral else ''}")["data"]
+    assert seen == [video["id"] for video in expected] and (viral or seen) and count == (2 if len(expected) > 24 else 1)
+    assert f'href="/videos?{"" if viral else "viral=1&amp;"}q={urllib.parse.quote(words.strip())}"' in page.body      # the other filter keeps the words
+
+
+def test_search_without_words_or_without_result_says_so(pages):
+    for words in ("", "%20", "%E2%80%8B"):
+        assert ids_and_next(pages.page(f"/videos?q={words}"))[0] == ids_and_next(pages.page("/videos"))[0]
+    page = pages.page("/videos?q=nothing+like+this")
+    assert "No title in this list contains all of these words" in page.text and 'value="nothing like this"' in page.body
+    assert len(pages.page("/videos?q=" + "x" * 100).body) > 1000
+    assert "at most 100 characters" in pages.page("/videos?q=" + "x" * 101, status=400).text
+    assert 'maxlength="100"' in page.body and '<label for="q">' in page.body
 
 
 @pytest.mark.parametrize("position", ["", "1", "x-y", "-1-" + lines.uid("a"), "1-" + lines.uid("a")[:-1], "9" * 30 + "-" + lines.uid("a")])
