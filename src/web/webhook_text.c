@@ -81,15 +81,23 @@ void webhook_text_state(struct buf *b, const struct webhook_endpoint *e, int64_t
         write_retry(b, e, now);
 }
 
+void webhook_text_type(struct buf *b, enum event_type type)
+{
+    html_text(b, str_from_cstr(webhook_type_texts[type].label));
+    HTML(b, " <code>");
+    html_text(b, str_from_cstr(webhook_type_texts[type].name));
+    HTML(b, "</code>");
+}
+
 void webhook_text_types(struct buf *b, const struct webhook_endpoint *e)
 {
     bool any = false;
     for (int i = 0; i < WEBHOOK_TYPES; i++) {
         if (!webhook_is_subscribed(e, (enum event_type)i))
             continue;
-        HTML(b, "<code>");
-        html_text(b, str_from_cstr(webhook_type_texts[i].name));
-        HTML(b, "</code> ");
+        if (any)
+            HTML(b, ", ");
+        webhook_text_type(b, (enum event_type)i);
         any = true;
     }
     if (!any)

@@ -20,6 +20,8 @@ extern const struct webhook_type_text webhook_type_texts[WEBHOOK_TYPES];
 void webhook_text_badge(struct buf *b, const struct webhook_endpoint *e);
 /* Writes a paragraph that explains the state and what the author can do. */
 void webhook_text_state(struct buf *b, const struct webhook_endpoint *e, int64_t now);
+/* Writes the event type in plain words and by its name in messages. */
+void webhook_text_type(struct buf *b, enum event_type type);
 /* Writes the event types of the endpoint. */
 void webhook_text_types(struct buf *b, const struct webhook_endpoint *e);
 

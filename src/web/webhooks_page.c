@@ -67,7 +67,7 @@ static void write_types(struct buf *b, const struct webhooks_list *list)
             HTML(b, " checked");
         html_attr(b, "name", str_from_cstr(webhook_type_texts[i].field));
         HTML(b, "> ");
-        html_text(b, str_from_cstr(webhook_type_texts[i].label));
+        webhook_text_type(b, (enum event_type)i);
         HTML(b, "</label>\n");
     }
     if (list->types_error) {

@@ -345,6 +345,16 @@ def test_changes_of_a_webhook_are_in_the_audit_log_with_their_actor(world):
     assert f"Secret of a webhook rotated: {world.receiver.origin}" in page and "s3cret" not in page
 
 
+def test_pages_show_event_types_in_words_and_by_name(world):
+    viral, milestone = "A video goes viral video.went_viral", "A video reaches a milestone video.milestone_reached"
+    form = world.browser().get("/webhooks").text
+    assert viral in form and milestone in form
+    one, both = world.create("/one", types=("went_viral",)), world.create("/both")
+    assert f"Events {viral} Created" in world.page(one) and f"{viral} , {milestone}" in world.page(both)
+    listed = world.browser().get("/webhooks").text
+    assert listed.count(viral) == 3 and listed.count(milestone) == 2
+
+
 def test_deleted_endpoint_receives_nothing(world):
     ident = world.create()
     world.do(ident, "delete")
