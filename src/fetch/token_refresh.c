@@ -402,7 +402,7 @@ static bool can_refresh(const struct token_refresher *r, const struct credential
     else if (!c->refresh_sealed.p && !refreshes_itself)
         *result = result_of(TOKEN_RECONNECT, STR("no_refresh_token"));
     else if (!platform_app_of(r->config, desc->api).client_id.len)
-        *result = result_of(TOKEN_APP_REJECTED, STR("no_app"));
+        *result = result_of(TOKEN_APP_REJECTED, STR(TOKEN_NO_APP));
     else
         return true;
     return false;

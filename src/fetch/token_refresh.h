@@ -20,6 +20,9 @@ struct token_sender {
 /* Returns a sender that uses `client`. */
 struct token_sender token_sender_of(struct http_client *client);
 
+/* The code of TOKEN_APP_REJECTED if no app is configured. */
+#define TOKEN_NO_APP "no_app"
+
 enum token_refresh_status {
     TOKEN_REFRESHED,   /* the database has newer tokens: load them and try again */
     TOKEN_RETRY_LATER, /* there is no usable response (for example no response at all, status 5xx, a throttled
@@ -29,8 +32,8 @@ enum token_refresh_status {
                         account has no refresh token that can be decrypted and used. The account is not
                         marked as "reconnect required": only the caller can tell whether one account or all
                         accounts are affected. */
-    TOKEN_APP_REJECTED, /* the platform rejects our app, or the app is not configured (code "no_app"); the
-                           account is not at fault */
+    TOKEN_APP_REJECTED, /* the platform rejects our app, or no app is configured (code TOKEN_NO_APP);
+                           the account is not at fault */
     TOKEN_ACCOUNT_REMOVED,
     TOKEN_STORE_FAILED, /* the database or the encryption keys failed; see `err` */
 };

@@ -28,16 +28,17 @@ static bool failed_lately(const struct credential *c)
 
 static struct platform_text text_of_failure(const struct credential *c)
 {
+    if (str_eq(c->last_error, STR("app_rejected no_app"))) /* see token_refresh.h */
+        return (struct platform_text){ACCOUNT_OPERATOR_REQUIRED, "Not working",
+                                      "This service is no longer set up for %s. You cannot fix this: please "
+                                      "ask the people who run this service to set it up again. Your numbers "
+                                      "stay as they are until then."};
     if (last_outcome_is(c, OUTCOME_APP_REJECTED) || last_outcome_is(c, OUTCOME_BAD_REQUEST))
         return (struct platform_text){
             ACCOUNT_OPERATOR_REQUIRED, "Not working",
             "%s rejects the registration of this service. You cannot fix this: "
             "please tell the people who run this service. Your numbers stay as they "
             "are until this is fixed."};
-    if (last_outcome_is(c, OUTCOME_QUOTA_SPENT))
-        return (struct platform_text){ACCOUNT_WAITING, "Waiting",
-                                      "Today's limit for requests to %s is used up. Reading continues "
-                                      "automatically; you do not need to do anything."};
     if (last_outcome_is(c, OUTCOME_RECONNECT) || last_outcome_is(c, OUTCOME_TOKEN_REJECTED))
         return (struct platform_text){ACCOUNT_WAITING, "Not working",
                                       "%s does not let this service read the account at the moment. Every "

@@ -293,7 +293,8 @@ def test_linking_again_renews_the_account(linking):
 
 
 @pytest.mark.parametrize("error, failures, words", [
-    ("app_rejected invalid_client", 1, "tell the people who run this service"), ("quota_spent quotaExceeded", 1, "used up"),
+    ("app_rejected invalid_client", 1, "TikTok rejects the registration of this service"),
+    ("app_rejected no_app", 1, "no longer set up for TikTok. You cannot fix this: please ask the people"),
     ("missing all", 1, "shows none of your videos"), ("sealed damaged", 1, "Connect the account again"),
     ("retry 500", 1, "The last attempt to read TikTok failed"), ("retry 500", 3, "has been unreadable for some time"),
 ])
