@@ -12,17 +12,16 @@ static void write_endpoints(const struct webhook_counts *counts, struct buf *b)
         return;
     metrics_write_family(
         b, name, METRICS_GAUGE,
-        "Webhook endpoints, by state: active, paused (by a person), failed (paused after three days of "
+        "Webhooks, by state: active, paused (by a person), failed (paused after three days of "
         "failures), gone (ended by status 410).");
     for (int state = WEBHOOK_ACTIVE; state <= WEBHOOK_GONE; state++)
         metrics_write_value(
             b, name, METRICS_LABELS({"state", str_from_cstr(webhook_state_name((enum webhook_state)state))}),
             counts->by_state[state]);
-    metrics_write_gauge(
-        b, "viewtally_webhook_endpoints_failing",
-        "Active webhook endpoints whose most recent attempt failed and that wait for the next "
-        "attempt.",
-        counts->failing);
+    metrics_write_gauge(b, "viewtally_webhook_endpoints_failing",
+                        "Active webhooks whose most recent attempt failed and that wait for the next "
+                        "attempt.",
+                        counts->failing);
 }
 
 void webhook_metrics_write(const struct webhook_service *service, const struct webhook_counts *endpoints,

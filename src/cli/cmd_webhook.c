@@ -15,7 +15,7 @@ enum { ROWS_AT_ONCE = 500 };
 
 static enum cli_exit no_such_endpoint(void)
 {
-    return cli_fail(CLI_PART, "no webhook endpoint has this id (see viewtally webhook list)");
+    return cli_fail(CLI_PART, "no webhook has this id (see viewtally webhook list)");
 }
 
 /* ---- list ---- */
@@ -146,7 +146,7 @@ static enum cli_exit set_state(struct cli *cli, const struct cli_arguments *argu
         return err == ERR_NOT_FOUND ? no_such_endpoint() : CLI_COULD_NOT;
     if (c.is_gone)
         return cli_fail(
-            CLI_PART, "the receiver has ended this endpoint with status 410; it cannot be paused or resumed");
+            CLI_PART, "the receiver has ended this webhook with status 410; it cannot be paused or resumed");
     return CLI_DONE;
 }
 
@@ -200,7 +200,7 @@ static enum err move_position_back(struct store *store, struct webhook_endpoint 
 {
     if (event_id > e->position) {
         (void)cli_fail(CLI_PART,
-                       "this endpoint still waits for the events after evt_%lld; name this event or an "
+                       "this webhook still waits for the events after evt_%lld; name this event or an "
                        "earlier one, because the events in between would not be sent",
                        (long long)e->position);
         return ERR_CANCELED;
@@ -222,7 +222,7 @@ static enum err request_resend(struct store *store, struct arena *arena, void *c
         return err;
     if (e.state == WEBHOOK_GONE) {
         (void)cli_fail(CLI_PART,
-                       "the receiver has ended this endpoint with status 410; nothing can be sent to it");
+                       "the receiver has ended this webhook with status 410; nothing can be sent to it");
         return ERR_CANCELED;
     }
     if (r->is_position)
@@ -233,7 +233,7 @@ static enum err request_resend(struct store *store, struct arena *arena, void *c
     err = store_request_webhook(store, e.row, r->event_id, clock_wall_ms());
     if (err != ERR_FULL)
         return err;
-    (void)cli_fail(CLI_PART, "%d deliveries of this endpoint are waiting already", WEBHOOK_REQUESTS_MAX);
+    (void)cli_fail(CLI_PART, "%d deliveries of this webhook are waiting already", WEBHOOK_REQUESTS_MAX);
     return ERR_CANCELED;
 }
 
@@ -265,7 +265,7 @@ static enum cli_exit resend(struct cli *cli, const struct cli_arguments *argumen
     if (err)
         return err == ERR_NOT_FOUND ? no_such_endpoint() : CLI_COULD_NOT;
     if (r.is_unknown)
-        return cli_fail(CLI_PART, "the author of this endpoint has no such event");
+        return cli_fail(CLI_PART, "the author of this webhook has no such event");
     return CLI_DONE;
 }
 
@@ -274,7 +274,7 @@ static enum cli_exit resend(struct cli *cli, const struct cli_arguments *argumen
 static const struct cli_option list_options[] = {
     {.name = "author",
      .argument = "AUTHOR",
-     .help = "Only the endpoints of this author, by id or sign-in name."},
+     .help = "Only the webhooks of this author, by id or sign-in name."},
     {.name = "json", .help = "Print a JSON array, with all fields."},
     {0},
 };
@@ -289,7 +289,7 @@ static const struct cli_option resend_options[] = {
 static const struct cli_action actions[] = {
     {.name = "list",
      .options = list_options,
-     .summary = "Lists the endpoints with their state.",
+     .summary = "Lists the webhooks with their state.",
      .description =
          "The state is active, paused, failed (paused after three days of failures), gone (ended by "
          "the receiver with status 410) or disconnected (its app is not connected any more).",
@@ -297,32 +297,32 @@ static const struct cli_action actions[] = {
      .examples = "viewtally webhook list",
      .run = list},
     {.name = "pause",
-     .operands = "ENDPOINT",
+     .operands = "WEBHOOK",
      .operands_min = 1,
      .operands_max = 1,
-     .summary = "Pauses an endpoint. Its events wait.",
-     .partial = "there is no such endpoint, or it has ended",
+     .summary = "Pauses a webhook. Its events wait.",
+     .partial = "there is no such webhook, or it has ended",
      .examples = "viewtally webhook pause 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11",
      .run = pause_endpoint},
     {.name = "resume",
-     .operands = "ENDPOINT",
+     .operands = "WEBHOOK",
      .operands_min = 1,
      .operands_max = 1,
      .summary =
-         "Resumes an endpoint that a person or repeated failures have paused. The waiting events are sent.",
-     .partial = "there is no such endpoint, or it has ended",
+         "Resumes a webhook that a person or repeated failures have paused. The waiting events are sent.",
+     .partial = "there is no such webhook, or it has ended",
      .examples = "viewtally webhook resume 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11",
      .run = resume_endpoint},
     {.name = "resend",
-     .operands = "ENDPOINT [EVENT]",
+     .operands = "WEBHOOK [EVENT]",
      .operands_min = 1,
      .operands_max = 2,
      .options = resend_options,
      .summary = "Sends an event once more; with --after, sends all events after the given one.",
-     .description = "The server sends a single event immediately, also to a paused endpoint, and does not "
+     .description = "The server sends a single event immediately, also to a paused webhook, and does not "
                     "repeat it if it fails. With --after, delivery begins again after the event, in order "
-                    "and with retries; if the endpoint is paused or has failed, resume it as well.",
-     .partial = "there is no such endpoint or event, the endpoint has ended, 100 events of the endpoint wait "
+                    "and with retries; if the webhook is paused or has failed, resume it as well.",
+     .partial = "there is no such webhook or event, the webhook has ended, 100 events of the webhook wait "
                 "to be sent again, or EVENT of --after is later than the last event that was sent",
      .examples = "viewtally webhook resend 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11 evt_1789000000000\n"
                  "viewtally webhook resend 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11 --after evt_0",
@@ -333,6 +333,8 @@ static const struct cli_action actions[] = {
 const struct cli_command cli_webhook = {
     .name = "webhook",
     .summary = "list, pause and resume the webhooks of authors and apps, and resend events",
-    .description = "Authors create webhooks on their pages. The server delivers their events.",
+    .description =
+        "Authors create webhooks on their pages. The server delivers their events. WEBHOOK is the id of "
+        "a webhook, which viewtally webhook list prints.",
     .actions = actions,
 };

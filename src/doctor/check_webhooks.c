@@ -84,7 +84,7 @@ static void check_endpoints(struct doctor *d)
         return;
     if (c.failed)
         doctor_warn(
-            d, "viewtally webhook list; after the receiver works again: viewtally webhook resume ENDPOINT",
+            d, "viewtally webhook list; after the receiver works again: viewtally webhook resume WEBHOOK",
             "%lld webhook%s %s paused, because every attempt to deliver an event failed", c.failed,
             plural(c.failed, "", "s"), plural(c.failed, "is", "are"));
     if (c.failing)

@@ -56,7 +56,7 @@ static enum err read_one(struct store *s, struct sql_statement *q, struct arena 
     if (row_webhook(q, out))
         copy_texts(a, out);
     else
-        err = sql_report_damage(s->sql, "webhook endpoint");
+        err = sql_report_damage(s->sql, "webhook");
     sql_reset(q);
     return err;
 }
@@ -72,7 +72,7 @@ static bool on_webhook_row(struct store *s, struct sql_statement *q, void *ctx, 
     struct webhook_endpoint endpoint;
     if (row_webhook(q, &endpoint))
         return r->fn(r->ctx, &endpoint);
-    *err = sql_report_damage(s->sql, "webhook endpoint");
+    *err = sql_report_damage(s->sql, "webhook");
     return false;
 }
 
@@ -209,7 +209,7 @@ static bool on_webhook_of_author(struct store *s, struct sql_statement *q, void 
 {
     const struct webhook_read *r = ctx;
     if (!row_webhook(q, r->out))
-        *err = sql_report_damage(s->sql, "webhook endpoint");
+        *err = sql_report_damage(s->sql, "webhook");
     else if (r->out->author_row != r->author_row)
         *err = ERR_NOT_FOUND;
     copy_texts(r->arena, r->out);

@@ -189,13 +189,12 @@ static void log_end(const struct webhook_endpoint *e, const struct delivery_resu
     char id[UUID_TEXT_LEN];
     uuid_format(&e->id, id);
     if (e->state == WEBHOOK_FAILED)
-        log_warn(
-            "webhooks: endpoint %.*s has failed %d times in a row, so no more events are sent until it is "
-            "resumed: %s",
-            UUID_TEXT_LEN, id, WEBHOOK_TRIES, r->error);
+        log_warn("webhooks: %.*s has failed %d times in a row, so no more events are sent until it is "
+                 "resumed: %s",
+                 UUID_TEXT_LEN, id, WEBHOOK_TRIES, r->error);
     if (e->state == WEBHOOK_GONE)
-        log_info("webhooks: endpoint %.*s responded with status 410, so no more events are sent to it",
-                 UUID_TEXT_LEN, id);
+        log_info("webhooks: %.*s responded with status 410, so no more events are sent to it", UUID_TEXT_LEN,
+                 id);
 }
 
 static enum err store_result(struct dispatcher *d, struct delivery *delivery)

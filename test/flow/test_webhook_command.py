@@ -70,7 +70,7 @@ def test_wrong_arguments_are_rejected_and_change_nothing(world):
     world.receiver.wait_for(1)
     event, = world.feed()
     for words, status, text in (
-            (("pause", UNKNOWN), 1, "no webhook endpoint"), (("resume", "x"), 1, "no webhook endpoint"), (("resend", UNKNOWN, event), 1, "no webhook endpoint"),
+            (("pause", UNKNOWN), 1, "no webhook has this id"), (("resume", "x"), 1, "no webhook has this id"), (("resend", UNKNOWN, event), 1, "no webhook has this id"),
             (("resend", ident), 2, "--after"), (("resend", ident, event, "--after", event), 2, "--after"), (("resend", ident, "1"), 2, "evt_"),
             (("resend", ident, "evt_-1"), 2, "evt_"), (("resend", ident, "evt_99999999999999999999"), 2, "evt_"),
             (("resend", ident, "evt_1"), 1, "no such event"), (("resend", bobs, event), 1, "no such event")):

@@ -216,9 +216,9 @@ static const struct {
     [CARRY_QUOTAS] = {"platform_limits", "used quota or other limit of a platform",
                       "used quotas and other limits of platforms"},
     [CARRY_APP_WEBHOOKS] = {"app_webhooks", "app with a newer webhook", "apps with a newer webhook"},
-    [CARRY_WEBHOOKS] = {"webhooks_deleted", "webhook endpoint deleted", "webhook endpoints deleted"},
-    [CARRY_WEBHOOK_STATES] = {"webhook_states", "webhook endpoint with a newer secret, state or position",
-                              "webhook endpoints with a newer secret, state or position"},
+    [CARRY_WEBHOOKS] = {"webhooks_deleted", "webhook deleted", "webhooks deleted"},
+    [CARRY_WEBHOOK_STATES] = {"webhook_states", "webhook with a newer secret, state or position",
+                              "webhooks with a newer secret, state or position"},
     [CARRY_AUDIT] = {"audit_entries", "entry of the audit log", "entries of the audit log"},
     [CARRY_ERASED] = {"authors_erased", "author erased again", "authors erased again"},
 };
