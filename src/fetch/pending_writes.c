@@ -49,9 +49,19 @@ struct cursor {
     size_t posts, accounts;
 };
 
-static enum err write_some(struct pending_writes *w, struct store *store, struct throttle *throttles,
-                           struct cursor *at)
+struct write_batch {
+    const struct pending_writes *writes;
+    struct throttle *throttles;
+    struct cursor first, next; /* the range of the batch */
+};
+
+static enum err write_some(struct store *store, void *ctx)
 {
+    struct write_batch *b = ctx;
+    const struct pending_writes *w = b->writes;
+    struct throttle *throttles = b->throttles;
+    struct cursor *at = &b->next;
+    *at = b->first;
     for (int n = 0; n < WRITES_PER_TRANSACTION && at->posts < w->posts.count; n++) {
         const enum err err = store_put_platform_post(store, &w->posts.items[at->posts++]);
         if (err)
@@ -81,19 +91,14 @@ static bool any_unsaved(const struct throttle *throttles)
 enum err pending_writes_flush(struct pending_writes *w, struct run *run,
                               struct throttle throttles[PLATFORM_APIS])
 {
-    struct cursor at = {0, 0};
-    while (at.posts < w->posts.count || at.accounts < w->accounts.count || any_unsaved(throttles)) {
-        enum err err = run_begin(run);
+    struct write_batch b = {.writes = w, .throttles = throttles};
+    while (b.first.posts < w->posts.count || b.first.accounts < w->accounts.count || any_unsaved(throttles)) {
+        const enum err err = run_transact(run, write_some, &b);
         if (err)
             return err;
-        err = write_some(w, run_store(run), throttles, &at);
-        if (err) {
-            run_rollback(run);
-            return run_fail_database(run, err);
-        }
-        err = run_commit(run);
-        if (err)
-            return err;
+        b.first = b.next;
+        for (int api = 0; api < PLATFORM_APIS; api++)
+            throttles[api].unsaved = false;
     }
     w->posts.count = w->accounts.count = 0;
     arena_reset(&w->texts);

@@ -126,19 +126,16 @@ enum err first_author_load(struct run *run, int64_t *first_author)
     return err && err != ERR_NOT_FOUND ? run_fail_database(run, err) : OK;
 }
 
+static enum err write_first_author(struct store *store, void *ctx)
+{
+    const int64_t *next = ctx;
+    const struct platform_limit limit = {
+        .api = API_TIKTOK, .name = LIMIT_FIRST_AUTHOR, .value = *next, .until = TIME_NONE};
+    return *next > 1 ? store_put_platform_limit(store, &limit)
+                     : store_delete_platform_limit(store, API_TIKTOK, LIMIT_FIRST_AUTHOR);
+}
+
 enum err first_author_save(struct run *run, int64_t current, int64_t next)
 {
-    const struct platform_limit limit = {
-        .api = API_TIKTOK, .name = LIMIT_FIRST_AUTHOR, .value = next, .until = TIME_NONE};
-    if (next <= 1 && current <= 1)
-        return OK;
-    enum err err = run_begin(run);
-    if (err)
-        return err;
-    err = next > 1 ? store_put_platform_limit(run_store(run), &limit)
-                   : store_delete_platform_limit(run_store(run), API_TIKTOK, LIMIT_FIRST_AUTHOR);
-    if (!err)
-        return run_commit(run);
-    run_rollback(run);
-    return run_fail_database(run, err);
+    return next <= 1 && current <= 1 ? OK : run_transact(run, write_first_author, &next);
 }

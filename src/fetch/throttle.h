@@ -95,7 +95,7 @@ int64_t throttle_capacity(const struct throttle *t, int64_t deadline_s);
 
 /* Restores the state that earlier runs stored. */
 MUST_USE enum err throttle_load(struct throttle *t, struct store *store, const struct config *config);
-/* Stores the state. Call in an open transaction. */
+/* Stores the state. Call in an open transaction. After its commit, the caller resets `unsaved`. */
 MUST_USE enum err throttle_save(struct throttle *t, struct store *store);
 
 /* Returns the number of `quotas` that the API has. */

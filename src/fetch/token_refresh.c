@@ -186,7 +186,7 @@ static enum err delete_mark(struct store *store, void *ctx)
 static void clear_mark(struct token_refresh *refresh)
 {
     const struct str account = refresh->tokens.grant.account_id;
-    if (transaction_run(&refresh->refresher->scope, delete_mark, refresh))
+    if (transaction_run_repeatable(&refresh->refresher->scope, delete_mark, refresh))
         log_warn(
             "could not record that the token refresh of account %.*s failed; its next refresh is delayed",
             (int)account.len, account.p);
@@ -256,7 +256,7 @@ static struct token_refresh_result save_tokens(struct token_refresh *refresh,
     const struct str account = refresh->tokens.grant.account_id;
     enum err err = OK;
     for (int i = 0; i < COMMIT_TRIES; i++) {
-        err = transaction_run(&refresh->refresher->scope, swap_tokens, &swap);
+        err = transaction_run_repeatable(&refresh->refresher->scope, swap_tokens, &swap);
         if (!err || err == ERR_NOT_FOUND)
             break;
     }
@@ -429,7 +429,7 @@ static bool prepare(struct token_refresh *refresh, const struct credential *c,
         return false;
     }
     if (!err)
-        err = transaction_run(&refresh->refresher->scope, set_mark, &m);
+        err = transaction_run_repeatable(&refresh->refresher->scope, set_mark, &m);
     if (!err && m.acquired)
         return true;
     *result = err ? store_failed(err) : result_of(TOKEN_RETRY_LATER, STR("elsewhere"));

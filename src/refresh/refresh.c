@@ -36,33 +36,20 @@ const char *run_cause_name(enum run_cause cause)
 
 /* --- the lease --- */
 
-static enum err acquire_lease(struct run *run)
+static enum err write_lease(struct store *store, void *ctx)
 {
+    struct run *run = ctx;
     struct lease_row row;
-    enum err err = run_begin_unleased(run);
-    if (err)
-        return err;
-    err = lease_acquire(&run->lease, run->store, &row);
-    if (!err)
-        err = store_abandon_runs(run->store);
-    if (!err)
-        return run_commit(run);
-    run_rollback(run);
+    const enum err err = lease_acquire(&run->lease, store, &row);
     if (run->lease.is_taken)
         return run_fail(run, err, "another refresh is running (%s)", row.holder);
-    return run_fail_database(run, err);
+    return err ? err : store_abandon_runs(store);
 }
 
-static enum err release_lease(struct run *run)
+static enum err write_release(struct store *store, void *ctx)
 {
-    enum err err = run_begin_final(run);
-    if (err)
-        return err;
-    err = lease_release(&run->lease, run->store);
-    if (!err)
-        return run_commit(run);
-    run_rollback(run);
-    return err;
+    struct run *run = ctx;
+    return lease_release(&run->lease, store);
 }
 
 static bool has_work(const struct refresh_options *o)
@@ -93,22 +80,20 @@ static enum err check_if_needed(struct run *run, bool *needed)
 
 /* --- the record --- */
 
+static enum err write_start(struct store *store, void *ctx)
+{
+    struct run *run = ctx;
+    const enum err err = store_insert_run(store, &run->row);
+    return err ? err : store_prune_runs(store, run->row.row - RUNS_KEPT);
+}
+
 static enum err record_start(struct run *run)
 {
     run->row.cause = run->options->cause;
     run->row.holder = str_from_cstr(run->lease.holder);
     run->row.started_at = run->report->started_at = clock_wall_ms();
     run->started_us = clock_work_us();
-    enum err err = run_begin_final(run);
-    if (err)
-        return err;
-    err = store_insert_run(run->store, &run->row);
-    if (!err)
-        err = store_prune_runs(run->store, run->row.row - RUNS_KEPT);
-    if (!err)
-        return run_commit(run);
-    run_rollback(run);
-    return run_fail_database(run, err);
+    return run_transact_final(run, write_start, run);
 }
 
 static enum err store_counts(struct run *run)
@@ -127,24 +112,22 @@ static enum err store_counts(struct run *run)
     return err;
 }
 
+static enum err write_end(struct store *store, void *ctx)
+{
+    struct run *run = ctx;
+    enum err err = store_counts(run);
+    if (!err)
+        err = store_finish_run(store, &run->row);
+    return err ? err : lease_release(&run->lease, store);
+}
+
 static enum err record_end(struct run *run)
 {
     const struct refresh_report *report = run->report;
     run->row.outcome = report->state;
     run->row.finished_at = report->started_at + report->duration_ms;
     run->row.error = report->why[0] ? str_from_cstr(report->why) : (struct str){0};
-    enum err err = run_begin_final(run);
-    if (err)
-        return err;
-    err = store_counts(run);
-    if (!err)
-        err = store_finish_run(run->store, &run->row);
-    if (!err)
-        err = lease_release(&run->lease, run->store);
-    if (!err)
-        return run_commit(run);
-    run_rollback(run);
-    return run_fail_database(run, err);
+    return run_transact_final(run, write_end, run);
 }
 
 /* --- the sources --- */
@@ -216,13 +199,13 @@ static enum err run_sources(struct run *run)
 static enum err run_with_lease(struct run *run)
 {
     bool needed;
-    enum err err = acquire_lease(run);
+    enum err err = run_transact_unleased(run, write_lease, run);
     if (err)
         return err;
     err = check_if_needed(run, &needed);
     if (!err && needed)
         return run_sources(run);
-    const enum err release_err = release_lease(run);
+    const enum err release_err = run_transact_final(run, write_release, run);
     return err ? err : release_err;
 }
 

@@ -123,27 +123,31 @@ static enum err apply_step(struct run *run, const struct queued_step *queued)
     return OK;
 }
 
-/* Applies queued steps from index `*next` on, in one transaction, until TRANSACTION_US has passed. */
-static enum err apply_some(struct run *run, size_t *next)
+struct step_batch {
+    struct run *run;
+    size_t first, next; /* range of the applied steps in run->steps */
+};
+
+/* Applies queued steps until TRANSACTION_US has passed. */
+static enum err apply_some(struct store *store, void *ctx)
 {
-    enum err err = run_begin(run);
-    if (err)
-        return err;
+    struct step_batch *b = ctx;
+    struct run *run = b->run;
     const int64_t began_us = clock_work_us();
-    while (!err && *next < run->steps.count && clock_work_us() - began_us < TRANSACTION_US)
-        err = apply_step(run, &run->steps.items[(*next)++]);
-    if (!err)
-        return run_commit(run);
-    run_rollback(run);
+    enum err err = OK;
+    (void)store;
+    b->next = b->first;
+    while (!err && b->next < run->steps.count && clock_work_us() - began_us < TRANSACTION_US)
+        err = apply_step(run, &run->steps.items[b->next++]);
     return err;
 }
 
 enum err run_flush(struct run *run)
 {
-    size_t next = 0;
+    struct step_batch batch = {.run = run};
     enum err err = OK;
-    while (!err && next < run->steps.count)
-        err = apply_some(run, &next);
+    for (; !err && batch.first < run->steps.count; batch.first = batch.next)
+        err = run_transact(run, apply_some, &batch);
     run->steps.count = run->readings.count = run->video_rows.count = 0;
     return err;
 }

@@ -38,6 +38,10 @@ MUST_USE enum err run_begin(struct run *run);
 MUST_USE enum err run_commit(struct run *run);
 void run_rollback(struct run *run);
 
+/* Runs `work` in one transaction, and again after a deadlock, see transaction_run_repeatable(). If it fails,
+ * run_fail() has been called, unless the error is ERR_CANCELED. */
+MUST_USE enum err run_transact(struct run *run, transaction_work *work, void *ctx);
+
 /* Returns run_begin(), run_commit() and run_rollback() as a scope (store/transaction_scope.h). */
 struct transaction_scope run_transactions(struct run *run);
 

@@ -24,6 +24,7 @@ struct run {
 
     const struct source *source; /* the source that is running */
     bool in_transaction;
+    bool had_cause;                                   /* report->why was set before the open transaction */
     int64_t pending[REFRESH_PLATFORMS][RUN_COUNTERS]; /* counts of the open transaction */
 
     struct step step;
@@ -39,5 +40,9 @@ MUST_USE enum err run_begin_unleased(struct run *run);
 /* Like run_begin(), but succeeds even while the process is stopping. Use it for the first and the last
  * transaction of a run. */
 MUST_USE enum err run_begin_final(struct run *run);
+
+/* Like run_transact(), with run_begin_unleased() or run_begin_final() instead of run_begin(). */
+MUST_USE enum err run_transact_unleased(struct run *run, transaction_work *work, void *ctx);
+MUST_USE enum err run_transact_final(struct run *run, transaction_work *work, void *ctx);
 
 #endif

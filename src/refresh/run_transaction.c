@@ -29,6 +29,7 @@ enum err run_begin_unleased(struct run *run)
     if (run->options->write_lock)
         ticket_lock_acquire(run->options->write_lock);
     run->in_transaction = true;
+    run->had_cause = run->report->why[0] != '\0';
     const enum err err = store_begin(run->store);
     if (!err)
         return OK;
@@ -94,16 +95,6 @@ void run_rollback(struct run *run)
     end_transaction(run);
 }
 
-enum err run_heartbeat(struct run *run)
-{
-    if (is_stopping(run))
-        return ERR_CANCELED;
-    if (!lease_renewal_is_due(&run->lease))
-        return OK;
-    const enum err err = run_begin_final(run);
-    return err ? err : run_commit(run);
-}
-
 /* --- scopes --- */
 
 static enum err scope_begin(void *ctx)
@@ -121,6 +112,17 @@ static void scope_rollback(void *ctx)
     run_rollback(ctx);
 }
 
+/* If the transaction runs again, it has not failed, so its error is not the cause of a failure. */
+static bool scope_should_repeat(void *ctx, int *repeats)
+{
+    struct run *run = ctx;
+    if (!store_should_repeat(run->store, repeats))
+        return false;
+    if (!run->had_cause)
+        run->report->why[0] = '\0';
+    return true;
+}
+
 static enum err scope_heartbeat(void *ctx)
 {
     return run_heartbeat(ctx);
@@ -133,6 +135,7 @@ struct transaction_scope run_transactions(struct run *run)
                                       .begin = scope_begin,
                                       .commit = scope_commit,
                                       .rollback = scope_rollback,
+                                      .should_repeat = scope_should_repeat,
                                       .heartbeat = scope_heartbeat};
 }
 
@@ -159,5 +162,51 @@ struct transaction_scope run_unleased_transactions(struct run *run)
                                       .begin = unleased_begin,
                                       .commit = unleased_commit,
                                       .rollback = scope_rollback,
+                                      .should_repeat = scope_should_repeat,
                                       .heartbeat = scope_heartbeat};
+}
+
+/* --- whole transactions --- */
+
+static enum err transact(struct run *run, enum err (*begin)(void *ctx), transaction_work *work, void *ctx)
+{
+    struct transaction_scope scope = run_transactions(run);
+    scope.begin = begin;
+    const enum err err = transaction_run_repeatable(&scope, work, ctx);
+    return err ? run_fail_database(run, err) : OK;
+}
+
+static enum err final_begin(void *ctx)
+{
+    return run_begin_final(ctx);
+}
+
+enum err run_transact(struct run *run, transaction_work *work, void *ctx)
+{
+    return transact(run, scope_begin, work, ctx);
+}
+
+enum err run_transact_final(struct run *run, transaction_work *work, void *ctx)
+{
+    return transact(run, final_begin, work, ctx);
+}
+
+enum err run_transact_unleased(struct run *run, transaction_work *work, void *ctx)
+{
+    return transact(run, unleased_begin, work, ctx);
+}
+
+/* The beginning of the transaction renews the lease. */
+static enum err do_nothing(struct store *store, void *ctx)
+{
+    (void)store;
+    (void)ctx;
+    return OK;
+}
+
+enum err run_heartbeat(struct run *run)
+{
+    if (is_stopping(run))
+        return ERR_CANCELED;
+    return lease_renewal_is_due(&run->lease) ? run_transact_final(run, do_nothing, NULL) : OK;
 }

@@ -145,27 +145,27 @@ static enum err resume_all(struct run *run, const struct spool_dir *dir)
 
 /* --- finalizing that an import has left over, because it was killed or lost the lease --- */
 
+struct left_over {
+    struct run *run;
+    bool more;
+};
+
+static enum err finalize_some(struct store *store, void *ctx)
+{
+    struct left_over *l = ctx;
+    struct finalizing_result result = {0};
+    return finalizing_apply_batch(store, run_rules(l->run), FINALIZING_BATCH_MAX, &result, &l->more);
+}
+
 static enum err finalize_all(struct run *run)
 {
-    struct finalizing_result result = {0};
-    bool more;
-    enum err err = import_lock_try_exclusive(run_store(run), &more);
+    struct left_over f = {.run = run};
+    enum err err = import_lock_try_exclusive(run_store(run), &f.more);
     if (err)
         return run_fail_database(run, err);
-    while (more) {
-        err = run_begin(run);
-        if (err)
-            return err;
-        err = finalizing_apply_batch(run_store(run), run_rules(run), FINALIZING_BATCH_MAX, &result, &more);
-        if (err) {
-            run_rollback(run);
-            return run_fail_database(run, err);
-        }
-        err = run_commit(run);
-        if (err)
-            return err;
-    }
-    return OK;
+    while (f.more && !err)
+        err = run_transact(run, finalize_some, &f);
+    return err;
 }
 
 static enum err finalize_left_over(struct run *run)

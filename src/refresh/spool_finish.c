@@ -29,9 +29,7 @@ static enum err delete_records(struct store *store, void *ctx)
 
 static enum err delete_records_of(struct run *run, struct applied_files *applied)
 {
-    const struct transaction_scope scope = run_transactions(run);
-    const enum err err = transaction_run(&scope, delete_records, applied);
-    return err ? run_fail_database(run, err) : OK;
+    return run_transact(run, delete_records, applied);
 }
 
 enum err spool_delete_record(struct run *run, const struct spool_file *file)

@@ -24,6 +24,9 @@ struct store_engine {
     enum err (*begin_snapshot)(struct store *s); /* begins a transaction that reads one snapshot */
     enum err (*commit)(struct store *s);
     void (*rollback)(struct store *s);
+    /* Returns true if the last transaction has failed because of a deadlock or a serialization failure. NULL:
+     * the engine has neither. */
+    bool (*has_conflict)(const struct store *s);
 
     enum err (*read_clock)(struct store *s, int64_t *now_ms); /* see store_read_clock() */
     bool (*has_changed)(struct store *s, uint64_t *seen);

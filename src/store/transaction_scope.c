@@ -18,13 +18,19 @@ static void plain_rollback(void *ctx)
     store_rollback(ctx);
 }
 
+static bool plain_should_repeat(void *ctx, int *repeats)
+{
+    return store_should_repeat(ctx, repeats);
+}
+
 struct transaction_scope transaction_scope_plain(struct store *store)
 {
     return (struct transaction_scope){.store = store,
                                       .ctx = store,
                                       .begin = plain_begin,
                                       .commit = plain_commit,
-                                      .rollback = plain_rollback};
+                                      .rollback = plain_rollback,
+                                      .should_repeat = plain_should_repeat};
 }
 
 enum err transaction_begin(const struct transaction_scope *t)
@@ -56,5 +62,15 @@ enum err transaction_run(const struct transaction_scope *t, transaction_work *wo
     if (!err)
         return t->commit(t->ctx);
     t->rollback(t->ctx);
+    return err;
+}
+
+enum err transaction_run_repeatable(const struct transaction_scope *t, transaction_work *work, void *ctx)
+{
+    int repeats = 0;
+    enum err err;
+    do
+        err = transaction_run(t, work, ctx);
+    while (err == ERR_BUSY && t->should_repeat(t->ctx, &repeats));
     return err;
 }

@@ -20,6 +20,17 @@ MUST_USE enum err store_begin(struct store *s);
 MUST_USE enum err store_commit(struct store *s); /* rolls back if it fails */
 void store_rollback(struct store *s);            /* does nothing if no transaction is open */
 
+enum { STORE_REPEATS_MAX = 5 };
+/* Call after a transaction has failed with ERR_BUSY and no transaction is open. Returns true if the caller
+ * should run the whole transaction again: PostgreSQL has ended it because of a deadlock or a serialization
+ * failure, and this function has returned true fewer than STORE_REPEATS_MAX times. Before it returns true, it
+ * waits for up to 320 ms. `*repeats` counts the calls that returned true; set it to 0 before the first
+ * attempt.
+ *
+ * Write transactions run one after the other, so only locks of other programs cause such failures: for
+ * example, an operator's LOCK TABLE. */
+MUST_USE bool store_should_repeat(struct store *s, int *repeats);
+
 /* --- authors --- */
 
 /* Finds an author by id. */

@@ -1,8 +1,14 @@
 /* Begins and ends write transactions, and issues event ids. */
 #include "base/check.h"
+#include "base/log.h"
 #include "store/author_archive.h"
 #include "store/engine.h"
 #include "store/write.h"
+
+#include <sodium.h>
+#include <time.h>
+
+enum { SHORTEST_PAUSE_MS = 20 };
 
 enum err store_begin(struct store *s)
 {
@@ -31,6 +37,21 @@ void store_rollback(struct store *s)
 {
     if (sql_in_transaction(s->sql))
         s->engine->rollback(s);
+}
+
+/* The random pause, which doubles, lets the other transaction end first. */
+bool store_should_repeat(struct store *s, int *repeats)
+{
+    CHECK(!sql_in_transaction(s->sql));
+    if (!s->engine->has_conflict || !s->engine->has_conflict(s) || *repeats >= STORE_REPEATS_MAX)
+        return false;
+    const uint32_t pause_ms = 1 + randombytes_uniform((uint32_t)SHORTEST_PAUSE_MS << *repeats);
+    const struct timespec pause = {.tv_nsec = (long)pause_ms * 1000000};
+    ++*repeats;
+    log_warn("store: locks of another program have ended a transaction; it runs again (repetition %d of %d)",
+             *repeats, STORE_REPEATS_MAX);
+    (void)nanosleep(&pause, NULL);
+    return true;
 }
 
 static enum err insert_event(struct store *s, const struct event *event)

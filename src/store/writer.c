@@ -57,7 +57,7 @@ enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_op
     return OK;
 }
 
-static enum err run_job(struct store *store, struct writer_job *job)
+static enum err run_once(struct store *store, struct writer_job *job)
 {
     enum err err = store_begin(store);
     if (err)
@@ -66,6 +66,16 @@ static enum err run_job(struct store *store, struct writer_job *job)
     if (!err)
         return store_commit(store);
     store_rollback(store);
+    return err;
+}
+
+static enum err run_job(struct store *store, struct writer_job *job)
+{
+    int repeats = 0;
+    enum err err;
+    do
+        err = run_once(store, job);
+    while (err == ERR_BUSY && store_should_repeat(store, &repeats));
     return err;
 }
 

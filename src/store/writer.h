@@ -17,7 +17,9 @@ struct writer;
 /* A write job. The caller owns its memory, which must stay valid until `done` is called. `done` is called
  * exactly once, on the loop thread, after writer_submit() has returned. */
 struct writer_job {
-    /* Called on a pool thread, in a transaction. OK commits it; any other result rolls it back. */
+    /* Called on a pool thread, in a transaction. OK commits it; any other result rolls it back. After a
+     * deadlock, the queue runs it again in a new transaction (store_should_repeat()), so it must not depend
+     * on what an earlier call has stored in the job. */
     enum err (*work)(struct writer_job *job, struct store *store);
     /* Called on the loop thread. If `err` is OK, the transaction is on disk. Otherwise nothing was written,
      * unless `err` is ERR_UNKNOWN_OUTCOME. */

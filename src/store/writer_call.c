@@ -15,18 +15,22 @@ struct writer_call {
     void *data;
     writer_call_fn *work;
     size_t size;
+    char *original; /* the caller's data, because `work` may change the copy and then run again */
     char copy[] __attribute__((aligned(16)));
 };
 
 static void writer_call_free(struct writer_call *call)
 {
     explicit_bzero(call->copy, call->size);
+    explicit_bzero(call->original, call->size);
+    free(call->original);
     free(call);
 }
 
 static enum err run(struct writer_job *job, struct store *store)
 {
     struct writer_call *call = (struct writer_call *)job;
+    memcpy(call->copy, call->original, call->size);
     return call->work(store, call->copy);
 }
 
@@ -59,8 +63,9 @@ enum next writer_call(struct writer *w, struct waiter *waiter, enum err *result,
                                  .result = result,
                                  .data = data,
                                  .work = work,
-                                 .size = size};
-    memcpy(call->copy, data, size);
+                                 .size = size,
+                                 .original = xmalloc(size)};
+    memcpy(call->original, data, size);
     *result = writer_submit(w, &call->job);
     if (*result) {
         writer_call_free(call);

@@ -210,6 +210,13 @@ enum err pg_session_run(struct pg_session *s, int64_t deadline_ms)
     return s->has_error ? pg_error_of(s->error.sqlstate) : OK;
 }
 
+bool pg_session_has_conflict(const struct pg_session *s)
+{
+    const char *state = s->error.sqlstate;
+    return pg_session_is_open(s) && s->has_error &&
+           (strcmp(state, "40P01") == 0 || strcmp(state, "40001") == 0);
+}
+
 const struct pg_result *pg_session_take_result(struct pg_session *s)
 {
     const struct pg_result *result = s->result;

@@ -102,6 +102,10 @@ void pg_session_add(struct pg_session *s, const char *name, const char *sql, con
  * command, which `error` describes. */
 MUST_USE enum err pg_session_run(struct pg_session *s, int64_t deadline_ms);
 
+/* Returns true if the last batch has failed because of a deadlock (40P01) or a serialization failure (40001).
+ * The same transaction may succeed if it is run again. */
+bool pg_session_has_conflict(const struct pg_session *s);
+
 /* Returns `result`. The caller owns it and frees it with pg_result_free(). */
 const struct pg_result *pg_session_take_result(struct pg_session *s);
 

@@ -100,6 +100,7 @@ static enum err fail(struct pg_sql *db, enum err err, const char *what)
                        is_lost ? "" : db->session.error.sqlstate,
                        is_lost ? db->session.reason : db->session.error.text);
     db->sql.failures += err != ERR_EXISTS;
+    db->has_conflict = pg_session_has_conflict(&db->session);
     if (db->transaction == PG_TRANSACTION_OPEN) {
         db->transaction = PG_TRANSACTION_FAILED;
         db->transaction_error = err == ERR_EXISTS ? ERR_INTERNAL : err;
@@ -364,9 +365,8 @@ static enum err send_begin(struct pg_sql *db, void *ctx)
 
 /* Call if the lock was not acquired. The server may be an old primary (pg_session.h), on which a transaction
  * that waits for a standby holds the lock and does not end. Returns true if the session is now connected to
- * another host. Does not close a connection that holds the import lock. Usually another process holds the
- * lock of a healthy primary. So the connection stays if it has waited only briefly, or has tried to move in
- * the last minute. */
+ * another host. Stays if it holds the import lock, and, because usually another process holds the lock of a
+ * healthy primary, if it has waited only briefly or has tried to move in the last minute. */
 static bool move_to_another_host(struct pg_sql *db, int lock_timeout_ms)
 {
     const int64_t now = clock_connection_ms();
@@ -380,6 +380,7 @@ static bool move_to_another_host(struct pg_sql *db, int lock_timeout_ms)
 static enum err begin(struct pg_sql *db, bool writes, int lock_timeout_ms)
 {
     CHECK(db->transaction == PG_TRANSACTION_NONE);
+    db->has_conflict = false;
     struct begin b = {.writes = writes, .lock_timeout_ms = lock_timeout_ms};
     enum err err = run_statement(db, "begin", send_begin, &b);
     if (err == ERR_BUSY && move_to_another_host(db, lock_timeout_ms))
@@ -439,11 +440,10 @@ void pg_sql_rollback(struct pg_sql *db)
     db->transaction = PG_TRANSACTION_NONE;
 }
 
-/* Begins a new write transaction, and compares the committed transaction number with the number of the
- * transaction whose outcome is unknown. Acquiring the lock of the new transaction waits until the unknown
- * transaction has ended. The commit of the new transaction proves that the server is the primary and that the
- * number is durable. (PostgreSQL's own transaction id would prove nothing: after a crash, PostgreSQL may
- * assign it to another transaction.) Returns false if the outcome is still unknown. */
+/* Begins a new write transaction, whose lock waits until the unknown transaction has ended, and compares the
+ * committed transaction number with that of the unknown one. The commit of the new transaction proves that
+ * the server is the primary and that the number is durable. (PostgreSQL's own transaction id would prove
+ * nothing: after a crash, it may be assigned again.) Returns false if the outcome is still unknown. */
 static bool find_outcome(struct pg_sql *db, enum err *outcome)
 {
     if (!pg_session_is_open(&db->session) && connect_again(db))

@@ -36,6 +36,7 @@ struct pg_sql {
 
     enum pg_transaction_state transaction;
     enum err transaction_error; /* error of a failed transaction */
+    bool has_conflict;          /* the last error was a deadlock or a serialization failure */
     struct pg_writer writer;
     int64_t transaction_number; /* number of the last write transaction */
     int64_t stays_until_ms;     /* before this time, a busy lock does not let the connection leave its host */

@@ -88,6 +88,11 @@ static void rollback(struct store *s)
     pg_sql_rollback(pg_sql_of_store(s));
 }
 
+static bool has_conflict(const struct store *s)
+{
+    return ((const struct pg_store *)s)->db.has_conflict;
+}
+
 /* clock_timestamp() is the time of the statement, unlike now(), which is that of the transaction. A fake
  * clock takes precedence, because it is the same for all processes of a test, and unrelated to the server's
  * clock. */
@@ -208,6 +213,7 @@ const struct store_engine store_pg_engine = {
     .begin_snapshot = begin_snapshot,
     .commit = commit,
     .rollback = rollback,
+    .has_conflict = has_conflict,
     .read_clock = read_clock,
     .has_changed = has_changed,
     .read_batch = 1000,
