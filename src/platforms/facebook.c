@@ -28,9 +28,6 @@ enum views_source { VIEWS_REEL = 1, VIEWS_VIDEO, VIEWS_NODE, VIEWS_POST, VIEWS_R
 static const enum views_source preferred[] = {VIEWS_REEL_TOTAL, VIEWS_REEL, VIEWS_VIDEO, VIEWS_NODE,
                                               VIEWS_POST};
 
-/* If a post that is older than this has no insights, the permission for insights is assumed to be missing. */
-enum { INSIGHTS_LATE_DAYS = 3 };
-
 #define REEL_TOTAL  "fb_reels_total_plays"  /* plays and replays */
 #define REEL_VIEWS  "blue_reels_play_count" /* plays without replays */
 #define VIDEO_VIEWS "total_video_views"     /* views of 3 seconds and more */
@@ -261,31 +258,29 @@ static bool lacks_permissions(struct graph_result node, struct graph_result insi
     return node.kind == GRAPH_DENIED && insights.kind == GRAPH_DENIED;
 }
 
-/* Numbers of posts of a call: with insights, and without insights although they should have some. */
-struct insights_tally {
-    size_t with, without;
-};
-
-static void tally_insights(struct insights_tally *t, int64_t now, const struct platform_item *item,
+/* Without the permission, the insights of a {page}_{post} are empty [live], and those of a video are denied.
+ * So empty insights of a video prove the permission. */
+static void tally_insights(struct graph_insights *t, bool is_expected, const struct platform_item *item,
                            struct graph_result node, struct graph_result insights)
 {
-    const bool silent = insights.kind == GRAPH_OK && is_empty(insights.body);
-    const bool may_be_late = now - item->posted_at < INSIGHTS_LATE_DAYS * DAY_MS;
-    t->with += insights.kind == GRAPH_OK && !silent;
-    t->without +=
-        lacks_permissions(node, insights) ||
-        (node.kind == GRAPH_OK && (is_denied(insights) || (silent && is_post(item->id) && !may_be_late)));
+    const bool empty = insights.kind == GRAPH_OK && is_post(item->id) && is_empty(insights.body);
+    const bool denied = node.kind == GRAPH_DENIED ? empty || insights.kind == GRAPH_DENIED
+                                                  : node.kind == GRAPH_OK && is_denied(insights);
+    t->proven += insights.kind == GRAPH_OK && !empty;
+    t->denied += denied;
+    t->lacking += is_expected && (denied || empty);
+    t->silent += !is_expected && empty && !denied;
 }
 
 /* If both operations were denied and the post may have been deleted, the item stays ITEM_PENDING:
  * graph_response_outcome() decides whether the post was deleted or the permission lost. */
 static void read_item(struct graph_response *g, struct insights_form form, struct platform_item *item,
-                      struct insights_tally *tally)
+                      struct graph_insights *tally)
 {
     struct graph_result node = graph_response_next(g), insights = {.kind = GRAPH_DENIED};
     if (form.requested) {
         insights = graph_response_next(g);
-        tally_insights(tally, g->call->now_ms, item, node, insights);
+        tally_insights(tally, graph_expects_insights(g->call, item), item, node, insights);
     } else if (node.kind == GRAPH_DENIED) {
         g->denied--; /* the fields need a permission of their own, so the rest of the grant may be valid */
         item->state = ITEM_NO_DATA;
@@ -310,7 +305,7 @@ static struct outcome parse_read(struct arena *a, struct platform_call *call,
 {
     struct graph_response g;
     struct insights_form forms[GRAPH_BATCH_MAX];
-    struct insights_tally tally = {0};
+    struct graph_insights tally = {0};
     size_t operations = 0;
     CHECK(2 * call->item_count <= GRAPH_BATCH_MAX);
     items_reset(call);
@@ -322,7 +317,7 @@ static struct outcome parse_read(struct arena *a, struct platform_call *call,
         for (size_t i = 0; i < call->item_count; i++)
             read_item(&g, forms[i], &call->items[i], &tally);
     struct outcome o = graph_response_outcome(&g);
-    o.no_insights = o.kind == OUTCOME_OK && tally.without && !tally.with;
+    o.no_insights = o.kind == OUTCOME_OK && graph_lacks_insights(&tally);
     return o;
 }
 

@@ -264,6 +264,8 @@ static struct graph_result result_of_error(struct graph_response *g, const struc
         record_denied(g, part.kind, code);
     }
     g->understood |= part.kind == GRAPH_ITEM && part.state != ITEM_RETRY;
+    /* Only an account with the permission learns that a post has not enough viewers. */
+    g->succeeded += part.kind == GRAPH_ITEM && part.state == ITEM_NO_DATA;
     if (part.kind != GRAPH_ITEM)
         part.state = ITEM_PENDING;
     return part;

@@ -17,6 +17,8 @@
 enum {
     GRAPH_BATCH_MAX = 50,       /* operations per batch */
     GRAPH_BODY_MAX = 256 << 10, /* bytes of the body of one operation */
+    /* A post that is younger may have no insights yet [V, up to 48 hours]. */
+    GRAPH_INSIGHTS_LATE_DAYS = 3,
 };
 
 /* ---- requests ---- */
@@ -37,6 +39,21 @@ bool graph_has_name(struct str names, struct str name);
 struct str graph_remove_names(struct arena *a, struct str names, struct str dropped);
 
 /* ---- responses ---- */
+
+/* Numbers of posts of a call, which show whether the account has the permission for insights. */
+struct graph_insights {
+    size_t proven;  /* a result that needs the permission */
+    size_t lacking; /* denied or empty, although the post should have insights by its age */
+    size_t denied;  /* denied; the post may be younger */
+    size_t silent;  /* empty, and the post is younger */
+};
+
+/* Returns true if the post should have insights by its age. */
+bool graph_expects_insights(const struct platform_call *call, const struct platform_item *item);
+
+/* Returns true if the permission is missing. If young posts have no insights yet, the denial of another young
+ * post is not enough, because it may concern only this post. */
+bool graph_lacks_insights(const struct graph_insights *t);
 
 enum graph_kind {
     GRAPH_OK,     /* the body is JSON without an error */
@@ -72,7 +89,9 @@ struct graph_response {
                                 none */
     struct str unknown_code; /* an error code that is not in the table; p == NULL: none */
     bool understood;         /* at least one operation had a result that was understood */
-    size_t succeeded, denied, gone_or_denied; /* numbers of operations, including the one for the account */
+    /* Numbers of operations, including the one for the account. `succeeded` includes those whose error proves
+     * the permission. */
+    size_t succeeded, denied, gone_or_denied;
     struct str denied_code;
     struct str last_usage; /* the most recent usage header; operations of a batch usually repeat it */
     struct graph_usage {

@@ -2,7 +2,20 @@
 #include "platforms/graph.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "store/model.h"
+
+/* ---- the permission ---- */
+
+bool graph_expects_insights(const struct platform_call *call, const struct platform_item *item)
+{
+    return call->now_ms - item->posted_at >= GRAPH_INSIGHTS_LATE_DAYS * DAY_MS;
+}
+
+bool graph_lacks_insights(const struct graph_insights *t)
+{
+    return !t->proven && (t->lacking > 0 || (t->denied > 0 && !t->silent));
+}
 
 /* ---- lists ---- */
 

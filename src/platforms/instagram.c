@@ -136,10 +136,25 @@ static void read_part(struct graph_response *g, struct graph_result part, struct
     }
 }
 
-static void read_item(struct graph_response *g, size_t each, const struct str *lists,
-                      struct platform_item *item)
+/* Without the permission, the insights of a post are denied or empty [live]. So counts prove the permission,
+ * and so does the error that a post has not enough viewers. */
+static void tally_insights(struct graph_insights *t, const struct graph_response *g,
+                           const struct platform_item *item, struct graph_result part)
 {
-    read_part(g, graph_response_next(g), each ? lists[0] : (struct str){NULL, 0}, item);
+    const bool has_few_viewers = part.kind == GRAPH_ITEM && part.state == ITEM_NO_DATA;
+    const bool denied = item->state == ITEM_DENIED, is_expected = graph_expects_insights(g->call, item);
+    t->proven += item->state == ITEM_OK || has_few_viewers;
+    t->denied += denied;
+    t->lacking += is_expected && denied;
+    t->silent += !is_expected && part.kind == GRAPH_OK && item->state == ITEM_NO_DATA;
+}
+
+static void read_item(struct graph_response *g, size_t each, const struct str *lists,
+                      struct platform_item *item, struct graph_insights *tally)
+{
+    const struct graph_result first = graph_response_next(g);
+    read_part(g, first, each ? lists[0] : (struct str){NULL, 0}, item);
+    tally_insights(tally, g, item, first);
     for (size_t k = 1; k < each; k++) {
         struct graph_result part = graph_response_next(g);
         bool fits = part.kind == GRAPH_OK && (item->state == ITEM_OK || item->state == ITEM_NO_DATA);
@@ -148,32 +163,20 @@ static void read_item(struct graph_response *g, size_t each, const struct str *l
     }
 }
 
-/* Returns true if posts were denied and no post has counts: the account works, but probably lacks the
- * permission for insights. */
-static bool lacks_insights(const struct platform_call *call)
-{
-    bool denied = false;
-    for (size_t i = 0; i < call->item_count; i++) {
-        if (call->items[i].state == ITEM_OK)
-            return false;
-        denied = denied || call->items[i].state == ITEM_DENIED;
-    }
-    return denied;
-}
-
 static struct outcome parse_metrics(struct arena *a, struct platform_call *call,
                                     const struct http_response *response, bool refreshes, bool batch)
 {
     struct graph_response g;
+    struct graph_insights tally = {0};
     struct str lists[OPERATIONS_MAX];
     size_t each = plan(a, call, batch, lists);
     items_reset(call);
     if (graph_response_open(&g, a, call, response, refreshes,
                             batch ? call->item_count * (each ? each : 1) : 0))
         for (size_t i = 0; i < call->item_count; i++)
-            read_item(&g, each, lists, &call->items[i]);
+            read_item(&g, each, lists, &call->items[i], &tally);
     struct outcome o = graph_response_outcome(&g);
-    o.no_insights = o.kind == OUTCOME_OK && lacks_insights(call);
+    o.no_insights = o.kind == OUTCOME_OK && graph_lacks_insights(&tally);
     return o;
 }
 

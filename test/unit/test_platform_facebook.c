@@ -451,6 +451,33 @@ static void post_without_permissions_is_denied_and_not_missing(void **state)
     graph_rig_fini(&r);
 }
 
+/* The insights of one post are denied. The other post has no data: a video, whose empty insights prove the
+ * permission, or a post. */
+static void denied_post_beside_posts_without_data_is_no_missing_permission(void **state)
+{
+    static const struct {
+        const char *other;
+        int64_t age_days; /* of the denied post */
+        bool lacks_insights;
+    } rows[] = {{"10_20", 2, false}, {"10_20", 4, true}, {"3237", 2, false}, {"3237", 4, false}};
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        init(&r, "10_30", rows[i].other);
+        r.items[0].posted_at = r.call.now_ms - rows[i].age_days * DAY_MS;
+        r.items[1].views_source = strchr(rows[i].other, '_') ? 0 : REEL;
+        struct str entries[] = {
+            graph_rig_entry(&r, 200, "{'id':'10_30'}"),
+            graph_rig_entry(&r, 400, "{'error':{'message':'(#200) permission','code':200}}"),
+            graph_rig_entry(&r, 200, arena_printf(&r.arena, "{'id':'%s'}", rows[i].other).p),
+            graph_rig_entry(&r, 200, "{'data':[]}")};
+        const struct outcome o = graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 4));
+        assert_outcome(o, OUTCOME_OK, SCOPE_ACCOUNT, "ok");
+        assert_int_equal(o.no_insights, rows[i].lacks_insights);
+        graph_rig_fini(&r);
+    }
+}
+
 /* Denied insights are reported, and so are empty insights of a post that should have counts. The views stay
  * unknown. */
 static void missing_insights_are_reported(void **state)
@@ -506,6 +533,7 @@ int main(void)
         cmocka_unit_test(denied_fields_alone_do_not_revoke_the_grant),
         cmocka_unit_test(post_without_permissions_is_denied_and_not_missing),
         cmocka_unit_test(missing_insights_are_reported),
+        cmocka_unit_test(denied_post_beside_posts_without_data_is_no_missing_permission),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

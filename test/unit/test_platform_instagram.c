@@ -4,6 +4,8 @@
  * [P], refresh_access_token and business login [V], read in November 2026. */
 #include "lib/graph_rig.h"
 
+#include "base/clock.h"
+
 #define NONE COUNT_NONE
 
 /* Meta's page "IG Media Insights" of 2026-06-18 [V]: all five metrics. */
@@ -330,11 +332,42 @@ static void post_without_permission_is_denied_and_not_missing(void **state)
     assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 2)), OUTCOME_OK, SCOPE_CALL, "ok");
     assert_int_equal(r.items[0].state, ITEM_NO_DATA);
     assert_int_equal(r.items[1].state, ITEM_DENIED);
-    assert_true(r.got.no_insights);
     entries[0] = entries[1];
     assert_outcome(graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 2)), OUTCOME_RECONNECT,
                    SCOPE_ACCOUNT, "10");
     graph_rig_fini(&r);
+}
+
+/* A denied post shows that the permission is missing only if no other post proves the permission, and if young
+ * posts that have no insights yet are not its only company. */
+static void denied_post_beside_posts_without_data_is_no_missing_permission(void **state)
+{
+    static const char empty[] = "{'data':[]}";
+    static const struct {
+        int status;
+        const char *other;
+        int64_t age_days; /* of the denied post */
+        bool lacks_insights;
+    } rows[] = {
+        {200, empty, 2, false},
+        {200, empty, 4, true},
+        {400, "{'error':{'message':'(#10) Not enough viewers for the media','code':10}}", 2, false},
+        {400, "{'error':{'message':'(#10) Not enough viewers for the media','code':10}}", 4, false},
+        {200, INSIGHTS_OF("1"), 4, false},
+    };
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        init(&r, &instagram_facebook_desc, "1", "2");
+        r.items[1].posted_at = r.call.now_ms - rows[i].age_days * DAY_MS;
+        struct str entries[] = {
+            graph_rig_entry(&r, rows[i].status, rows[i].other),
+            graph_rig_entry(&r, 400, "{'error':{'message':'(#10) permission','code':10}}")};
+        const struct outcome o = graph_rig_parse(&r, 200, graph_rig_batch(&r, entries, 2));
+        assert_outcome(o, OUTCOME_OK, SCOPE_CALL, "ok");
+        assert_int_equal(o.no_insights, rows[i].lacks_insights);
+        graph_rig_fini(&r);
+    }
 }
 
 /* ---- tokens ---- */
@@ -527,6 +560,7 @@ int main(void)
         cmocka_unit_test(reads_a_batch_with_mixed_results),
         cmocka_unit_test(drops_rejected_metric_in_a_batch),
         cmocka_unit_test(post_without_permission_is_denied_and_not_missing),
+        cmocka_unit_test(denied_post_beside_posts_without_data_is_no_missing_permission),
         cmocka_unit_test(refreshes_the_token),
         cmocka_unit_test(links_an_account),
         cmocka_unit_test(each_failure_of_linking_has_its_outcome),
