@@ -289,14 +289,14 @@ static void on_done(struct delivery *delivery)
 
 /* ---- sending ---- */
 
-static bool is_in_flight(struct dispatcher *d, int64_t row)
+static const struct delivery *find_in_flight(struct dispatcher *d, int64_t row)
 {
     struct list *lists[] = {&d->in_flight, &d->finished};
     for (int i = 0; i < 2; i++)
         for (struct list *l = lists[i]->next; l != lists[i]; l = l->next)
             if (LIST_ENTRY(l, struct delivery, link)->endpoint.row == row)
-                return true;
-    return false;
+                return LIST_ENTRY(l, struct delivery, link);
+    return NULL;
 }
 
 static void start(struct dispatcher *d, struct delivery *delivery)
@@ -362,9 +362,8 @@ static void send_next(struct dispatcher *d, int64_t row, uint64_t origin)
         *VEC_ADD(&d->queue.items) = item;
 }
 
-/* Starts waiting deliveries until `in_flight` deliveries are in flight. The caller passes the number of
- * deliveries that were in flight before some of them ended. Each delivery that ended has freed one slot, so
- * when this number is reached again, further attempts would find no free slot. */
+/* Starts waiting deliveries until `in_flight` deliveries are in flight, as before some of them ended. Each of
+ * these has freed one slot, so when this number is reached again, no further attempt would find a slot. */
 static void send_waiting(struct dispatcher *d, int in_flight)
 {
     struct send_item *items = d->queue.items.items;
@@ -373,7 +372,7 @@ static void send_waiting(struct dispatcher *d, int in_flight)
     for (; i < count && d->queue.in_flight < in_flight && d->has_lease && !d->is_stopping; i++) {
         struct send_item item = items[i];
         const bool has_slot = !item.origin || send_queue_has_slot(&d->queue, item.origin);
-        const bool must_wait = !has_slot || is_in_flight(d, item.row);
+        const bool must_wait = !has_slot || find_in_flight(d, item.row);
         if (has_slot && must_wait && !item.is_manual)
             continue; /* send_next() sends this event after the delivery in flight */
         if (must_wait || !try_send(d, &item))
@@ -407,8 +406,9 @@ static enum err read_page(struct dispatcher *d, bool of_requests, int64_t after)
                        : store_list_due_webhooks(d->store, after, clock_wall_ms(), PAGE_ROWS, on_due, d);
 }
 
-/* Starts a delivery for each due endpoint with a row id above `after` and up to `last`. If `of_requests` is
- * true, starts one for each manual request instead. Queues deliveries for which no slot is free. */
+/* Starts a delivery for each due endpoint with a row id above `after` and up to `last`, or for each manual
+ * request if `of_requests` is true. Queues deliveries for which no slot is free, and manual requests of
+ * endpoints whose next event is in flight, so that they are sent before the event after it. */
 static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after, int64_t last)
 {
     do {
@@ -421,9 +421,10 @@ static enum err scan_list(struct dispatcher *d, bool of_requests, int64_t after,
             if (after > last)
                 return OK;
             const bool has_slot = !item->origin || send_queue_has_slot(&d->queue, item->origin);
-            if (has_slot && is_in_flight(d, after))
+            const struct delivery *running = find_in_flight(d, after);
+            if (has_slot && running && (!of_requests || running->result.kind == DELIVERY_MANUAL))
                 continue;
-            if (!has_slot || !try_send(d, item))
+            if (!has_slot || running || !try_send(d, item))
                 *VEC_ADD(&d->queue.items) = *item;
             if (d->not_before_ms > uv_now(&d->loop))
                 return OK;
@@ -514,9 +515,8 @@ static void check(struct dispatcher *d)
         return;
     /* Waiting deliveries start when a delivery in flight ends. If none is in flight, a scan must start
      * them. */
-    d->is_due |= d->queue.items.count && !d->queue.in_flight;
-    d->is_due =
-        d->is_due || store_has_changed(d->store, &d->seen_commit) || clock_wall_ms() >= d->next_attempt_at;
+    d->is_due = d->is_due || (d->queue.items.count && !d->queue.in_flight) ||
+                store_has_changed(d->store, &d->seen_commit) || clock_wall_ms() >= d->next_attempt_at;
     if (d->is_due && can_scan(d))
         scan(d);
     /* The scan may have finished deliveries that need no HTTP call, such as skipped events. */

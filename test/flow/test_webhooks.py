@@ -282,6 +282,23 @@ def test_failed_manual_delivery_does_not_delay_later_events(world):
     world.wait_row(ident, "attempts", (2,))
 
 
+@pytest.mark.parametrize("action", ["test", "resend"])
+def test_requested_message_is_sent_before_the_waiting_events(world, action):
+    """The receiver holds the first event back until the server has seen the request: later than that, it sends Bob's event."""
+    ident, _ = world.create(), world.create("/bob", "Bob")
+    release = world.receiver.answers["/hook"] = threading.Event()
+    world.read(MILESTONES[-1])
+    world.receiver.wait_for(1)
+    feed = world.feed()
+    requested = feed[-1] if action == "resend" else "test_2"         # the number of the attempt
+    world.do(ident, action, **({"event": feed[-1][4:]} if action == "resend" else {}))
+    world.read(1000, "Bob")
+    world.receiver.wait_for(1, "/bob")
+    release.set()
+    world.receiver.wait_for(len(feed) + 1)
+    assert world.receiver.events() == [feed[0], requested, *feed[1:]]
+
+
 def test_paused_endpoint_receives_its_events_after_resuming(world):
     ident = world.create()
     world.do(ident, "pause")
