@@ -36,8 +36,9 @@ typedef enum err transaction_work(struct store *store, void *ctx);
 /* Runs `work` in one transaction. Commits if `work` returns OK; otherwise rolls back and returns its error.
  */
 MUST_USE enum err transaction_run(const struct transaction_scope *t, transaction_work *work, void *ctx);
-/* Like transaction_run(), but runs `work` again, in a new transaction, if a deadlock has ended the transaction
- * (store_should_repeat()). So `work` must not depend on what an earlier call has stored in `*ctx`. */
+/* Like transaction_run(), but runs `work` again, in a new transaction, if a deadlock has ended the
+ * transaction (store_should_repeat()). So `work` must not depend on what an earlier call has stored in
+ * `*ctx`. */
 MUST_USE enum err transaction_run_repeatable(const struct transaction_scope *t, transaction_work *work,
                                              void *ctx);
 

@@ -6,7 +6,8 @@
 #include "store/writer.h"
 
 /* The work of a job. Called on a pool thread, in the transaction. `data` is the job's own copy, which the
- * function may change: each call of the function gets a new copy. It must not contain pointers into the request: store texts in arrays. */
+ * function may change: each call of the function gets a new copy. It must not contain pointers into the
+ * request: store texts in arrays. */
 typedef enum err writer_call_fn(struct store *store, void *data);
 
 /* Submits a job that runs `work` on a copy of `data`. Set the request's next step before the call.

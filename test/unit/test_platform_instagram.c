@@ -338,8 +338,8 @@ static void post_without_permission_is_denied_and_not_missing(void **state)
     graph_rig_fini(&r);
 }
 
-/* A denied post shows that the permission is missing only if no other post proves the permission, and if young
- * posts that have no insights yet are not its only company. */
+/* A denied post shows that the permission is missing only if no other post proves the permission, and if
+ * young posts that have no insights yet are not its only company. */
 static void denied_post_beside_posts_without_data_is_no_missing_permission(void **state)
 {
     static const char empty[] = "{'data':[]}";
