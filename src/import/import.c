@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "import/import_batch.h"
 #include "import/post_cache.h"
 #include "import/reading_queue.h"
@@ -48,6 +49,8 @@ void import_show_progress(struct import *im, enum import_phase phase, int64_t do
 enum err import_fail(struct import *im, enum err err, const char *fmt, ...)
 {
     va_list ap;
+    if (im->summary->why[0]) /* a function that this one called has already named the cause */
+        return err;
     va_start(ap, fmt);
     (void)vsnprintf(im->summary->why, sizeof im->summary->why, fmt, ap);
     va_end(ap);
@@ -191,6 +194,7 @@ static enum err sort_reading(struct import *im, const struct staged_reading *r,
         .author = post->author,
         .sequence = r->input_line,
         .video_row = post->video_row,
+        .post_id_hash = hash_64(str_make(r->post_id, r->post_id_len), 0),
         .platform = r->platform,
         .baseline = r->baseline,
     };
@@ -240,12 +244,18 @@ static enum err sort_all(struct import *im, struct temp_reader *reader, struct l
     return err;
 }
 
+static enum err sort_heartbeat(void *ctx)
+{
+    return import_heartbeat(ctx);
+}
+
 static enum err sort_readings(struct import *im)
 {
     struct temp_reader reader;
     struct lookup_batch batch;
     enum err err = staging_open_readings(&im->staging, &reader);
     lookup_batch_init(&batch, im->store);
+    sorter_set_heartbeat(im->sorter, sort_heartbeat, im);
     err = err ? import_fail_temp(im, err) : sort_all(im, &reader, &batch);
     lookup_batch_fini(&batch);
     temp_reader_close(&reader);
@@ -262,6 +272,7 @@ static enum err add_to_step(struct import *im, struct step *step, const struct s
     struct reading reading = {
         .video_row = record->video_row,
         .platform = (enum platform)record->platform,
+        .post_id_hash = record->post_id_hash,
         .baseline = record->baseline != 0,
     };
     memcpy(reading.counts, record->counts, sizeof reading.counts);

@@ -3,8 +3,8 @@
  * order of their times; and finally finalizes the videos with a new baseline. A step is the readings of one
  * author at one time.
  *
- * Memory does not grow with the input, but temporary files do (about 90 bytes per reading for staging, and as
- * many for sorting). Writes happen in short transactions, so that the server and other imports can write in
+ * Memory does not grow with the input, but temporary files do (about 90 bytes per reading for staging, and
+ * about 100 for sorting). Writes happen in short transactions, so that the server and other imports can write in
  * between; only an export (export_apply.h) is one transaction, whatever its size. After a crash the database
  * contains only complete steps. Importing the same files again then results in the same state and events as
  * an import without a crash. */

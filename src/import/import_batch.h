@@ -67,7 +67,7 @@ void import_report_bad_line(struct import *im, uint64_t line, struct str reason)
 /* Calls options->on_progress() if set. */
 void import_show_progress(struct import *im, enum import_phase phase, int64_t done, int64_t total);
 
-/* Sets summary->why to the formatted text. Returns `err`. */
+/* Sets summary->why to the formatted text, unless it is already set. Returns `err`. */
 enum err import_fail(struct import *im, enum err err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Sets summary->why for an error of a temporary file. Returns `err`. */

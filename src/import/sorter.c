@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { FAN_IN = 32, LEVELS = 8 }; /* 32^8 full buffers exceed the size of any disk */
+enum { HEARTBEAT_RECORDS = 1000 };
 
 struct sorted_run {
     int64_t from, to;
@@ -37,6 +38,9 @@ struct sorter {
     struct merge_source sources[FAN_IN * LEVELS + 1];
     struct merge_source *heap[FAN_IN * LEVELS + 1]; /* min-heap by head */
     size_t source_count, heap_count;
+    enum err (*heartbeat)(void *ctx); /* may be NULL */
+    void *heartbeat_ctx;
+    size_t written; /* records written to files, to call heartbeat() after every HEARTBEAT_RECORDS */
 };
 
 int sort_record_cmp(const struct sort_record *a, const struct sort_record *b)
@@ -60,6 +64,12 @@ struct sorter *sorter_new(const char *dir, size_t buffer_bytes)
     for (size_t i = 0; i < LEVELS; i++)
         s->levels[i].file.fd = -1;
     return s;
+}
+
+void sorter_set_heartbeat(struct sorter *s, enum err (*heartbeat)(void *ctx), void *ctx)
+{
+    s->heartbeat = heartbeat;
+    s->heartbeat_ctx = ctx;
 }
 
 static void close_sources(struct sorter *s)
@@ -186,6 +196,14 @@ static void end_run(struct level *level)
     level->runs[level->run_count++].to = level->file.size;
 }
 
+static enum err write_record(struct sorter *s, struct level *level, const struct sort_record *record)
+{
+    const enum err err = temp_file_write(&level->file, record, sizeof *record);
+    if (err || !s->heartbeat || ++s->written % HEARTBEAT_RECORDS)
+        return err;
+    return s->heartbeat(s->heartbeat_ctx);
+}
+
 static enum err merge_into(struct sorter *s, struct level *from, struct level *to)
 {
     bool has = true;
@@ -195,7 +213,7 @@ static enum err merge_into(struct sorter *s, struct level *from, struct level *t
         err = add_runs(s, from);
     make_heap(s);
     while (!err && (err = pop(s, &record, &has)) == OK && has)
-        err = temp_file_write(&to->file, &record, sizeof record);
+        err = write_record(s, to, &record);
     close_sources(s);
     if (err)
         return err;
@@ -221,7 +239,7 @@ static enum err spill(struct sorter *s)
         return err;
     err = begin_run(s, &s->levels[0]);
     for (size_t i = 0; i < s->used && !err; i++)
-        err = temp_file_write(&s->levels[0].file, s->order[i], sizeof *s->order[i]);
+        err = write_record(s, &s->levels[0], s->order[i]);
     if (err)
         return err;
     end_run(&s->levels[0]);

@@ -16,6 +16,7 @@ struct sort_record {
     struct uuid author;
     uint64_t sequence; /* unique: the input line (staging.h) */
     int64_t video_row;
+    uint64_t post_id_hash; /* see struct reading */
     int64_t counts[COUNT_KINDS];
     int32_t platform,
         baseline; /* both are 32 bits wide to avoid padding, because records are written to disk in binary */
@@ -31,7 +32,11 @@ struct sorter;
 struct sorter *sorter_new(const char *dir, size_t buffer_bytes);
 void sorter_free(struct sorter *s);
 
-/* Adds a copy of `record`. Returns an error of a temporary file (ERR_FULL, ERR_IO …). */
+/* Lets a long-running sort renew a lease: writing and merging sorted runs, which can take minutes on a slow
+ * disk, call `heartbeat` after every 1,000 records. If it returns an error, sorter_add() returns this error. */
+void sorter_set_heartbeat(struct sorter *s, enum err (*heartbeat)(void *ctx), void *ctx);
+
+/* Adds a copy of `record`. Returns an error of a temporary file (ERR_FULL, ERR_IO …) or of the heartbeat. */
 MUST_USE enum err sorter_add(struct sorter *s, const struct sort_record *record);
 
 /* Ends adding and prepares reading. Call after the last sorter_add() and before the first sorter_next(). */

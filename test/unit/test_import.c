@@ -297,6 +297,40 @@ static void rejected_readings_are_reported_with_their_line(void **state)
     assert_int_equal(sql("SELECT max(views) FROM videos"), 20);
 }
 
+/* Another import corrects the id of the post, after this one has found the video of its readings. */
+static void correct_post_id(void *ctx, const struct import_progress *progress)
+{
+    struct import_options options = t.options;
+    struct import_summary summary;
+    const char *file = write_file(
+        &t, "corrected", STR(VIDEO(V1, A1, POSTS("{\"platform\":\"youtube\",\"post_id\":\"y1b\"}"))));
+    (void)ctx;
+    if (progress->phase != IMPORT_SORTING)
+        return;
+    options.files = &file;
+    options.file_count = 1;
+    options.on_progress = NULL;
+    assert_int_equal(import_run(t.db.w, &options, &summary), OK);
+    assert_int_equal(summary.upserts[RECORD_VIDEO].changed, 1);
+}
+
+static void readings_of_a_post_whose_id_is_corrected_after_sorting_are_rejected(void **state)
+{
+    (void)state;
+    struct buf text;
+    buf_init(&text, 1 << 20);
+    buf_append(&text, STR(WORLD));
+    for (int i = 0; i < 1000; i++) /* progress is shown after 1,000 readings */
+        buf_append(&text, STR(READING("youtube", "y1", "2026-07-02T00:00:00Z", VIEWS(1000))));
+    t.options.on_progress = correct_post_id;
+    import_files(&t, write_file(&t, "f", buf_str(&text)), NULL);
+    assert_int_equal(t.err, OK);
+    assert_int_equal(t.summary.rejected[REJECTION_UNKNOWN_POST], 1000);
+    assert_memory_equal(t.bad.p, "f:7: unknown post\n", strlen("f:7: unknown post\n"));
+    assert_int_equal(sql("SELECT max(views) FROM videos"), 0);
+    buf_fini(&text);
+}
+
 static void bad_lines_do_not_stop_the_import(void **state)
 {
     (void)state;
@@ -434,6 +468,51 @@ static void more_readings_than_fit_in_memory_are_sorted(void **state)
     assert_true(max_kib() - before < 60 * 1024);
 }
 
+static enum err begin(void *ctx)
+{
+    return store_begin(ctx);
+}
+
+static enum err commit(void *ctx)
+{
+    return store_commit(ctx);
+}
+
+static void roll_back(void *ctx)
+{
+    store_rollback(ctx);
+}
+
+static enum err lose_lease(void *ctx)
+{
+    (void)ctx;
+    return ERR_CANCELED;
+}
+
+/* With room for one reading, 600 readings are written to sorted runs more than 1,000 times. Without a
+ * heartbeat, the lease of a refresh run would expire if this took more than 30 s. */
+static void merging_sends_heartbeats(void **state)
+{
+    (void)state;
+    struct buf text;
+    const struct transaction_scope scope = {.store = t.db.w,
+                                            .ctx = t.db.w,
+                                            .begin = begin,
+                                            .commit = commit,
+                                            .rollback = roll_back,
+                                            .heartbeat = lose_lease};
+    buf_init(&text, 1 << 20);
+    buf_append(&text, STR(WORLD));
+    for (int i = 0; i < 600; i++)
+        buf_append(&text, STR(READING("youtube", "y1", "2026-07-02T00:00:00Z", VIEWS(1000))));
+    t.options.scope = &scope;
+    t.options.sort_bytes = 1;
+    import_files(&t, write_file(&t, "f", buf_str(&text)), NULL);
+    assert_int_equal(t.err, ERR_CANCELED);
+    assert_string_equal(t.summary.why, "stopped: canceled");
+    buf_fini(&text);
+}
+
 #define IMPORT_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -449,11 +528,13 @@ int main(void)
         IMPORT_TEST(new_video_is_compared_only_with_videos_read_before_the_import),
         IMPORT_TEST(lines_that_contradict_the_database_are_rejected),
         IMPORT_TEST(rejected_readings_are_reported_with_their_line),
+        IMPORT_TEST(readings_of_a_post_whose_id_is_corrected_after_sorting_are_rejected),
         IMPORT_TEST(bad_lines_do_not_stop_the_import),
         IMPORT_TEST(last_line_needs_no_newline),
         IMPORT_TEST(nothing_is_applied_if_a_file_cannot_be_read),
         IMPORT_TEST(line_of_100_megabytes_takes_bounded_memory),
         IMPORT_TEST(more_readings_than_fit_in_memory_are_sorted),
+        IMPORT_TEST(merging_sends_heartbeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

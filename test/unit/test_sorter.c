@@ -131,6 +131,48 @@ static void sorter_can_be_freed_in_every_state(void **state)
     sorter_free(NULL);
 }
 
+static enum err count_call(void *ctx)
+{
+    int *left = ctx;
+    return --*left ? OK : ERR_CANCELED;
+}
+
+/* Adds `n` records to a sorter that merges as soon as it has 32 runs of 100 records. */
+static enum err add_records(struct sorter *s, size_t n)
+{
+    unsigned seed = 1;
+    enum err err = OK;
+    for (size_t i = 0; i < n && !err; i++) {
+        const struct sort_record r = random_record(&seed, i, 1000);
+        err = sorter_add(s, &r);
+    }
+    return err;
+}
+
+static void merging_calls_the_heartbeat_after_every_1000_records(void **state)
+{
+    (void)state;
+    int left = 100;
+    struct sorter *s = sorter_new(dir, 100 * (sizeof(struct sort_record) + sizeof(void *)));
+    sorter_set_heartbeat(s, count_call, &left);
+    assert_int_equal(add_records(s, 3300), OK);
+    assert_int_equal(left, 100 - 3); /* for 3,200 records in 32 runs */
+    assert_int_equal(add_records(s, 1), OK);
+    assert_int_equal(left, 100 - 6); /* the runs were merged, and a run of 100 records was added */
+    sorter_free(s);
+}
+
+static void failing_heartbeat_ends_the_merge(void **state)
+{
+    (void)state;
+    int left = 5;
+    struct sorter *s = sorter_new(dir, 100 * (sizeof(struct sort_record) + sizeof(void *)));
+    sorter_set_heartbeat(s, count_call, &left);
+    assert_int_equal(add_records(s, 3300), OK);
+    assert_int_equal(add_records(s, 1), ERR_CANCELED);
+    sorter_free(s);
+}
+
 static void missing_directory_is_an_error(void **state)
 {
     (void)state;
@@ -189,6 +231,8 @@ int main(void)
         cmocka_unit_test(sorts_inputs_around_the_size_of_the_buffer),
         cmocka_unit_test(sorts_inputs_that_need_several_merge_levels),
         cmocka_unit_test(sorter_can_be_freed_in_every_state),
+        cmocka_unit_test(merging_calls_the_heartbeat_after_every_1000_records),
+        cmocka_unit_test(failing_heartbeat_ends_the_merge),
         cmocka_unit_test(missing_directory_is_an_error),
         cmocka_unit_test(temporary_files_have_no_name_in_the_directory),
     };
