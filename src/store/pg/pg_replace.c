@@ -116,7 +116,10 @@ static void append_names(struct buf *text, bool only_numbered)
     buf_append(text, STR("]"));
 }
 
-/* Uses DELETE, because after a TRUNCATE, a snapshot that is older than the commit sees empty tables: a backup
+/* Until the commit, the deleted rows remain in the indexes. The first statement that reads a table again skips
+ * them one by one, which takes minutes if there are hundreds of millions.
+ *
+ * Uses DELETE, because after a TRUNCATE, a snapshot that is older than the commit sees empty tables: a backup
  * or pg_dump that runs at the same time would be empty. But DELETE reads all rows, so if a row is unreadable,
  * for example because the disk has lost a block, uses TRUNCATE. Uses ALTER SEQUENCE, because a rollback does
  * not undo setval(). */
@@ -139,5 +142,6 @@ enum err pg_replace_clear(struct pg_sql *db, struct error *error)
     const enum err err = run(db, "clear", text.p, 0, &row, error);
     buf_fini(&text);
     pg_result_free(row.result);
+    db->has_no_deadline = true;
     return err;
 }

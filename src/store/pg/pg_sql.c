@@ -170,7 +170,7 @@ static enum err send_cursor(struct pg_sql *db, void *ctx)
     pg_cursor_encode(c, t->param_count, &params);
     pg_session_add(&db->session, sql_queries[query].name, prepares ? t->text : NULL, &params);
     pg_params_fini(&params);
-    enum err err = run_batch(db, t->text, PG_STATEMENT_MS);
+    enum err err = run_batch(db, t->text, db->has_no_deadline ? 0 : PG_STATEMENT_MS);
     if (db->was_slow)
         slow_query_request_plan(query);
     /* If only a command after the preparation has failed, the statement is prepared, and remains so after the

@@ -23,7 +23,7 @@ enum pg_transaction_state {
     PG_TRANSACTION_FAILED, /* it must be rolled back */
 };
 
-enum { PG_STATEMENT_MS = 60000 /* deadline of a statement */ };
+enum { PG_STATEMENT_MS = 60000 /* deadline of a statement, except if has_no_deadline is set */ };
 
 struct pg_sql {
     struct sql sql; /* first */
@@ -40,6 +40,8 @@ struct pg_sql {
     struct pg_writer writer;
     int64_t transaction_number; /* number of the last write transaction */
     int64_t stays_until_ms;     /* before this time, a busy lock does not let the connection leave its host */
+    bool has_no_deadline;       /* statements have no deadline, because they may have to skip all rows that
+                                   pg_replace_clear() has deleted in the transaction */
     bool was_slow;              /* the last batch was logged as slow */
     int64_t changes;            /* number of rows that the last statement changed */
 
