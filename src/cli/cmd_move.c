@@ -159,6 +159,19 @@ static bool is_usable(const char *option, const struct store_options *options)
     return false;
 }
 
+/* Each connection reads the password file again, so the file must not be a pipe, such as that of <(...). */
+static bool is_readable_again(const char *password_file)
+{
+    struct stat st;
+    if (!password_file || stat(password_file, &st) != 0 || S_ISREG(st.st_mode))
+        return true; /* if the file does not exist, the first connection reports it */
+    (void)cli_fail(CLI_USAGE,
+                   "--password-file: %s is not a regular file, but the password is read from it several "
+                   "times: write the password to a file that only you can read (chmod 600)",
+                   password_file);
+    return false;
+}
+
 static enum cli_exit move_locked(struct move_options *o, bool only_verifies, bool shows_progress)
 {
     struct move_display display = {.is_terminal = isatty(STDERR_FILENO) == 1, .shown_us = clock_work_us()};
@@ -190,7 +203,7 @@ static enum cli_exit run(struct cli *cli, const struct cli_arguments *arguments)
     struct error error;
     enum cli_exit code;
     (void)cli;
-    if (!is_usable("from", &o.from) || !is_usable("to", &o.to))
+    if (!is_usable("from", &o.from) || !is_usable("to", &o.to) || !is_readable_again(password_file))
         return CLI_USAGE;
     if (!only_verifies)
         warn_if_used(&o.from);
@@ -215,8 +228,9 @@ static const struct cli_option move_options[] = {
              "created; a PostgreSQL database must exist, and its tables are created."},
     {.name = "password-file",
      .argument = "FILE",
-     .help = "The password for postgresql:// URLs is the first line of FILE. By default, it is looked up in "
-             "the file that the environment variable PGPASSFILE names, or in ~/.pgpass."},
+     .help = "The password for postgresql:// URLs is the first line of FILE, which must be a regular file and "
+             "not a pipe. By default, it is looked up in the file that the environment variable PGPASSFILE "
+             "names, or in ~/.pgpass."},
     {.name = "verify", .help = "Copy nothing. Compare the databases."},
     {.name = "progress",
      .help = "Print the progress to standard error every second. On a terminal it is always shown."},
