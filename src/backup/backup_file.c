@@ -6,6 +6,7 @@
 #include "base/seam.h"
 #include "store/move.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,6 +21,7 @@
 static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
 static const struct str draft_mark = {".draft-", sizeof ".draft-" - 1};
 enum { RANDOM_LEN = 6, SPARE_BYTES = 16 << 20 };
+#define LOCKED_BYTE (INT64_MAX - 1)
 
 static enum err failed(const char *what, const char *path, struct error *error)
 {
@@ -45,16 +47,33 @@ static void adopt_owner(int fd, const char *target)
         (void)file_owner_apply(fd, &owner);
 }
 
+/* Locks a draft against backup_draft_delete_abandoned(). Returns false if another process has the lock, or if
+ * the file system has no locks. Locks a byte that SQLite does not lock, and only for this descriptor, because
+ * SQLite opens and closes the file meanwhile. */
+static bool lock_draft(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCKED_BYTE, .l_len = 1};
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+/* Creates and locks the draft. Another process can delete it before it is locked: it then has no link. */
 static enum err create(struct backup_draft *d, const char *target, struct error *error)
 {
     const int len = directory_len(target);
+    struct stat st = {.st_nlink = 0};
     (void)snprintf(d->target, sizeof d->target, "%s", target);
-    (void)snprintf(d->path, sizeof d->path, "%.*s.%s%sXXXXXX", len, target, target + len, draft_mark.p);
-    const int fd = mkstemp(d->path);
-    if (fd < 0)
-        return failed("cannot create a file in its directory", target, error);
-    adopt_owner(fd, target);
-    (void)close(fd);
+    while (st.st_nlink == 0) {
+        (void)snprintf(d->path, sizeof d->path, "%.*s.%s%sXXXXXX", len, target, target + len, draft_mark.p);
+        d->fd = mkostemp(d->path, O_CLOEXEC);
+        if (d->fd < 0)
+            return failed("cannot create a file in its directory", target, error);
+        (void)lock_draft(d->fd);
+        if (fstat(d->fd, &st) != 0)
+            return failed("cannot be examined", d->path, error);
+        if (st.st_nlink == 0)
+            (void)close(d->fd);
+    }
+    adopt_owner(d->fd, target);
     return OK;
 }
 
@@ -96,17 +115,53 @@ enum err backup_draft_publish(const struct backup_draft *d, bool replace, struct
         backup_draft_discard(d);
         return err;
     }
+    (void)close(d->fd);
     seam_kill_point();
     return file_sync_directory_of(d->target) ? OK : failed("cannot be synced", d->target, error);
 }
 
+/* Deletes the draft last, because backup_draft_delete_abandoned() finds the other files through it. */
+static void delete_files(int directory, const char *draft)
+{
+    char path[FILE_PATH_MAX + 24];
+    for (size_t i = sizeof endings / sizeof *endings; i-- > 0;) {
+        (void)snprintf(path, sizeof path, "%s%s", draft, endings[i]);
+        (void)unlinkat(directory, path, 0);
+    }
+}
+
 void backup_draft_discard(const struct backup_draft *d)
 {
-    char path[sizeof d->path + 8];
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        (void)snprintf(path, sizeof path, "%s%s", d->path, endings[i]);
-        (void)unlink(path);
+    delete_files(AT_FDCWD, d->path);
+    (void)close(d->fd);
+}
+
+static void delete_if_abandoned(int directory, const char *draft)
+{
+    const int fd = openat(directory, draft, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (lock_draft(fd))
+        delete_files(directory, draft);
+    (void)close(fd);
+}
+
+void backup_draft_delete_abandoned(const char *target)
+{
+    const int len = directory_len(target);
+    const struct dirent *entry;
+    char directory[FILE_PATH_MAX];
+    (void)snprintf(directory, sizeof directory, "%.*s", len, target);
+    DIR *dir = opendir(directory);
+    while (dir && (entry = readdir(dir)) != NULL) {
+        const struct str name = str_from_cstr(entry->d_name);
+        struct str of;
+        if (backup_draft_is_of(name, &of) && str_eq(of, str_from_cstr(target + len)) &&
+            name.len == of.len + 1 + draft_mark.len + RANDOM_LEN)
+            delete_if_abandoned(dirfd(dir), entry->d_name);
     }
+    if (dir)
+        (void)closedir(dir);
 }
 
 bool backup_draft_is_of(struct str name, struct str *target)

@@ -3,7 +3,8 @@
  *   draft: a hidden file beside the target --copied, verified, synced--> renamed to the target
  *
  * After a crash at any point, the target is missing, unchanged or complete. If the process crashes, its draft
- * stays on disk; backup_draft_is_of() recognizes the draft. */
+ * stays on disk; backup_draft_is_of() recognizes the draft. While a process uses a draft, it holds a lock on the
+ * file, which the kernel releases when the process ends. */
 #ifndef VT_BACKUP_BACKUP_FILE_H
 #define VT_BACKUP_BACKUP_FILE_H
 
@@ -14,6 +15,7 @@
 struct backup_draft {
     char target[FILE_PATH_MAX];
     char path[FILE_PATH_MAX + 16];
+    int fd; /* holds the lock */
 };
 
 /* Creates the draft of `target`, which must be resolved (file_target_resolve()), fills it with a copy of the
@@ -29,6 +31,10 @@ MUST_USE enum err backup_draft_publish(const struct backup_draft *d, bool replac
 
 /* Deletes the draft. */
 void backup_draft_discard(const struct backup_draft *d);
+
+/* Deletes the drafts of `target` (resolved) that crashed processes have left. Does not delete the draft of a
+ * process that is running. */
+void backup_draft_delete_abandoned(const char *target);
 
 /* Returns true if `name` is the file name of a draft, or of a file that SQLite created beside a draft. Sets
  * `*target` to the file name of the draft's target; it points into `name`. */

@@ -94,6 +94,7 @@ static enum cli_exit run_backup(struct cli *cli, const struct cli_arguments *arg
         return cli_fail(err == ERR_INVALID ? CLI_USAGE : CLI_COULD_NOT, "%s", error.text);
     if (!cli_lock_database(cli, false))
         return CLI_COULD_NOT;
+    backup_draft_delete_abandoned(resolved);
     if (backup_draft_make(&draft, &from, resolved, NULL, &error) ||
         backup_draft_publish(&draft, true, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);

@@ -1,11 +1,14 @@
 """`viewtally backup` and `restore` are atomic, and after a restore no event id is issued a second time."""
+import contextlib
 import json
 import pathlib
+import signal
 import sqlite3
 import uuid
 
 import pytest
 
+from lib import wait
 from lib.viewtally import IN_USE
 
 AUTHOR, VIDEO = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
@@ -82,6 +85,39 @@ def test_backup_during_imports_is_a_snapshot(viewtally):
             views, = database.execute("SELECT views FROM videos").fetchone()
             gained, = database.execute("SELECT coalesce(sum(gained), 0) FROM daily").fetchone()
             assert views == gained
+
+
+def drafts(instance):
+    return sorted(path.name for path in instance.directory.glob(".copy.db.draft-*"))
+
+
+def test_backup_deletes_the_drafts_of_killed_backups_of_the_same_file(viewtally):
+    viewtally.import_lines(first_lines())
+    other = viewtally.directory / ".other.db.draft-aBcDeF"
+    other.touch()
+    viewtally.run("backup", "copy.db", status=-signal.SIGKILL, env={"VIEWTALLY_TEST_KILL_AT": "2"})
+    [draft] = drafts(viewtally)
+    (viewtally.directory / f"{draft}-journal").touch()
+    viewtally.run("backup", "copy.db")
+    assert drafts(viewtally) == [] and other.exists()
+
+
+@pytest.mark.sqlite_only("locks the database file")
+def test_backup_does_not_delete_the_draft_of_a_running_backup(viewtally):
+    viewtally.import_lines(first_lines())
+    with contextlib.closing(sqlite3.connect(viewtally.database, isolation_level=None)) as holder:
+        holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+        holder.execute("BEGIN IMMEDIATE")
+        running = viewtally.background("backup", "copy.db")     # creates its draft, then waits for the database
+        wait.until(lambda: drafts(viewtally), "the draft")
+        running.send_signal(signal.SIGSTOP)
+    before = drafts(viewtally)
+    viewtally.run("backup", "copy.db")
+    assert drafts(viewtally) == before
+    running.kill()
+    running.wait()
+    viewtally.run("backup", "copy.db")
+    assert drafts(viewtally) == []
 
 
 def write_readings(instance, hours):
