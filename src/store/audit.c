@@ -95,7 +95,7 @@ static enum err purge(struct store *s, int64_t before)
     return err;
 }
 
-/* Returns true for sign-ins, new passwords and changes of webhooks, which a client can repeat without limit.
+/* Returns true for sign-ins, new passwords, exports and changes of webhooks, which a client can repeat without limit.
  * The actions on keys are limited by the number of keys (author_keys.h). */
 static bool is_limited_per_day(enum audit_action action)
 {
@@ -104,6 +104,7 @@ static bool is_limited_per_day(enum audit_action action)
         [AUDIT_WEBHOOK_CREATED] = true,     [AUDIT_WEBHOOK_PAUSED] = true,
         [AUDIT_WEBHOOK_RESUMED] = true,     [AUDIT_WEBHOOK_SECRET_ROTATED] = true,
         [AUDIT_WEBHOOK_URL_CHANGED] = true, [AUDIT_WEBHOOK_DELETED] = true,
+        [AUDIT_AUTHOR_EXPORTED] = true,
     };
     return limited[action];
 }

@@ -15,8 +15,8 @@ struct store;
 
 enum {
     AUDIT_DAYS = 365, /* entries older than this are deleted */
-    /* Maximum number of entries per author, UTC day and action, for sign-ins, new passwords and changes of
-     * webhooks. Further entries are not recorded. All other actions are always recorded. */
+    /* Maximum number of entries per author, UTC day and action, for sign-ins, new passwords, exports and
+     * changes of webhooks. Further entries are not recorded. All other actions are always recorded. */
     AUDIT_REPEATS_A_DAY = 100
 };
 
