@@ -24,7 +24,7 @@ static bool file_is_readable(struct store *store)
 static void append_reason(struct buf *line, const char *reason)
 {
     for (; *reason; reason++)
-        buf_append_char(line, *reason >= ' ' && *reason != 0x7F ? *reason : ' ');
+        buf_append_char(line, (unsigned char)*reason >= ' ' && *reason != 0x7F ? *reason : ' ');
 }
 
 /* Returns false and appends the reason if requests cannot be served. */

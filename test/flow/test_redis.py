@@ -315,6 +315,15 @@ class Impostor:
             pass
 
 
+def test_readiness_shows_characters_other_than_ascii_of_the_reply(make_viewtally):
+    impostor = Impostor("-ERR nicht verf\u00fcgbar\r\n".encode())
+    try:
+        with make_viewtally({"redis": {"url": f"redis://127.0.0.1:{impostor.port}"}}) as instance, instance.admin() as admin:
+            wait.until(lambda: "nicht verf\u00fcgbar" in admin.get("/readyz").body.decode(), "the error of Redis")
+    finally:
+        impostor.close()
+
+
 @pytest.mark.parametrize("reply", [
     b"", b"+OK\r\n", b"$-1\r\n", b"*3\r\n:1\r\n:2\r\n", b"?what\r\n", b"-LOADING Redis is loading\r\n", b"HTTP/1.1 400 Bad\r\n\r\n",
     b"*-1\r\n", b"$99999999999999\r\nx", b"*1\r\n" * 100, b":1\r\n:2\r\n:3\r\n" * 50,
