@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 
+/* Counting this many accounts or webhooks takes about a millisecond, which does not delay requests. */
+enum { COUNTED_ON_LOOP_MAX = 20000 };
+
 struct states {
     struct platform_health platforms[PLATFORM_APIS];
     struct webhook_counts webhooks;
@@ -43,6 +46,17 @@ static enum err read_all(struct store *store, const struct config *config, struc
     return platforms ? platforms : webhooks;
 }
 
+static bool is_large(const struct states *s)
+{
+    int64_t counted = 0;
+    for (int api = 0; api < PLATFORM_APIS; api++)
+        for (int state = 0; state < CREDENTIAL_STATES; state++)
+            counted += s->platforms[api].accounts[state];
+    for (size_t i = 0; i < sizeof s->webhooks.by_state / sizeof *s->webhooks.by_state; i++)
+        counted += s->webhooks.by_state[i];
+    return counted > COUNTED_ON_LOOP_MAX;
+}
+
 static enum err read_work(struct writer_job *job, struct store *store)
 {
     struct database_states *s = (struct database_states *)job;
@@ -75,7 +89,7 @@ static void start_job(struct database_states *s, struct writer *writer)
 
 void database_states_update(struct database_states *s, struct store *store, struct writer *writer)
 {
-    if (store_config_is_file(s->config))
+    if (store_config_is_file(s->config) && !is_large(&s->shown))
         (void)read_all(store, s->config, &s->shown);
     else if (!s->is_running)
         start_job(s, writer);

@@ -10,6 +10,7 @@
  * aborts the requests in flight. It does not end the jobs, because new platform tokens would be lost. */
 #include "app/app.h"
 
+#include "admin/database_states.h"
 #include "api/longpoll.h"
 #include "app/applications.h"
 #include "app/server_database.h"
@@ -31,6 +32,7 @@
 #include "net/ping.h"
 #include "refresh/schedule.h"
 #include "refresh/spool_watch.h"
+#include "store/store_config.h"
 #include "webhook/webhook_service.h"
 
 #include <signal.h>
@@ -135,6 +137,9 @@ static enum err open_monitor(struct app *app, struct error *error)
     view->limiter = app->applications.api.limiter;
     view->positions = app->applications.api.positions;
     monitor_set_applications(app->monitor, &app->applications);
+    /* If a database file contains many accounts, this takes long; later reads are then jobs. */
+    if (store_config_is_file(app->config))
+        database_states_update(view->states, view->store, view->writer);
     enum err err = monitor_set_access_log(app->monitor, app->config->log.access, error);
     return err ? err : monitor_open(app->monitor, &app->passed, error);
 }

@@ -7,6 +7,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import uuid
 
 import pytest
 
@@ -338,3 +339,26 @@ def test_start_time_metric_does_not_change_with_the_wall_clock(served):
     for ms in (3600_000, -7200_000, 1):
         served.clock.set_wall(served.clock.wall_ms + ms)
         assert scrape(served).get("process_start_time_seconds") == before > 0
+
+
+@pytest.mark.sqlite_only("a database server is always read by a job")
+def test_many_accounts_are_counted_by_a_job(viewtally):
+    """The scrape after a change shows the count from the time of the previous scrape, because counting would delay requests."""
+    id = viewtally.add_author()
+
+    def link(first, last):
+        viewtally.sql("WITH RECURSIVE n (i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO platform_credentials "
+                     "(author_id, api, account_id, access_sealed, obtained_at) SELECT (SELECT id FROM authors WHERE uuid = ?), 0, i, x'00', 0 FROM n",
+                     first, last, uuid.UUID(id))
+
+    def connected():
+        return scrape(viewtally).get("viewtally_platform_accounts", api="tiktok", state="connected")
+
+    link(1, 20_000)
+    with viewtally:
+        assert connected() == 20_000
+        link(20_001, 20_001)
+        assert connected() == 20_001
+        link(20_002, 20_002)
+        assert connected() == 20_001
+        wait.until(lambda: connected() == 20_002, "the job")
