@@ -51,6 +51,20 @@ def test_installed_files_are_readable_whatever_the_umask_of_the_installer(run):
     assert {path.name for path, mode in modes.items() if not mode & 0o004} == {"config.ini"}
 
 
+def test_links_of_installed_documents_lead_to_installed_files(run):
+    run()
+    documents = sorted((run.root / "opt/vt/share/doc/viewtally").rglob("*.md"))
+    assert documents
+    for document in documents:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8")):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_installed_documents_stay_readable_in_the_package():
+    """dh_compress would rename CHANGELOG.md to CHANGELOG.md.gz, and links to it would lead nowhere."""
+    assert re.search(r"(?m)^\tdh_compress .*-X\.md\b", (ROOT / "packaging/debian/rules").read_text(encoding="utf-8"))
+
+
 def test_install_adapts_paths_to_prefix_and_sysconfdir(run):
     run()
     unit = (run.root / "opt/vt/lib/systemd/system/viewtally.service").read_text()
