@@ -212,7 +212,7 @@ complete -c viewtally -n '__viewtally_in restore' -l force -d 'Skip the checks t
 complete -c viewtally -n '__viewtally_in restore' -F
 complete -c viewtally -n '__viewtally_in move' -l from -x -d 'The database that is copied'
 complete -c viewtally -n '__viewtally_in move' -l to -x -d 'The database to copy to'
-complete -c viewtally -n '__viewtally_in move' -l password-file -r -F -d 'The password for postgresql:// URLs is the first line of FILE'
+complete -c viewtally -n '__viewtally_in move' -l password-file -r -F -d 'The password for postgresql:// URLs is the first line of FILE, which …'
 complete -c viewtally -n '__viewtally_in move' -l verify -d 'Copy nothing'
 complete -c viewtally -n '__viewtally_in move' -l progress -d 'Print the progress to standard error every second'
 complete -c viewtally -n '__viewtally_in healthcheck' -l strict -d 'Exit with status 1 if the server is degraded'
