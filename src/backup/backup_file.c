@@ -49,7 +49,7 @@ static void adopt_owner(int fd, const char *target)
 
 /* Locks a draft against backup_draft_delete_abandoned(). Returns false if another process has the lock, or if
  * the file system has no locks. Locks a byte that SQLite does not lock, and only for this descriptor, because
- * SQLite opens and closes the file meanwhile. */
+ * SQLite also opens and closes the file. */
 static bool lock_draft(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCKED_BYTE, .l_len = 1};

@@ -3,8 +3,8 @@
  *   draft: a hidden file beside the target --copied, verified, synced--> renamed to the target
  *
  * After a crash at any point, the target is missing, unchanged or complete. If the process crashes, its draft
- * stays on disk; backup_draft_is_of() recognizes the draft. While a process uses a draft, it holds a lock on the
- * file, which the kernel releases when the process ends. */
+ * stays on disk; backup_draft_is_of() recognizes the draft. While a process uses a draft, it holds a lock on
+ * the file, which the kernel releases when the process ends. */
 #ifndef VT_BACKUP_BACKUP_FILE_H
 #define VT_BACKUP_BACKUP_FILE_H
 

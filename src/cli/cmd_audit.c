@@ -136,7 +136,8 @@ static const struct cli_action actions[] = {
          "The actor is the operator (with the name of the system user), the author, the app, the key, or "
          "the refresh (for a line of a spool file). The address is that of the client. Entries are deleted "
          "after a year. For each author and UTC day, at most 100 sign-ins are recorded, at most 100 new "
-         "passwords, at most 100 exports, and at most 100 entries of each action on webhooks; all other actions are always recorded. A "
+         "passwords, at most 100 exports, and at most 100 entries of each action on webhooks; all other "
+         "actions are always recorded. A "
          "sign-in through a "
          "reverse proxy ([account] auth_header) is not recorded. Authors see their own entries on their "
          "account page.",

@@ -228,9 +228,10 @@ static const struct cli_option move_options[] = {
              "created; a PostgreSQL database must exist, and its tables are created."},
     {.name = "password-file",
      .argument = "FILE",
-     .help = "The password for postgresql:// URLs is the first line of FILE, which must be a regular file and "
-             "not a pipe. By default, it is looked up in the file that the environment variable PGPASSFILE "
-             "names, or in ~/.pgpass."},
+     .help =
+         "The password for postgresql:// URLs is the first line of FILE, which must be a regular file and "
+         "not a pipe. By default, it is looked up in the file that the environment variable PGPASSFILE "
+         "names, or in ~/.pgpass."},
     {.name = "verify", .help = "Copy nothing. Compare the databases."},
     {.name = "progress",
      .help = "Print the progress to standard error every second. On a terminal it is always shown."},

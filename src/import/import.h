@@ -4,10 +4,10 @@
  * author at one time.
  *
  * Memory does not grow with the input, but temporary files do (about 90 bytes per reading for staging, and
- * about 100 for sorting). Writes happen in short transactions, so that the server and other imports can write in
- * between; only an export (export_apply.h) is one transaction, whatever its size. After a crash the database
- * contains only complete steps. Importing the same files again then results in the same state and events as
- * an import without a crash. */
+ * about 100 for sorting). Writes happen in short transactions, so that the server and other imports can write
+ * in between; only an export (export_apply.h) is one transaction, whatever its size. After a crash the
+ * database contains only complete steps. Importing the same files again then results in the same state and
+ * events as an import without a crash. */
 #ifndef VT_IMPORT_IMPORT_H
 #define VT_IMPORT_IMPORT_H
 

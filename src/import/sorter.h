@@ -33,7 +33,8 @@ struct sorter *sorter_new(const char *dir, size_t buffer_bytes);
 void sorter_free(struct sorter *s);
 
 /* Lets a long-running sort renew a lease: writing and merging sorted runs, which can take minutes on a slow
- * disk, call `heartbeat` after every 1,000 records. If it returns an error, sorter_add() returns this error. */
+ * disk, call `heartbeat` after every 1,000 records. If it returns an error, sorter_add() returns this error.
+ */
 void sorter_set_heartbeat(struct sorter *s, enum err (*heartbeat)(void *ctx), void *ctx);
 
 /* Adds a copy of `record`. Returns an error of a temporary file (ERR_FULL, ERR_IO …) or of the heartbeat. */

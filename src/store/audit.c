@@ -95,8 +95,8 @@ static enum err purge(struct store *s, int64_t before)
     return err;
 }
 
-/* Returns true for sign-ins, new passwords, exports and changes of webhooks, which a client can repeat without limit.
- * The actions on keys are limited by the number of keys (author_keys.h). */
+/* Returns true for sign-ins, new passwords, exports and changes of webhooks, which a client can repeat
+ * without limit. The actions on keys are limited by the number of keys (author_keys.h). */
 static bool is_limited_per_day(enum audit_action action)
 {
     static const bool limited[AUDIT_ACTIONS] = {

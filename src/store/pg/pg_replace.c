@@ -116,8 +116,8 @@ static void append_names(struct buf *text, bool only_numbered)
     buf_append(text, STR("]"));
 }
 
-/* Until the commit, the deleted rows remain in the indexes. The first statement that reads a table again skips
- * them one by one, which takes minutes if there are hundreds of millions.
+/* Until the commit, the deleted rows remain in the indexes. The first statement that reads a table again
+ * skips them one by one, which takes minutes if there are hundreds of millions.
  *
  * Uses DELETE, because after a TRUNCATE, a snapshot that is older than the commit sees empty tables: a backup
  * or pg_dump that runs at the same time would be empty. But DELETE reads all rows, so if a row is unreadable,
