@@ -392,17 +392,21 @@ def test_resealed_tokens_are_carried_over(viewtally):
         assert "1 account," in viewtally.run("secrets", "check").out
 
 
-def test_tokens_of_a_newer_backup_are_not_replaced_by_tokens_from_before_the_rotation(viewtally):
-    """An older backup was first restored over a new database."""
+@pytest.mark.parametrize("state", [0, 1])
+def test_tokens_of_a_newer_backup_are_not_replaced_by_tokens_from_before_the_rotation(viewtally, state):
+    """An older backup was first restored over a new database, and served with its key file. Its tokens may have been rejected."""
     secrets.with_keys(viewtally)
     secrets.connect(viewtally, viewtally.add_author())
+    viewtally.run("app", "add", "--name", "A", "--redirect-uri", "https://a.example/", "--webhook-url", "https://a.example/hook")
     viewtally.run("backup", "older.db")
     viewtally.run("secrets", "rotate")
     viewtally.run("backup", "newer.db")
     viewtally.begin_new_database()
     viewtally.run("restore", "older.db")
-    assert "platform account" not in viewtally.run("restore", "newer.db").out
-    assert "1 account," in viewtally.run("secrets", "check").out
+    viewtally.sql("UPDATE platform_credentials SET state = ?", state)
+    assert ("platform account" in viewtally.run("restore", "newer.db").out) == (state == 1)
+    assert "1 account and 1 webhook," in viewtally.run("secrets", "check").out
+    assert viewtally.sql("SELECT state FROM platform_credentials") == [(state,)]
 
 
 @pytest.mark.parametrize("then, now, expected", [((100, 7, 8), (200, 0, 0), (200, 0, 0)), ((200, 7, 8), (100, 5, 6), (200, 5, 6)), (None, (100, 5, 6), (100, 5, 6)),
@@ -475,6 +479,23 @@ def test_restore_of_a_newer_backup_does_not_set_webhooks_back(world):
     printed = world.run("restore", "newer.db").out
     assert endpoints(world) == [("https://a.example", b"sealed", None, 1, 9, 4)] and sql(world, "SELECT number FROM webhook_attempts") == [(4,)]
     assert "carried over: 1 webhook with a newer secret, state or position\n" in printed
+
+
+def test_secrets_of_a_newer_backup_are_not_replaced_by_secrets_from_before_a_key_rotation(world):
+    """They are sealed with a removed key. The state of the endpoint is carried over nevertheless."""
+    add_endpoint(world, "Ann", "https://a.example")
+    sql(world, "UPDATE apps SET webhook_url = 'https://a.example', webhook_secret = ?", b"sealed")
+    world.run("backup", "older.db")
+    sql(world, "UPDATE webhook_endpoints SET secret = ?", b"resealed")
+    sql(world, "UPDATE apps SET webhook_secret = ?", b"resealed")
+    sql(world, "INSERT INTO meta (key, value) VALUES ('key_rotations', 1)")
+    world.run("backup", "newer.db")
+    world.begin_new_database()
+    world.run("restore", "older.db")
+    sql(world, "UPDATE webhook_endpoints SET position = 5, attempts = 2, state = 1")
+    world.run("restore", "newer.db")
+    assert endpoints(world) == [("https://a.example", b"resealed", None, 1, 5, 2)]
+    assert sql(world, "SELECT DISTINCT webhook_url, webhook_secret FROM apps") == [("https://a.example", b"resealed")]
 
 
 def test_webhook_endpoint_unknown_to_the_replaced_database_is_restored(world):

@@ -19,10 +19,10 @@
     "EXISTS (SELECT 1 FROM temp.r_meta AS i JOIN main.meta AS m ON m.key = i.key "                           \
     "WHERE i.key = 'store_id' AND i.value = m.value) "
 
-/* True if the keys that seal tokens have been rotated since the backup was made. */
-#define ROTATED                                                                                              \
-    "coalesce((SELECT value FROM temp.r_meta WHERE key = 'key_rotations'), 0) > "                            \
-    "coalesce((SELECT value FROM main.meta WHERE key = 'key_rotations'), 0) "
+/* The key rotations of the replaced database and of the backup. The database with fewer rotations contains
+ * tokens and secrets of webhooks that are sealed with a removed key. */
+#define REPLACED_ROTATIONS "coalesce((SELECT value FROM temp.r_meta WHERE key = 'key_rotations'), 0)"
+#define BACKUP_ROTATIONS "coalesce((SELECT value FROM main.meta WHERE key = 'key_rotations'), 0)"
 
 struct carry_source {
     int since; /* the schema version that introduced the table */
@@ -132,6 +132,13 @@ static const struct carry_rule rules[] = {
      "DELETE FROM main.platform_credentials AS c WHERE c.id <= (SELECT seq FROM temp.r_last_account) AND NOT "
      "EXISTS (SELECT 1 FROM " SAME_AUTHOR "JOIN temp.r_accounts AS r ON r.author_id = ra.id "
      "WHERE a.id = c.author_id AND r.api = c.api AND r.account_id = c.account_id)"},
+    /* If the keys were rotated since the time of the replaced database, use the tokens as the backup has sealed
+     * them. Newer tokens cannot be replaced: an old key file may still decrypt them. */
+    {5, false, CARRY_KINDS,
+     "UPDATE temp.r_accounts AS r SET access_sealed = c.access_sealed, refresh_sealed = c.refresh_sealed "
+     "FROM main.platform_credentials AS c WHERE c.api = r.api AND c.account_id = r.account_id "
+     "AND (c.version, c.obtained_at) = (r.version, r.obtained_at) "
+     "AND " REPLACED_ROTATIONS " < " BACKUP_ROTATIONS},
     /* Sealed tokens can only be decrypted in a row with the same author id (vault/seal.h). An account that
      * was disconnected and connected again has newer tokens, but its version counts from 1 again. A key
      * rotation seals the same tokens again, and removes the key that decrypts those of the backup. */
@@ -147,7 +154,7 @@ static const struct carry_rule rules[] = {
      "AND (r.obtained_at >= c.obtained_at OR " SAME_DATABASE ") "
      "AND ((r.version, r.obtained_at, r.state, r.refresh_sent_at IS NULL) <> "
      "(c.version, c.obtained_at, c.state, c.refresh_sent_at IS NULL) "
-     "OR (r.access_sealed <> c.access_sealed AND " ROTATED "))"},
+     "OR (r.access_sealed <> c.access_sealed AND " REPLACED_ROTATIONS " > " BACKUP_ROTATIONS "))"},
     {5, false, CARRY_QUOTAS,
      "INSERT INTO main.platform_limits (api, name, value, until) "
      "SELECT r.api, r.name, r.value, r.until FROM temp.r_limits AS r WHERE NOT EXISTS "
@@ -158,10 +165,15 @@ static const struct carry_rule rules[] = {
      "UPDATE main.apps AS p SET webhook_url = r.url, webhook_secret = r.secret, webhook_old_secret = "
      "r.old_secret, "
      "webhook_old_secret_until = r.old_secret_until FROM temp.r_app_webhooks AS r WHERE r.client_id = "
-     "p.client_id "
+     "p.client_id AND " REPLACED_ROTATIONS " >= " BACKUP_ROTATIONS " "
      "AND (r.url, r.secret, r.old_secret) IS NOT (p.webhook_url, p.webhook_secret, p.webhook_old_secret)"},
     {14, true, CARRY_KINDS, "DELETE FROM main.webhook_attempts WHERE endpoint_id IN " DELETED_WEBHOOKS},
     {14, true, CARRY_WEBHOOKS, "DELETE FROM main.webhook_endpoints WHERE id IN " DELETED_WEBHOOKS},
+    /* The same for the secrets of webhooks. */
+    {14, false, CARRY_KINDS,
+     "UPDATE temp.r_webhooks AS r SET secret = e.secret, old_secret = e.old_secret, "
+     "old_secret_until = e.old_secret_until FROM main.webhook_endpoints AS e "
+     "WHERE e.uuid = r.uuid AND " REPLACED_ROTATIONS " < " BACKUP_ROTATIONS},
     /* Like tokens, sealed secrets can only be decrypted in a row with the same author id. The replaced
      * database may be older than the backup; the next attempt must not get the number of one that the backup
      * has. */
