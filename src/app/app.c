@@ -366,7 +366,7 @@ static void begin_stop(struct app *app, int number)
 {
     log_info("signal %d: finishing the requests in flight", number);
     notifier_send(app->notifier, "STOPPING=1\nSTATUS=Finishing the requests in flight");
-    app->draining = monitor_get_view(app->monitor)->draining = true;
+    app->draining = monitor_get_view(app->monitor)->draining = app->reload.is_stopping = true;
     app->drains_gradually = number == SIGTERM;
     store_limit_waits((int)app->config->server.drain_ms);
     drain_refresh(app);

@@ -15,7 +15,7 @@ extern char **environ;
 
 enum { MESSAGE_MAX = 1 << 20, KEYS_MAX = 1 << 16 };
 
-/* Reopens the access log at its current path. Called if the new configuration is invalid, because even in
+/* Reopens the access log at its current path. Called if the configuration cannot be reloaded, because even in
  * this case log rotation requires that the renamed file is closed. */
 static void reopen_log(struct reload *r)
 {
@@ -71,12 +71,10 @@ static bool load(struct reload *r, struct config *fresh)
     return ok;
 }
 
-static void on_signal(uv_signal_t *signal, int number)
+static void reload(struct reload *r)
 {
-    struct reload *r = signal->data;
     struct config fresh;
     struct buf restart;
-    (void)number;
     notifier_send_reloading(r->notifier);
     config_init(&fresh);
     buf_init(&restart, KEYS_MAX);
@@ -90,6 +88,20 @@ static void on_signal(uv_signal_t *signal, int number)
                                   : "READY=1\nSTATUS=Serving requests; the new configuration was rejected");
     reload_reply_send(ok ? RELOAD_APPLIED : RELOAD_REJECTED, buf_str(&restart));
     buf_fini(&restart);
+}
+
+/* Sends no notification while the server stops: READY=1 would end the state that STOPPING=1 has begun. */
+static void on_signal(uv_signal_t *signal, int number)
+{
+    struct reload *r = signal->data;
+    (void)number;
+    if (!r->is_stopping) {
+        reload(r);
+        return;
+    }
+    log_warn("SIGHUP: the server is stopping, so the configuration is not reloaded");
+    reopen_log(r);
+    reload_reply_send(RELOAD_REJECTED, STR(""));
 }
 
 void reload_sighup_start(struct reload *r, uv_loop_t *loop)

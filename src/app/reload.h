@@ -15,9 +15,10 @@ struct reload {
      * when the function has returned. */
     void (*changed)(void *ctx);
     void *changed_ctx;
+    bool is_stopping; /* set when the server begins to stop; SIGHUP then only reopens the access log */
 };
 
-/* Starts to handle SIGHUP. Before the call, set all members except `signal`. */
+/* Starts to handle SIGHUP. Before the call, set all members except `signal` and `is_stopping`. */
 void reload_sighup_start(struct reload *r, uv_loop_t *loop);
 
 /* Stops handling SIGHUP. The struct must stay valid until the loop has ended. */

@@ -118,6 +118,31 @@ def test_start_reload_and_stop_are_notified(make_viewtally, manager):
     instance.wait_stopped()
 
 
+def test_sighup_during_the_stop_only_reopens_the_access_log(make_viewtally, manager, tmp_path):
+    """READY=1 after STOPPING=1 would report that the server serves. Log rotation renames the file at any time."""
+    access = tmp_path / "access.log"
+    instance = make_viewtally({"log": {"access": str(access)}, "server": {"drain_ms": 60_000}})
+    manager.start(instance)
+    host, port = instance.address.rsplit(":", 1)
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"GET /v1/account HTTP/1.1\r\n")
+        for _ in range(3):
+            assert Client(instance.address).get("/account").status == 401       # the server has read the first part of the request
+        instance.signal(signal.SIGTERM)
+        assert manager.receive()[0] == "STOPPING=1"
+        access.rename(tmp_path / "rotated.log")
+        instance.configure({"limits": {"requests_per_minute": 1}})
+        assert "rejected the new configuration" in instance.run("reload", str(instance.pid), status=2).err
+        assert "SIGHUP: the server is stopping, so the configuration is not reloaded" in instance.log
+        client.sendall(b"Host: a\r\n\r\n")
+        assert b" 401 " in client.recv(4096)
+    instance.wait_stopped()
+    manager.socket.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        manager.receive()
+    assert "/v1/account" in access.read_text() and "configuration reloaded" not in instance.log
+
+
 @pytest.mark.sqlite_only("migrates an old database file")
 def test_server_extends_its_start_timeout_while_another_process_migrates(make_viewtally, short_path):
     manager = Manager(f"{short_path}/notify")
