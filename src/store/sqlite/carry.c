@@ -22,7 +22,7 @@
 /* The key rotations of the replaced database and of the backup. The database with fewer rotations contains
  * tokens and secrets of webhooks that are sealed with a removed key. */
 #define REPLACED_ROTATIONS "coalesce((SELECT value FROM temp.r_meta WHERE key = 'key_rotations'), 0)"
-#define BACKUP_ROTATIONS "coalesce((SELECT value FROM main.meta WHERE key = 'key_rotations'), 0)"
+#define BACKUP_ROTATIONS   "coalesce((SELECT value FROM main.meta WHERE key = 'key_rotations'), 0)"
 
 struct carry_source {
     int since; /* the schema version that introduced the table */
@@ -132,8 +132,8 @@ static const struct carry_rule rules[] = {
      "DELETE FROM main.platform_credentials AS c WHERE c.id <= (SELECT seq FROM temp.r_last_account) AND NOT "
      "EXISTS (SELECT 1 FROM " SAME_AUTHOR "JOIN temp.r_accounts AS r ON r.author_id = ra.id "
      "WHERE a.id = c.author_id AND r.api = c.api AND r.account_id = c.account_id)"},
-    /* If the keys were rotated since the time of the replaced database, use the tokens as the backup has sealed
-     * them. Newer tokens cannot be replaced: an old key file may still decrypt them. */
+    /* If the keys were rotated since the time of the replaced database, use the tokens as the backup has
+     * sealed them. Newer tokens cannot be replaced: an old key file may still decrypt them. */
     {5, false, CARRY_KINDS,
      "UPDATE temp.r_accounts AS r SET access_sealed = c.access_sealed, refresh_sealed = c.refresh_sealed "
      "FROM main.platform_credentials AS c WHERE c.api = r.api AND c.account_id = r.account_id "
