@@ -69,6 +69,16 @@ def test_hanging_test_is_stopped(tmp_path):
     assert done.status is None
 
 
+def test_mutant_is_killed_by_a_unit_program(tmp_path, monkeypatch, capsys):
+    root = tree(tmp_path / "tree", GOOD)
+    (root / "Makefile").write_text("build/debug/test/test_x: x.c\n\tmkdir -p $(@D)\n\tprintf '#!/bin/sh\\ngrep \"limit = 1\" x.c\\n' >$@\n\tchmod +x $@\n")
+    subprocess.run(["git", "init", "-q", root], check=True)
+    monkeypatch.setattr(MUTANTS, "ROOT", root)
+    monkeypatch.setattr(MUTANTS, "COPIES", tmp_path / "copies")
+    assert MUTANTS.run(MUTANTS.load(root, ""), 1) == 0
+    assert "1 mutants: 1 killed" in capsys.readouterr().out
+
+
 @functools.cache
 def functions(path):
     return {node.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)}
