@@ -38,7 +38,8 @@ def run(command, directory, seconds, env=None):
         output += f"\nended after {seconds} s\n".encode()
         status = None
     finally:
-        _running.discard(process)
+        with _lock:     # the signal handler iterates over the set
+            _running.discard(process)
     return Finished(status, output.decode("utf-8", "replace"), time.monotonic() - start)
 
 

@@ -168,3 +168,25 @@ def test_interrupted_run_ends_its_programs_and_starts_no_other(tmp_path, number)
     assert run.returncode == 130 and output.endswith("interrupted\n"), output
     wait.until(lambda: not any(pathlib.Path("/proc", path.stem).exists() for path in tmp_path.glob("*.server")), "the servers to end")
     assert not (tmp_path / "later").exists()
+
+
+MANY = """import concurrent.futures, os, signal, sys
+sys.path.insert(0, sys.argv[1])
+import programs
+
+def main():
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        for _ in range(32):
+            pool.submit(programs.run, ["sh", "-c", "echo >>started; exec sleep 60"], ".", 60)
+        while not os.path.exists("started") or os.path.getsize("started") < 32:
+            pass
+        os.kill(os.getpid(), signal.SIGINT)
+
+programs.exit_on_signals(main)
+"""
+
+
+def test_programs_that_exit_while_an_interrupt_ends_them_do_not_disturb_it(tmp_path):
+    """The set of programs changed while the signal handler iterated over it."""
+    done = subprocess.run([sys.executable, "-c", MANY, SCRIPT.parent], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "interrupted\n", "")
