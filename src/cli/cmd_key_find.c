@@ -45,8 +45,8 @@ static struct str next_key(struct str prefix, struct str text, struct str *key)
     return (struct str){NULL, 0};
 }
 
-/* Reads standard input, which may contain NUL bytes, for example if it is a core dump. Reads only one line
- * from a terminal. */
+/* Reads standard input, which may contain NUL bytes, for example if it is a part of a core dump. Reads only
+ * one line from a terminal. */
 static void read_input(struct buf *input)
 {
     char part[4096];
