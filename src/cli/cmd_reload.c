@@ -116,8 +116,9 @@ static const struct cli_action actions[] = {
          "waits until it has read its configuration again, at most 10 seconds, and reports the result. "
          "Changed keys that need a restart are named and keep their old values until the restart; the exit "
          "status is 0 even then, because all other changes are in effect. Exit status 2: the configuration "
-         "is invalid, and the server continues with the current one. Exit status 3: no such server, or it "
-         "does not respond.",
+         "is invalid or the server is stopping, so the current one stays in use. Exit status 3: no such "
+         "server, "
+         "or it does not respond.",
      .examples = "viewtally reload $(systemctl show --property MainPID --value viewtally)",
      .run = run},
     {0},
