@@ -219,13 +219,26 @@ static bool is_empty(struct yyjson_val *insights)
     return jsonr_iterate(jsonr_get(insights, "data")).left == 0;
 }
 
-/* Returns true if the metric `rejected` has been removed by Meta. For a view metric of Reels, this
- * is the case only if the message lists other names of Reel metrics, because then the object is a Reel. For
- * any other metric, this is always assumed. */
+static bool names_other_reel_metric(struct str message, struct str rejected)
+{
+    const char *at;
+    while ((at = memmem(message.p, message.len, rejected.p, rejected.len))) {
+        const size_t before = (size_t)(at - message.p), end = before + rejected.len;
+        if (graph_contains_nocase(str_make(message.p, before), STR("_reels_")))
+            return true;
+        message = str_make(message.p + end, message.len - end);
+    }
+    return graph_contains_nocase(message, STR("_reels_"));
+}
+
+/* Returns true if the metric `rejected` is assumed to have been removed by Meta, and false if it may only be
+ * missing for this kind of object. A view metric of Reels is assumed to be removed only if the message
+ * contains the name of another Reel metric, which shows that the object is a Reel. Any other metric is always
+ * assumed to be removed. */
 static bool is_removed_metric(struct str rejected, struct str message)
 {
     return !(str_eq(rejected, STR(REEL_TOTAL)) || str_eq(rejected, STR(REEL_VIEWS))) ||
-           graph_contains_nocase(message, STR("_reels_"));
+           names_other_reel_metric(message, rejected);
 }
 
 /* Returns true if the item must be read in another form, because the insights were rejected or empty: either

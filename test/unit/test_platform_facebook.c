@@ -282,6 +282,26 @@ static void drops_rejected_metric(void **state)
     graph_rig_fini(&r);
 }
 
+/* The name of the rejected metric does not show that the object is a Reel. */
+static void message_with_only_the_rejected_reel_metric_does_not_drop_it(void **state)
+{
+    static const char *const refusals[] = {
+        "{'error':{'message':'(#100) Metric fb_reels_total_plays is not valid for this object','code':100}}",
+        "{'error':{'message':'(#100) metric[0] must be one of the following values: total_video_views "
+        "(fb_reels_total_plays given)','code':100}}",
+    };
+    struct graph_rig r;
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        init(&r, "2", NULL);
+        struct outcome o = parse_response(&r, NODE_OF("2"), 400, refusals[i]);
+        assert_outcome(o, OUTCOME_OTHER_FORM, SCOPE_CALL, "100");
+        assert_null(o.dropped.p);
+        assert_true(o.these_posts_only);
+        graph_rig_fini(&r);
+    }
+}
+
 /* ---- comments, shares, likes ---- */
 
 static void parses_social_actions(void **state)
@@ -526,6 +546,7 @@ int main(void)
         cmocka_unit_test(classic_video_is_requested_again_in_another_form),
         cmocka_unit_test(reads_default_metrics),
         cmocka_unit_test(drops_rejected_metric),
+        cmocka_unit_test(message_with_only_the_rejected_reel_metric_does_not_drop_it),
         cmocka_unit_test(parses_social_actions),
         cmocka_unit_test(reads_a_page_post),
         cmocka_unit_test(empty_and_missing_lists_result_in_no_counts),
