@@ -228,7 +228,7 @@ def test_session_fixation_fails(world):
     assert not is_signed_in(attacker)
 
 
-def test_duplicate_session_cookies_are_ignored(world):
+def test_request_with_two_session_cookies_is_not_signed_in(world):
     session = world.browser.cookies["viewtally-session"]
     for line in (f"viewtally-session={session}; viewtally-session=x", f"viewtally-session=x; viewtally-session={session}"):
         assert Browser(world.client()).request("GET", "/account", headers={"Cookie": line}).status == 303

@@ -130,7 +130,7 @@ def test_unusable_key_file_and_spool_are_found(instance):
     instance.configure({"secrets": {"key_file": key}, "refresh": {"source": "spool", "spool_dir": spool}})
     findings = diagnose(instance)
     (state, message, fix), = findings["files.key_file"]
-    assert state == "error" and "secrets.key does not exist" in message and fix.endswith("for a new service: viewtally secrets init")
+    assert state == "error" and "secrets.key does not exist" in message and fix.endswith("for a new service, run viewtally secrets init")
     (state, message, fix), = findings["files.spool"]
     assert state == "error" and "No such file" in message and fix == f"install -d -o viewtally -g viewtally -m 2770 {spool}"
     expect(findings, "platforms.tokens", "skipped", "needs a usable key file")
@@ -205,7 +205,7 @@ def test_full_disk_is_found(make_disk, make_viewtally):
     expect(findings, "disk.file_system", "warning", "tmpfs")
     disk.fill(room=2 * MIB)
     (state, message, fix), = diagnose(instance)["disk.space"]
-    assert state == "error" and "less than [store] min_free_bytes" in message and fix.endswith(f"df -h {disk.path}")
+    assert state == "error" and "less than [store] min_free_bytes" in message and fix.endswith(f"(df -h {disk.path} shows its usage)")
     instance.configure({"store": {"min_free_bytes": 0}})
     disk.fill(room=4096)
     expect(diagnose(instance), "disk.space", "warning", "a migration or a restore needs")

@@ -461,7 +461,7 @@ def test_restore_keeps_the_newer_state_of_webhooks(world):
     assert sql(world, "SELECT count(*) FROM webhook_requests") == [(0,)]
     assert sql(world, "SELECT count(*) FROM webhook_attempts") == [(2,)]
     assert sql(world, "SELECT webhook_url, webhook_secret FROM apps WHERE client_id = ?", world.app["client_id"]) == [("https://now.example", b"\4")]
-    for line in ("1 webhook deleted", "1 webhook with a newer secret, state or position", "1 app with a newer webhook"):
+    for line in ("1 webhook deleted", "1 webhook with a changed secret, state or position", "1 app with a newer webhook"):
         assert f"carried over: {line}\n" in printed
 
 
@@ -478,7 +478,7 @@ def test_restore_of_a_newer_backup_does_not_set_webhooks_back(world):
     sql(world, "UPDATE webhook_endpoints SET position = 5, attempts = 2, state = 1")
     printed = world.run("restore", "newer.db").out
     assert endpoints(world) == [("https://a.example", b"sealed", None, 1, 9, 4)] and sql(world, "SELECT number FROM webhook_attempts") == [(4,)]
-    assert "carried over: 1 webhook with a newer secret, state or position\n" in printed
+    assert "carried over: 1 webhook with a changed secret, state or position\n" in printed
 
 
 def test_secrets_of_a_newer_backup_are_not_replaced_by_secrets_from_before_a_key_rotation(world):

@@ -237,7 +237,7 @@ def lose_block(cluster, database, table):
 
 
 @pytest.mark.parametrize("table", ["events", "api_keys"])
-def test_restore_without_the_present_data_needs_force_if_the_server_has_lost_a_block(tmp_path, table):
+def test_restore_needs_force_if_a_lost_block_prevents_the_copy_of_the_present_data(tmp_path, table):
     with postgres.Postgres(schema="") as private:
         database = private.database("template0")
         commands = Commands(tmp_path, private.url(database))

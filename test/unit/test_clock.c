@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 
-static void assert_number(int64_t v)
+static void assert_formats_like_snprintf(int64_t v)
 {
     char plain[32], room[I64_TEXT_MAX + 1];
     int len = snprintf(plain, sizeof plain, "%lld", (long long)v);
@@ -27,15 +27,15 @@ static void formats_numbers_of_every_length(void **state)
         for (int64_t near = -2; near <= 2; near++)
             for (uint64_t times = 1; times <= 9; times++) {
                 int64_t v = (int64_t)(power * times) + near;
-                assert_number(v);
-                assert_number((int64_t)(0 - (uint64_t)v));
+                assert_formats_like_snprintf(v);
+                assert_formats_like_snprintf((int64_t)(0 - (uint64_t)v));
             }
-    assert_number(INT64_MAX);
-    assert_number(INT64_MIN);
+    assert_formats_like_snprintf(INT64_MAX);
+    assert_formats_like_snprintf(INT64_MIN);
     for (int64_t v = -11000; v <= 11000; v++)
-        assert_number(v);
+        assert_formats_like_snprintf(v);
     for (int i = 0; i < 200000; i++)
-        assert_number((int64_t)random_u64() >> random_u64() % 64);
+        assert_formats_like_snprintf((int64_t)random_u64() >> random_u64() % 64);
 }
 
 static void dates_follow_the_calendar(void **state)

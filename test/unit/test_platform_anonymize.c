@@ -96,7 +96,7 @@ static void equal_ids_get_equal_replacements(void **state)
     assert_int_equal(anonymize_id(&a, STR("")).len, 0);
 }
 
-/* ---- the samples ---- */
+/* ---- anonymizing the samples ---- */
 
 static void describe(struct buf *b, const struct sample *s, struct anonymizer *a)
 {

@@ -13,7 +13,7 @@
 
 enum { SLOTS = 1 << 16, PATH_LEN = 160, FACTS_MAX = 4000, LINK_STEPS_MAX = 12 };
 
-/* ---- facts ---- */
+/* ---- the list of facts ---- */
 
 static char *facts[FACTS_MAX];
 static size_t fact_count;

@@ -21,7 +21,7 @@ static const char *error(struct graph_rig *r, int code, int subcode, const char 
         .p;
 }
 
-/* ---- the table ---- */
+/* ---- errors and their outcomes ---- */
 
 static const struct {
     int code, subcode;

@@ -87,7 +87,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- changes ---- */
+/* ---- random changes of a sample ---- */
 
 /* splitmix64 */
 static size_t pick(size_t below)
@@ -211,7 +211,7 @@ static void make_input(uint64_t number, struct input *in)
         change(in);
 }
 
-/* ---- playing ---- */
+/* ---- parsing changed samples ---- */
 
 static bool play(uint64_t number, struct input *in, struct sample *s, struct arena *arena)
 {

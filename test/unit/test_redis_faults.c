@@ -36,7 +36,7 @@ struct rig {
     char in[INPUT_MAX];
 };
 
-/* ---- the server ---- */
+/* ---- the fake Redis server ---- */
 
 static void listen_on(struct rig *rig)
 {
@@ -138,7 +138,7 @@ static void serve(struct rig *rig)
     }
 }
 
-/* ---- the rig ---- */
+/* ---- the loop and clock of the test ---- */
 
 static void run_iteration(struct rig *rig)
 {

@@ -67,7 +67,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* --- the model --- */
+/* --- expected pages, from the data in memory --- */
 
 static int64_t book_row_of(const struct uuid *id)
 {
@@ -107,7 +107,7 @@ static size_t model_list(const struct videos_query *q, const struct video **out)
     return count;
 }
 
-/* --- the store --- */
+/* --- pages that the store returns --- */
 
 struct page {
     size_t count;

@@ -117,7 +117,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* --- the model --- */
+/* --- expected sums, from the data in memory --- */
 
 static int64_t gained_before(int i, int from)
 {

@@ -131,7 +131,7 @@ void sample_fini(struct sample *s)
     buf_fini(&s->note);
 }
 
-/* ---- playing ---- */
+/* ---- parsing a sample and checking the items ---- */
 
 static void check_item(const struct sample *s, const struct platform_item *item)
 {

@@ -183,7 +183,7 @@ static void on_call_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
-static void on_busy(uv_timer_t *timer)
+static void end_busy_call(uv_timer_t *timer)
 {
     end_call(timer->data);
     uv_close((uv_handle_t *)timer, on_call_closed);
@@ -196,7 +196,7 @@ static enum next busy_step(struct request *r)
     enum next next = start_call(r, &call);
     CHECK(uv_timer_init(app_of(r)->loop, &call->timer) == 0);
     call->timer.data = call;
-    CHECK(uv_timer_start(&call->timer, on_busy, 0, 0) == 0);
+    CHECK(uv_timer_start(&call->timer, end_busy_call, 0, 0) == 0);
     return next;
 }
 
