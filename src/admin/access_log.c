@@ -85,7 +85,7 @@ static size_t write_some(int fd, const char *p, size_t n, int *error)
     return done;
 }
 
-/* ---- jobs ---- */
+/* ---- jobs that write the lines and switch the file ---- */
 
 static void on_timer(uv_timer_t *timer);
 
@@ -199,7 +199,7 @@ static void on_timer(uv_timer_t *timer)
     flush(l);
 }
 
-/* ---- lines ---- */
+/* ---- building lines ---- */
 
 static void append_uuid(struct buf *b, struct str name, const struct uuid *id)
 {
@@ -256,7 +256,7 @@ void access_log_append(struct access_log *l, const struct request *r, bool respo
         start_timer(l, FLUSH_MS);
 }
 
-/* ---- open and close ---- */
+/* ---- opening and closing the log ---- */
 
 struct access_log *access_log_new(uv_loop_t *loop)
 {

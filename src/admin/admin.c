@@ -28,7 +28,7 @@ struct admin {
     void *closed_ctx;
 };
 
-/* ---- pages ---- */
+/* ---- responses ---- */
 
 static const struct str TEXT_TYPE = {"text/plain; charset=utf-8", 25};
 

@@ -1,5 +1,5 @@
-/* The data that the admin pages show: pointers to the subsystems. src/app sets a pointer when it has opened
- * the subsystem, and sets it to NULL before a page could use a closed subsystem. */
+/* The data that the admin pages show: pointers to the subsystems. src/app sets a pointer after it has opened
+ * the subsystem, and sets it to NULL when the subsystem closes, before the loop can serve another page. */
 #ifndef VT_ADMIN_VIEW_H
 #define VT_ADMIN_VIEW_H
 

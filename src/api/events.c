@@ -26,7 +26,7 @@ struct feed {
     int lag; /* number of events that the poll had not read yet; see finish() */
 };
 
-/* ---- parameters ---- */
+/* ---- query parameters ---- */
 
 static bool reject(struct request *r, int param, const char *message)
 {
@@ -97,7 +97,7 @@ static bool read_query(struct request *r, struct feed *feed)
     return true;
 }
 
-/* ---- the page ---- */
+/* ---- the page of events ---- */
 
 static bool on_event(void *ctx, const struct event *event, const struct video_ref *video,
                      const struct book_ref *book)
@@ -165,7 +165,7 @@ static void on_cache_hit(struct request *r, const int64_t facts[RESPONSE_FACTS])
         poll_positions_observe_lag(call->api->positions, facts[FACT_LAG]);
 }
 
-/* ---- the end ---- */
+/* ---- finishing or waiting for events ---- */
 
 static enum next finish_step(struct request *r)
 {

@@ -20,7 +20,7 @@ static const char *const group_words[] = {
 static const char *const granularity_words[] = {
     [GRANULARITY_DAY] = "day", [GRANULARITY_WEEK] = "week", [GRANULARITY_MONTH] = "month", NULL};
 
-/* ---- parameters ---- */
+/* ---- query parameters ---- */
 
 /* Sets the start and the end of the range to their defaults if the request does not contain them. */
 static void complete_range(const struct request *r, struct stats *s, enum granularity granularity)
@@ -92,7 +92,7 @@ static bool read_query(struct request *r, struct stats *s)
     return true;
 }
 
-/* ---- rows ---- */
+/* ---- rows of the response ---- */
 
 static void json_days(struct buf *b, struct stats_days *days)
 {
@@ -153,7 +153,7 @@ static bool on_video(void *ctx, const struct stats_video *row)
     return true;
 }
 
-/* ---- slices ---- */
+/* ---- steps that each add a slice of rows ---- */
 
 static void json_head(struct request *r, const struct stats *s)
 {

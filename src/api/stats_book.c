@@ -57,7 +57,7 @@ void by_book_append_csv_head(struct buf *b)
     buf_append(b, STR("date,book_id,book_title,views,videos_went_viral\r\n"));
 }
 
-/* ---- one book ---- */
+/* ---- rows of one book ---- */
 
 static void begin_book(struct stats *s)
 {
@@ -162,7 +162,7 @@ static void csv_rows(struct buf *b, const struct stats *s)
     }
 }
 
-/* ---- slices ---- */
+/* ---- steps that each add a slice of rows ---- */
 
 static enum next page_step(struct request *r);
 static enum next book_slice_step(struct request *r);

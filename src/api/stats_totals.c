@@ -91,7 +91,7 @@ static void compute_unsplit(const struct stats *s)
     }
 }
 
-/* ---- rows ---- */
+/* ---- rows of the response ---- */
 
 /* A position in the listed periods. The listed periods begin at the author's first reading or at the start of
  * the range, whichever is later, and end at totals.last. */
@@ -207,7 +207,7 @@ static void append_platforms(struct buf *b, const struct stats *s)
     }
 }
 
-/* ---- slices ---- */
+/* ---- steps that each add a slice of rows ---- */
 
 static enum next author_done_step(struct request *r)
 {

@@ -10,9 +10,10 @@ enum {
     RESTARTS_MAX = 5,
 };
 
-/* Other ETags are hashes of the body. This one does not depend on the form of the body, which another version
- * of the program may change, so it contains the version. Nor does it depend on the data: after PostgreSQL has
- * lost commits, a revision can recur with other data, so it contains the incarnation. */
+/* Other ETags are hashes of the body. This one is computed before the body exists, from the author's
+ * revision. So it also contains what can change the body while the revision stays the same: the version of
+ * the program, which may write the same data in another form, and the incarnation, because after PostgreSQL
+ * has lost commits, a revision can recur with other data. */
 static struct str make_etag(struct request *r, int64_t author_rev, struct str variant)
 {
     const struct endpoint_call *call = endpoint_call_of(r);

@@ -124,7 +124,7 @@ static void free_applications(struct app *app)
     applications_free(&app->applications);
 }
 
-/* ---- monitor ---- */
+/* ---- opening and closing the monitor ---- */
 
 static enum err open_monitor(struct app *app, struct error *error)
 {
@@ -233,7 +233,7 @@ static enum err open_server(struct app *app, struct error *error)
     return err;
 }
 
-/* ---- refresh ---- */
+/* ---- opening the scheduled refresh ---- */
 
 static void on_spool_changed(void *ctx)
 {

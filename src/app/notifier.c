@@ -96,7 +96,7 @@ void notifier_send_reloading(const struct notifier *n)
     notifier_send(n, text);
 }
 
-/* ---- start ---- */
+/* ---- extending the start timeout ---- */
 
 static void extend(void *arg)
 {
@@ -134,7 +134,7 @@ void notifier_end_start(struct notifier *n)
     n->extension.running = false;
 }
 
-/* ---- watchdog ---- */
+/* ---- notifying the watchdog ---- */
 
 /* Does not wait if the service manager is busy: two notifications are sent per watchdog interval, so the next
  * one is still in time. */

@@ -43,7 +43,7 @@ const char *password_check(struct str password, struct str login)
     return NULL;
 }
 
-/* ---- jobs ---- */
+/* ---- hashing and verifying on a pool thread ---- */
 
 struct passwords {
     uv_loop_t *loop;

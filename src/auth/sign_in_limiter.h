@@ -1,15 +1,15 @@
-/* Slows down failed sign-ins without allowing an attacker to lock an author out. An attempt must wait if
- * one of these counters requires it:
+/* Slows down failed sign-ins without allowing an attacker to lock an author out. An attempt must wait if one
+ * of its counters requires it:
  *
- *   account and network together   5 failures, then a wait of 2 s, doubled up to 60 s
+ *   account and network together   5 failures, then a wait of 2 s, doubled with each failure up to 60 s
  *   account, from all networks     100 failures, then one attempt every 36 s (100 an hour)
- *   network, for all accounts      30 failures, then a wait of 1 s, doubled up to 5 min
+ *   network, for all accounts      30 failures, then a wait of 1 s, doubled with each failure up to 5 min
  *   device                         10 failures, then one attempt a minute
  *
- * A device is a browser that has signed in to this account before (auth/device.h). Its failures count for
- * the device and the network, but not for the account. So the failures of other people never lock the owner
- * of the device out. All counts are in the memory of this process. All times are monotonic; the caller
- * passes the current time. */
+ * A device is a browser that has signed in to this account before (auth/device.h). An attempt from a device
+ * uses only the counters of the device and of the network; every other attempt uses the first three counters.
+ * So failures in other networks never delay the owner of the device. All counts are in the memory of this
+ * process. All times are monotonic; the caller passes the current time. */
 #ifndef VT_AUTH_SIGN_IN_LIMITER_H
 #define VT_AUTH_SIGN_IN_LIMITER_H
 

@@ -1,4 +1,5 @@
-/* Lists and prunes the directory. Names are parsed strictly, and only regular files are deleted. */
+/* Lists and prunes the directory. Names are parsed strictly. Only regular files are listed, so only they are
+ * pruned. */
 #include "backup/backup_dir.h"
 
 #include "backup/backup_file.h"

@@ -36,7 +36,7 @@ struct slot_rule backup_rule(const struct config *config)
     return (struct slot_rule){.period_ms = config->backup.every_ms, .offset_ms = 30 * MINUTE_MS};
 }
 
-/* ---- transactions ---- */
+/* ---- transactions and the lease ---- */
 
 static enum err in_transaction(struct making *m, enum err (*work)(struct making *m))
 {
@@ -113,7 +113,7 @@ static enum err record_failure(struct making *m)
     return err ? err : store_put_backup_failure(m->store, &state);
 }
 
-/* ---- the backup ---- */
+/* ---- making and publishing the backup ---- */
 
 /* Called during the copy and the verification. Renews the lease if it is due. If the renewal fails because
  * the database is busy, the next call tries again. Returns false if the backup must end, because it was
@@ -217,7 +217,7 @@ static void prune(struct making *m)
     (void)snprintf(m->report->warning, sizeof m->report->warning, "%s", error.text);
 }
 
-/* ---- the run ---- */
+/* ---- running under the lease ---- */
 
 static enum err check_if_due(struct making *m, bool *due)
 {

@@ -27,7 +27,7 @@ struct backup_schedule {
     void *closed_ctx;
 };
 
-/* ---- running ---- */
+/* ---- running a backup ---- */
 
 static void work(void *ctx)
 {

@@ -8,7 +8,7 @@ const uint32_t metrics_bounds_us[METRICS_BOUNDS] = {100,     250,     500,     1
 
 static const uint32_t size_bounds[METRICS_SIZE_BOUNDS] = {0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
 
-/* ---- counting ---- */
+/* ---- counting observations ---- */
 
 static size_t bucket_of(const uint32_t *bounds, size_t count, uint32_t v)
 {
@@ -37,7 +37,7 @@ void metrics_observe_size(struct metrics_size_histogram *s, int64_t n)
     s->sum += n < 0 ? 0 : (uint64_t)n;
 }
 
-/* ---- text ---- */
+/* ---- text format of Prometheus ---- */
 
 void metrics_write_family(struct buf *b, const char *name, enum metrics_type type, const char *help)
 {

@@ -41,8 +41,8 @@ static size_t distance_of(struct str a, struct str b)
     return above[b.len];
 }
 
-/* Returns true if `typed` is the part of `word` before a `_` or `-`. A part of two characters, such as `is`,
- * does not count, because too many words begin with it. */
+/* Returns true if `typed` is the part of `word` before a `_` or `-`. A part of fewer than three characters,
+ * such as `is`, does not count, because too many words begin with it. */
 static bool is_first_part(struct str typed, struct str word)
 {
     return typed.len >= FIRST_PART_LEAST && typed.len < word.len && memcmp(typed.p, word.p, typed.len) == 0 &&

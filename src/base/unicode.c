@@ -56,7 +56,7 @@ static struct character decode(struct str text, size_t at)
     return c;
 }
 
-/* ---- words ---- */
+/* ---- splitting text into words ---- */
 
 size_t unicode_count(struct str text)
 {
@@ -95,7 +95,7 @@ struct str unicode_cut_word(struct str *rest)
     return word;
 }
 
-/* ---- properties ---- */
+/* ---- properties of characters ---- */
 
 /* Returns true for a mark. Also returns true for an invisible character, because it does not separate the
  * marks around it. */
@@ -160,7 +160,7 @@ static bool ends_long_part(int32_t c)
     return p->decomp_seqindex == UINT16_MAX && begins_part(c, p);
 }
 
-/* ---- folding ---- */
+/* ---- folding text for the search ---- */
 
 void unicode_folder_init(struct unicode_folder *f)
 {

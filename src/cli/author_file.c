@@ -259,7 +259,7 @@ static void reject_repeated(struct author_file *f)
                                    : "");
 }
 
-/* ---- reading ---- */
+/* ---- reading the file ---- */
 
 /* Prints an error on failure, and returns the exit status. */
 static enum cli_exit read_all(const char *path, struct buf *b)

@@ -282,7 +282,7 @@ static void reject_repeated(struct author_setup *s)
                                (long long)all[i - 1].line);
 }
 
-/* ---- output ---- */
+/* ---- printing the links and the summary ---- */
 
 /* Quotes a CSV field. If the text begins like a formula, which a spreadsheet would run, puts an apostrophe in
  * front. */
@@ -390,7 +390,8 @@ static bool show_links(struct author_setup *s)
     return shown_secret_print(&b);
 }
 
-/* Prints the summary. If the links are written to standard output, the summary goes to standard error. */
+/* Prints the summary. If the links are written to standard output, the summary goes to standard error; with
+ * --json, it was already printed together with the links. */
 static enum cli_exit print_summary(const struct author_setup *s)
 {
     const bool links_shown = s->has_links && !s->links_path && !s->dry_run;

@@ -136,11 +136,11 @@ bool cli_has_backup_directory(const struct cli *cli)
 static const struct cli_action actions[] = {
     {.name = "now",
      .summary = "Makes a scheduled backup now.",
-     .description =
-         "Makes a backup as the server does at each interval ([backup] every): copies and "
-         "verifies the database into [backup] directory, deletes old backups, records the "
-         "result, and requests [backup] ping_url. Use it from a timer of your own, for example. The "
-         "next backup in the same hour replaces it, so use backup FILE before an upgrade.",
+     .description = "Makes a backup as the server does at each interval ([backup] every): copies and "
+                    "verifies the database into [backup] directory, deletes old backups, records the "
+                    "result, and requests [backup] ping_url. Use it from a timer of your own, for example. "
+                    "Only the newest backup of an hour is kept, so the next backup in the same hour deletes "
+                    "this one: use backup FILE before an upgrade.",
      .partial = "the backup was made, but an old one could not be deleted, or the request to ping_url failed",
      .examples = "viewtally backup now",
      .run = run_now},

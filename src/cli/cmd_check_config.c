@@ -43,7 +43,7 @@ static void print_effective(const struct cli *cli, struct buf *out)
     config_print(&cli->config, out);
 }
 
-/* ---- JSON ---- */
+/* ---- JSON output ---- */
 
 static void append_key(struct buf *b, const struct config *c, const struct config_key *key)
 {

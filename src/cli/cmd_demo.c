@@ -57,7 +57,7 @@ static enum cli_exit check_is_empty(struct cli *cli)
                : CLI_DONE;
 }
 
-/* ---- the key file ---- */
+/* ---- creating the key file ---- */
 
 static enum cli_exit check_files(const char *input, const char *key_file)
 {
@@ -81,7 +81,7 @@ static bool write_key(const char *path, const struct key_text *key)
     return ok;
 }
 
-/* ---- the tour ---- */
+/* ---- printing the tour ---- */
 
 /* The data of the tour, which shows the author with the most videos. */
 struct demo {

@@ -73,7 +73,7 @@ static bool delete_traces(const struct config *c, const struct uuid *ids, size_t
     return ok;
 }
 
-/* ---- the report ---- */
+/* ---- the report of the erasure ---- */
 
 static enum cli_exit print_rows(const struct author_erasure *e, bool dry_run)
 {

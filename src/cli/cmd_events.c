@@ -22,7 +22,7 @@ struct feed_verification {
     struct table table; /* at most SHOWN_MAX rows */
 };
 
-/* ---- one difference ---- */
+/* ---- printing one difference ---- */
 
 static struct str type_text(enum event_type type)
 {
@@ -72,7 +72,7 @@ static void on_difference(void *ctx, const struct feed_difference *d)
         append_row(&v->table, v, d);
 }
 
-/* ---- all authors ---- */
+/* ---- verifying all authors ---- */
 
 static void on_event(void *ctx, const struct event *event)
 {
@@ -123,7 +123,7 @@ static enum err verify_feeds(struct store *store, struct arena *arena, void *ctx
     return err ? err : verify_author(v, store);
 }
 
-/* ---- the report ---- */
+/* ---- the final report ---- */
 
 static enum cli_exit print_json(struct feed_verification *v)
 {

@@ -33,7 +33,7 @@ struct import_request {
     bool dry_run, creates, ignores_unknown, shows_progress, is_json, allows_erased, new_event_ids;
 };
 
-/* ---- progress ---- */
+/* ---- progress bar ---- */
 
 enum display_kind { DISPLAY_NONE, DISPLAY_BAR, DISPLAY_LINES };
 
@@ -205,7 +205,7 @@ static struct store *open_for_dry_run(const struct cli *cli, bool creates, const
     return store;
 }
 
-/* ---- running ---- */
+/* ---- running the import ---- */
 
 static enum display_kind display_kind_of(const struct import_request *r)
 {

@@ -153,7 +153,7 @@ static enum cli_exit check(struct cli *cli, bool backs_up, bool is_json)
     return CLI_PART;
 }
 
-/* ---- migrating ---- */
+/* ---- migrating and printing messages ---- */
 
 /* Prints a progress line. `event->migration` is NULL while the backup is made. */
 static void print_progress(struct migrate_display *d, const struct upgrade_event *event)

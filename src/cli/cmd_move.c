@@ -39,7 +39,7 @@ static struct store_options options_of(const char *place, const char *password_f
     return options;
 }
 
-/* ---- the databases ---- */
+/* ---- creating and locking the databases ---- */
 
 static enum err create_on_server(const struct store_options *to, struct error *error)
 {
@@ -147,7 +147,7 @@ static enum cli_exit print_equal(const struct move_result *result)
     return cli_flush();
 }
 
-/* ---- running ---- */
+/* ---- moving the data ---- */
 
 /* Prints an error and returns false if the URL is invalid, for example because it contains a password. */
 static bool is_usable(const char *option, const struct store_options *options)

@@ -45,7 +45,7 @@ struct probe {
     enum outcome_kind first_failure; /* among the calls in the first form of the request (form 0) */
 };
 
-/* ---- the posts ---- */
+/* ---- choosing the posts ---- */
 
 static bool same_kind(const struct probe_post *one, const struct probe_post *other)
 {
@@ -109,7 +109,7 @@ static void find_posts(struct probe *p)
     p->posts[p->count++].posted_at = now - 10 * DAY_MS;
 }
 
-/* ---- the response ---- */
+/* ---- printing the request and the response ---- */
 
 struct shape_field {
     struct str path;

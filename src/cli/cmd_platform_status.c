@@ -40,7 +40,7 @@ struct platforms_status {
     int64_t counts[PLATFORM_COUNT][RUN_COUNTERS];
 };
 
-/* ---- reading ---- */
+/* ---- reading the state ---- */
 
 static bool on_run(void *ctx, const struct run_row *run)
 {
@@ -90,7 +90,7 @@ static enum err gather(struct store *store, struct arena *arena, void *ctx)
     return err;
 }
 
-/* ---- JSON ---- */
+/* ---- JSON output ---- */
 
 static void json_api(struct buf *b, const struct platform_health *p, const struct account_errors *errors)
 {
@@ -157,7 +157,7 @@ static void print_json(struct buf *b, const struct platforms_status *s)
     buf_append_char(b, '\n');
 }
 
-/* ---- text ---- */
+/* ---- text output ---- */
 
 static void append_until(struct buf *b, const char *what, int64_t until)
 {

@@ -30,7 +30,7 @@ struct account_test {
     char code[64];
 };
 
-/* ---- the post to read ---- */
+/* ---- choosing the post to read ---- */
 
 /* Sets `post_id` if the post can be read. An id that only a refresh run can resolve cannot be read. */
 static enum err try_post(struct account_test *t, const struct post *post)
@@ -67,7 +67,7 @@ static enum err find_post(struct account_test *t)
     return err ? err : t->err;
 }
 
-/* ---- calling ---- */
+/* ---- calling the platform ---- */
 
 static enum err send_call(struct account_test *t)
 {
@@ -141,7 +141,7 @@ static enum err call_platform(struct account_test *t)
     return err;
 }
 
-/* ---- explaining ---- */
+/* ---- explaining the outcome ---- */
 
 static enum cli_exit print_counts(const struct account_test *t)
 {
@@ -231,7 +231,7 @@ static enum cli_exit explain(const struct account_test *t)
 
 /* ---- the command ---- */
 
-/* Clears earlier errors of the account after a successful call. */
+/* Records that the call succeeded: resets the number of failures and marks the account as connected. */
 static enum err record_success(const struct platform_session *a)
 {
     enum err err = store_begin(a->store);

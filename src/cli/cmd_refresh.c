@@ -40,7 +40,7 @@ static void catch_signals(void)
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
-/* ---- report ---- */
+/* ---- printing the report ---- */
 
 /* Calls add() for each counter that is not zero. */
 static void list_counts(const struct refresh_counts *counts, struct table *t,
@@ -109,7 +109,7 @@ static enum cli_exit print_report(const struct refresh_report *report, bool is_j
     return cli_fail(CLI_COULD_NOT, "%s", report->why);
 }
 
-/* ---- running ---- */
+/* ---- running the refresh ---- */
 
 /* Makes a run. If another process is refreshing, first waits at most `wait_ms` for the other run to end. */
 static enum err run_when_free(const struct refresh_options *options, struct refresh_report *report,

@@ -46,7 +46,7 @@ struct service_status {
     struct arena arena; /* memory of the texts of the members above */
 };
 
-/* ---- reading ---- */
+/* ---- reading the state ---- */
 
 static struct str copy(struct arena *arena, struct str s)
 {
@@ -147,7 +147,7 @@ static bool is_overdue(const struct service_status *s)
     return is_enabled(s) && !s->lease_is_held && refresh_is_late(s->config, s->now, s->last_started_at);
 }
 
-/* ---- JSON ---- */
+/* ---- JSON output ---- */
 
 static void json_counts(struct buf *b, const struct shown_run *run)
 {
@@ -321,7 +321,7 @@ static void print_json(struct buf *b, const struct service_status *s)
     buf_append_char(b, '\n');
 }
 
-/* ---- text ---- */
+/* ---- text output ---- */
 
 static int64_t sum_of(const struct shown_run *run, struct str prefix)
 {

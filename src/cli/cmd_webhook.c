@@ -301,7 +301,7 @@ static const struct cli_action actions[] = {
      .operands_min = 1,
      .operands_max = 1,
      .summary = "Pauses a webhook. Its events wait.",
-     .partial = "there is no such webhook, or it has ended",
+     .partial = "there is no such webhook, or its state is gone (the receiver responded with status 410)",
      .examples = "viewtally webhook pause 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11",
      .run = pause_endpoint},
     {.name = "resume",
@@ -310,7 +310,7 @@ static const struct cli_action actions[] = {
      .operands_max = 1,
      .summary =
          "Resumes a webhook that a person or repeated failures have paused. The waiting events are sent.",
-     .partial = "there is no such webhook, or it has ended",
+     .partial = "there is no such webhook, or its state is gone (the receiver responded with status 410)",
      .examples = "viewtally webhook resume 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11",
      .run = resume_endpoint},
     {.name = "resend",
@@ -322,8 +322,9 @@ static const struct cli_action actions[] = {
      .description = "The server sends a single event immediately, also to a paused webhook, and does not "
                     "repeat it if it fails. With --after, delivery begins again after the event, in order "
                     "and with retries; if the webhook is paused or has failed, resume it as well.",
-     .partial = "there is no such webhook or event, the webhook has ended, 100 events of the webhook wait "
-                "to be sent again, or EVENT of --after is later than the last event that was sent",
+     .partial =
+         "there is no such webhook or event, the state of the webhook is gone, 100 events of the "
+         "webhook wait to be sent again, or EVENT of --after is later than the last event that was sent",
      .examples = "viewtally webhook resend 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11 evt_1789000000000\n"
                  "viewtally webhook resend 6f1d2a5c-4b7e-4c33-9a53-0f6d7f0a2b11 --after evt_0",
      .run = resend},

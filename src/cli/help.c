@@ -18,7 +18,7 @@ void cli_append_usage(struct buf *b, const struct cli_command *command, const st
         buf_printf(b, " %s", action->operands);
 }
 
-/* ---- text ---- */
+/* ---- text of --help ---- */
 
 static size_t width_of(struct str s)
 {

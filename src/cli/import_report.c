@@ -36,7 +36,7 @@ bool import_report_has_errors(const struct import_summary *s)
     return s->bad_lines || rejected_readings(s);
 }
 
-/* ---- text ---- */
+/* ---- text output ---- */
 
 static int64_t went_viral(const struct import_summary *s)
 {
@@ -96,7 +96,7 @@ static void append_text(struct buf *b, const struct import_summary *s, const cha
                (long long)(s->bad_lines + rejected_readings(s)));
 }
 
-/* ---- JSON ---- */
+/* ---- JSON output ---- */
 
 static void json_upserts(struct buf *b, struct str name, const struct upsert_counts *c)
 {

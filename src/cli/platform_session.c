@@ -177,7 +177,7 @@ enum err platform_session_send(struct platform_session *a, struct platform_call 
     return OK;
 }
 
-/* ---- messages ---- */
+/* ---- error messages ---- */
 
 void platform_session_name(const struct platform_session *a, char name[SESSION_NAME_MAX])
 {

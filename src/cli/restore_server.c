@@ -90,7 +90,7 @@ static enum err keep_present(struct server_restore *r, struct error *error)
     return OK;
 }
 
-/* ---- replacing ---- */
+/* ---- replacing the data ---- */
 
 /* Deletes the files that SQLite keeps beside a database file. Precondition: the database is closed, and its
  * write-ahead log is empty. */

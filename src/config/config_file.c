@@ -28,7 +28,7 @@ struct config_text {
     char unknown_section[CONFIG_NAME_MAX]; /* the most recently reported unknown section */
 };
 
-/* ---- lines ---- */
+/* ---- parsing lines ---- */
 
 /* Returns why the line must not be passed to inih, or NULL if it may be passed. */
 static const char *reject_line(struct str line)
@@ -85,7 +85,7 @@ static char *on_ini_read(char *to, int size, void *user)
     return to;
 }
 
-/* ---- values ---- */
+/* ---- applying sections and keys ---- */
 
 static bool has_section(const char *section)
 {
@@ -181,7 +181,7 @@ static int on_ini_value(void *user, const char *section, const char *name, const
     return 1;
 }
 
-/* ---- the file ---- */
+/* ---- reading the file ---- */
 
 static int parse(struct config_text *t)
 {

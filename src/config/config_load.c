@@ -84,7 +84,7 @@ static void append_value(struct buf *why, const struct config_key *key, struct s
         buf_append(why, STR("…"));
 }
 
-/* ---- values ---- */
+/* ---- setting values ---- */
 
 const struct config_key *loading_find_secret_file(const char *section, const char *name, size_t *at)
 {

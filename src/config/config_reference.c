@@ -21,7 +21,7 @@ static void write_type(FILE *to, const struct config_key *key)
     case CONFIG_LIST: (void)fputs("list", to); return;
     case CONFIG_INTEGER: (void)fprintf(to, "%lld to %lld", (long long)key->min, (long long)key->max); return;
     case CONFIG_MILLI:
-        (void)fprintf(to, "%lld to %lld, three decimals", (long long)key->min / 1000,
+        (void)fprintf(to, "%lld to %lld, at most three decimals", (long long)key->min / 1000,
                       (long long)key->max / 1000);
         return;
     case CONFIG_DURATION: (void)fputs("duration, such as `90m` or `1d`", to); return;

@@ -16,9 +16,11 @@ void doctor_report_clock_sync(struct doctor *d, const struct clock_facts *facts)
             d,
             "the kernel does not report whether the clock is synchronized (this is normal in a container)");
     else if (!facts->is_synchronized)
-        doctor_warn(d, "run a time service: timedatectl set-ntp true (or chrony), then timedatectl status",
-                    "the clock is not synchronized, so the dates of views and the expiry times of links "
-                    "may be wrong");
+        doctor_warn(
+            d,
+            "run a time service: timedatectl set-ntp true (or chrony); timedatectl status shows the result",
+            "the clock is not synchronized, so the dates of views and the expiry times of links "
+            "may be wrong");
     else
         doctor_ok(d, "the clock is synchronized");
 }
@@ -37,7 +39,7 @@ void doctor_report_redis_clock(struct doctor *d, const struct redis_facts *f)
     if (!f->has_time)
         doctor_skip(d, "the time of Redis is unknown");
     else if (difference_ms > OTHER_CLOCK_MS)
-        doctor_warn(d, "synchronize both machines: timedatectl status",
+        doctor_warn(d, "run a time service on both machines: timedatectl set-ntp true (or chrony)",
                     "the clock of Redis is %lld.%lld s %s ours", difference_ms / 1000,
                     difference_ms % 1000 / 100, f->ahead_ms > 0 ? "ahead of" : "behind");
     else

@@ -20,7 +20,9 @@ static const char *fix_for_server(enum err err)
         return "run viewtally migrate if the database is empty or its schema is older, or install the newer "
                "viewtally if it is newer";
     case ERR_READONLY: return "grant the role its rights (docs/postgresql.md, Rights), or use the primary";
-    case ERR_CORRUPT: return "use an empty database or schema";
+    case ERR_CORRUPT:
+        return "if [store] url names the database of another application, name an empty database or schema; "
+               "if viewtally's own data is damaged, restore a backup (docs/postgresql.md, Backups)";
     default: return "check [store] url and password_file, and that the server can be reached: psql URL";
     }
 }
@@ -32,7 +34,7 @@ static const char *fix_for(enum err err)
     case ERR_VERSION:
         return "run viewtally migrate if the database is empty or its schema is older, or install the newer "
                "viewtally if it is newer";
-    case ERR_CORRUPT: return "viewtally restore BACKUP";
+    case ERR_CORRUPT: return "stop the server and run viewtally restore BACKUP";
     case ERR_BUSY: return "wait until the restore has ended";
     default: return "check owner and permissions (files.database, files.companions, files.directory)";
     }

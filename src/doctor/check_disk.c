@@ -14,9 +14,6 @@
 
 enum { FILES_MIN = 100 };
 
-/* <linux/magic.h> does not define this constant. */
-#define CIFS_MAGIC 0xFF534D42UL
-
 static const char *directory_of(const char *path, char copy[PATH_MAX])
 {
     (void)snprintf(copy, PATH_MAX, "%s", path);
@@ -42,7 +39,8 @@ static void check_space(struct doctor *d)
     }
     const long long free_bytes = (long long)(s.f_bavail * s.f_frsize);
     const long long database_bytes = size_of(path, "") + size_of(path, "-wal");
-    (void)snprintf(fix, sizeof fix, "free some space, or enlarge the file system: df -h %s", dir);
+    (void)snprintf(fix, sizeof fix, "free some space, or enlarge the file system (df -h %s shows its usage)",
+                   dir);
     if (free_bytes < d->config->store.min_free_bytes)
         doctor_error(d, fix, "only %lld MiB are free in %s, less than [store] min_free_bytes",
                      free_bytes >> 20, dir);
@@ -55,10 +53,10 @@ static void check_space(struct doctor *d)
 
 static void check_inodes(struct doctor *d)
 {
-    char copy[PATH_MAX], fix[PATH_MAX + 32];
+    char copy[PATH_MAX], fix[PATH_MAX + 64];
     struct statvfs s;
     const char *dir = directory_of(d->config->store.path, copy);
-    (void)snprintf(fix, sizeof fix, "delete files: df -i %s", dir);
+    (void)snprintf(fix, sizeof fix, "delete files (df -i %s shows how many there are)", dir);
     if (statvfs(dir, &s) != 0)
         doctor_skip(d, "%s: %s", dir, strerror(errno));
     else if (s.f_files == 0)
@@ -78,7 +76,7 @@ void doctor_report_file_system(struct doctor *d, unsigned long type)
     case NFS_SUPER_MAGIC:
     case SMB_SUPER_MAGIC:
     case SMB2_SUPER_MAGIC:
-    case CIFS_MAGIC:
+    case CIFS_SUPER_MAGIC:
     case V9FS_MAGIC:
         doctor_error(d, move,
                      "the database is on a network file system, where SQLite's write-ahead log is not safe");

@@ -135,7 +135,8 @@ static void check_database_file(struct doctor *d)
     if (d->user.is_other)
         (void)snprintf(fix, sizeof fix, "chown %s %s* && chmod u+rw %s*", d->user.name, path, path);
     else
-        (void)snprintf(fix, sizeof fix, "run this command as root or as the user of the server: ls -l %s*",
+        (void)snprintf(fix, sizeof fix,
+                       "run this command as root or as the user of the server (ls -l %s* shows the owner)",
                        path);
     if (!server_user_can(&d->user, path, R_OK | W_OK)) {
         doctor_error(d, fix, "user %s cannot read and write the database %s: %s", d->user.name, path,
@@ -258,7 +259,7 @@ static void check_key_file(struct doctor *d)
         (void)snprintf(fix, sizeof fix, "chown %s %s && chmod 600 %s", d->user.name, path, path);
     else
         (void)snprintf(fix, sizeof fix,
-                       "restore the file from its backup, or, for a new service: viewtally secrets init");
+                       "restore the file from its backup, or, for a new service, run viewtally secrets init");
     if (seal_keys_open(&keys, path, &error))
         report_denied(d, fix, "%s", error.text);
     else if (is_credential(d, path))

@@ -49,12 +49,13 @@ static void check_refresh(struct doctor *d)
         store_list_runs(d->store, 1, on_run, &last))
         doctor_error(d, "see the findings about the database", "the runs of the refresh cannot be read");
     else if (last.has_failed)
-        doctor_error(d, "correct the cause, then viewtally refresh (docs/operating.md, The hourly refresh)",
+        doctor_error(d,
+                     "correct the cause, then run viewtally refresh (docs/operating.md, The hourly refresh)",
                      "the last run of the refresh failed: %s", last.error);
     else if (is_overdue(d, started_at))
-        doctor_error(d, "start the server (systemctl status viewtally), or run viewtally refresh",
-                     started_at == TIME_NONE ? "no run of the refresh has completed yet"
-                                             : "the refresh is overdue");
+        doctor_error(
+            d, "start the server if it is not running (systemctl start viewtally), or run viewtally refresh",
+            started_at == TIME_NONE ? "no run of the refresh has completed yet" : "the refresh is overdue");
     else
         doctor_ok(d, "the refresh is up to date");
 }
@@ -83,10 +84,14 @@ static void check_backup(struct doctor *d)
         doctor_error(d, "correct the cause; the server tries again", "the last backup failed: %s",
                      state.error);
     else if (state.started_at == TIME_NONE)
-        doctor_error(d, "start the server (systemctl status viewtally), and see files.backup_directory",
+        doctor_error(d,
+                     "start the server if it is not running (systemctl start viewtally), and see "
+                     "files.backup_directory",
                      "there is no scheduled backup yet");
     else if (age_ms > 2 * every_ms)
-        doctor_error(d, "start the server (systemctl status viewtally), and see files.backup_directory",
+        doctor_error(d,
+                     "start the server if it is not running (systemctl start viewtally), and see "
+                     "files.backup_directory",
                      "the last backup is %lld minute%s old", age_minutes, plural(age_minutes, "", "s"));
     else
         doctor_ok(d, "the last backup is %lld minute%s old", age_minutes, plural(age_minutes, "", "s"));

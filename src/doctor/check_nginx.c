@@ -50,7 +50,7 @@ static void check_proxy(struct doctor *d)
         doctor_skip(d, "nginx on this machine does not serve viewtally");
 }
 
-/* ---- connections ---- */
+/* ---- connections from nginx to viewtally ---- */
 
 static bool sets_field(const struct nginx_directive *location, const char *field, struct str *value)
 {
@@ -201,7 +201,7 @@ static void check_fields(struct doctor *d)
         doctor_ok(d, "nginx sets the forwarded fields, and viewtally trusts them");
 }
 
-/* ---- logs ---- */
+/* ---- secrets in the logs of nginx ---- */
 
 static void check_access_log(struct doctor *d)
 {
@@ -209,7 +209,7 @@ static void check_access_log(struct doctor *d)
     struct error why = {0};
     if (!v)
         return;
-    if (nginx_access_log_has_secret(v, d->config->server.base_url, &why))
+    if (nginx_access_log_can_have_secrets(v, d->config->server.base_url, &why))
         doctor_error(d, "use the log_format and the locations of packaging/nginx/viewtally.conf", "%s",
                      why.text);
     else
@@ -222,7 +222,7 @@ static void check_error_log(struct doctor *d)
     struct error why = {0};
     if (!v)
         return;
-    if (nginx_error_log_has_secret(v, &why))
+    if (nginx_error_log_can_have_secrets(v, &why))
         doctor_warn(
             d,
             "packaging/nginx/viewtally.conf has a location for such paths, with `error_log … emerg`: add it",

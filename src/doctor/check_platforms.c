@@ -47,11 +47,12 @@ static void check_tokens(struct doctor *d)
     seal_keys_close(keys);
     const enum err err = vault_inspect(d->config, d->store, d->full, &rows, &error);
     if (err)
-        doctor_error(d,
-                     err == ERR_IO
-                         ? "see the findings about the database and about files.key_file"
-                         : "restore the key file that belongs to this database, then viewtally secrets check",
-                     "%s", error.text);
+        doctor_error(
+            d,
+            err == ERR_IO
+                ? "see the findings about the database and about files.key_file"
+                : "restore the key file that belongs to this database, then run viewtally secrets check",
+            "%s", error.text);
     else if (!rows.accounts)
         doctor_skip(d, "no tokens are stored");
     else
@@ -82,7 +83,7 @@ static void check_accounts(struct doctor *d)
         }
         if (h.circuit_open_until != TIME_NONE) {
             findings++;
-            doctor_warn(d, "see viewtally platform status",
+            doctor_warn(d, "correct the cause of the errors that viewtally platform status shows",
                         "calls to %s are suspended, because too many failed", name);
         }
     }

@@ -1,4 +1,4 @@
-/* Checks Redis: login, version, permissions, eviction, latency. */
+/* Checks Redis: login, version, permissions, whether it accepts writes, eviction, latency. */
 #include "doctor/doctor.h"
 #include "doctor/redis_facts.h"
 
@@ -110,7 +110,7 @@ static void check_latency(struct doctor *d)
         doctor_error(d, "run Redis near the server, or remove [redis] url",
                      "a command takes %.1f ms, longer than the server waits (50 ms)", ms);
     else if (f->latency_us >= SLOW_US)
-        doctor_warn(d, "run Redis near the server; see redis-cli --latency",
+        doctor_warn(d, "run Redis near the server (redis-cli --latency measures the delay)",
                     "a command takes %.1f ms, which delays "
                     "every request",
                     ms);

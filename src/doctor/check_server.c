@@ -91,11 +91,10 @@ static void check_reachable(struct doctor *d)
                    url);
     send_trial(&t, d->config);
     if (t.transport == TRANSPORT_CONNECT || t.transport == TRANSPORT_TIMEOUT)
-        doctor_warn(
-            d,
-            "start the server and nginx: systemctl status viewtally nginx; a firewall may also prevent "
-            "connections from this machine",
-            "%s does not respond from here: %s", url, t.why);
+        doctor_warn(d,
+                    "make sure that the server and nginx are running (systemctl start viewtally nginx); a "
+                    "firewall may also prevent connections from this machine",
+                    "%s does not respond from here: %s", url, t.why);
     else if (t.transport)
         doctor_error(d, fix, "%s cannot be used: %s", url, t.why);
     else if (t.status != 200 || !t.is_ours)
@@ -106,7 +105,7 @@ static void check_reachable(struct doctor *d)
         doctor_ok(d, "%s responds", url);
 }
 
-/* ---- the processes ---- */
+/* ---- units and readiness of the server processes ---- */
 
 static void check_units(struct doctor *d)
 {

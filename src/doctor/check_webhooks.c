@@ -83,14 +83,15 @@ static void check_endpoints(struct doctor *d)
     if (!count_endpoints(d, &c))
         return;
     if (c.failed)
-        doctor_warn(
-            d, "viewtally webhook list; after the receiver works again: viewtally webhook resume WEBHOOK",
-            "%lld webhook%s %s paused, because every attempt to deliver an event failed", c.failed,
-            plural(c.failed, "", "s"), plural(c.failed, "is", "are"));
+        doctor_warn(d,
+                    "correct the cause at the receiver, then run viewtally webhook resume WEBHOOK (viewtally "
+                    "webhook list shows the ids)",
+                    "%lld webhook%s %s paused, because every attempt to deliver an event failed", c.failed,
+                    plural(c.failed, "", "s"), plural(c.failed, "is", "are"));
     if (c.failing)
-        doctor_warn(d, "viewtally webhook list; then see the errors in the log of the receiver",
-                    "%lld webhook%s failed for more than two hours", c.failing,
-                    plural(c.failing, " has", "s have"));
+        doctor_warn(
+            d, "correct the cause: see the log of the receiver (viewtally webhook list shows the webhooks)",
+            "%lld webhook%s failed for more than two hours", c.failing, plural(c.failing, " has", "s have"));
     if (!c.failed && !c.failing)
         doctor_ok(d, "no webhook fails");
 }
@@ -111,7 +112,9 @@ static void check_delivery(struct doctor *d)
     else if (lease_read(d->store, LEASE_WEBHOOKS, &lease, &held))
         doctor_error(d, "see the findings about the database", "the lease of the webhooks cannot be read");
     else if (c.overdue && !held)
-        doctor_error(d, "start the server (systemctl status viewtally), and see its log for \"webhooks:\"",
+        doctor_error(d,
+                     "start the server if it is not running (systemctl start viewtally), and see its log for "
+                     "\"webhooks:\"",
                      "the events of %lld webhook%s wait, but no process delivers them", c.overdue,
                      plural(c.overdue, "", "s"));
     else

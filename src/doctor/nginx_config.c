@@ -24,7 +24,7 @@ struct nginx_text {
     int file_count;
 };
 
-/* ---- words ---- */
+/* ---- splitting the text into words ---- */
 
 static bool is_space(char c)
 {
@@ -231,7 +231,7 @@ struct nginx_directive *nginx_parse(struct arena *a, struct str text, struct str
     return root;
 }
 
-/* ---- queries ---- */
+/* ---- lookups in the tree of directives ---- */
 
 struct str nginx_word(const struct nginx_directive *d, int i)
 {

@@ -86,7 +86,7 @@ static bool log_has_secret(const struct nginx_view *v, const struct nginx_direct
     return true;
 }
 
-bool nginx_access_log_has_secret(const struct nginx_view *v, const char *base_url, struct error *why)
+bool nginx_access_log_can_have_secrets(const struct nginx_view *v, const char *base_url, struct error *why)
 {
     static const struct nginx_directive initial = {.words = {{"access_log", 10}, {"logs/access.log", 15}},
                                                    .count = 2};
@@ -118,7 +118,7 @@ static bool is_quiet(const struct nginx_directive *location)
     return block;
 }
 
-bool nginx_error_log_has_secret(const struct nginx_view *v, struct error *why)
+bool nginx_error_log_can_have_secrets(const struct nginx_view *v, struct error *why)
 {
     static const char *const words[] = {"invite", "callback"};
     for (size_t w = 0; w < 2; w++) {

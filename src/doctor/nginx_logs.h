@@ -5,9 +5,9 @@
 
 #include "doctor/nginx_view.h"
 
-/* Each function returns true and sets `why` if the log can contain secrets. `base_url` ends with the path of
- * the API, whose URLs contain no secrets. */
-bool nginx_access_log_has_secret(const struct nginx_view *v, const char *base_url, struct error *why);
-bool nginx_error_log_has_secret(const struct nginx_view *v, struct error *why);
+/* Each function judges by the configuration, without reading a log: returns true and sets `why` if the log
+ * can contain secrets. `base_url` ends with the path of the API, whose URLs contain no secrets. */
+bool nginx_access_log_can_have_secrets(const struct nginx_view *v, const char *base_url, struct error *why);
+bool nginx_error_log_can_have_secrets(const struct nginx_view *v, struct error *why);
 
 #endif

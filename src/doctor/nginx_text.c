@@ -1,4 +1,4 @@
-/* Reads a configuration file, or finds and runs nginx. */
+/* Reads nginx's configuration from a file, or finds the program nginx and reads the output of `nginx -T`. */
 #include "doctor/nginx_text.h"
 
 #include "doctor/child_process.h"

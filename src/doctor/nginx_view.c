@@ -144,7 +144,7 @@ void nginx_view_free(struct nginx_view *v)
     free(v);
 }
 
-/* ---- values ---- */
+/* ---- parsing values ---- */
 
 struct str nginx_value(const struct nginx_directive *block, const char *name, struct str initial)
 {

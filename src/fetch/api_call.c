@@ -12,7 +12,7 @@
 
 enum { CALL_BLOCK = 32 * 1024, SAMPLE_BYTES = 2048 };
 
-/* --- records --- */
+/* --- creating and freeing calls --- */
 
 void api_calls_init(struct api_calls *calls)
 {
@@ -64,7 +64,7 @@ void api_calls_fini(struct api_calls *calls)
     }
 }
 
-/* --- response --- */
+/* --- handling the response --- */
 
 /* Returns the beginning of a response body, without tokens. */
 static struct str sample_of(struct api_call *call, struct str body)
@@ -117,7 +117,7 @@ static void on_response(void *ctx, const struct http_result *http)
     call->calls->done(call->calls->ctx, call, &result);
 }
 
-/* --- request --- */
+/* --- building the request --- */
 
 static void fill_items(struct api_call *call)
 {
@@ -207,7 +207,7 @@ static void send_call(struct api_call *call)
     tokens_wipe(&call->tokens);
 }
 
-/* --- tokens --- */
+/* --- refreshing the token of a call --- */
 
 static enum next finish_with(struct call_result *result, struct call_result value)
 {
@@ -315,7 +315,7 @@ static enum next refresh_token(struct api_call *call, struct call_result *result
     return next == NEXT_WAIT ? NEXT_WAIT : continue_with_tokens(call, &refresh, result);
 }
 
-/* --- start and end --- */
+/* --- starting and canceling calls --- */
 
 static void count_call(struct api_call *call)
 {

@@ -23,7 +23,7 @@ void author_plan_fini(struct author_plan *p)
     VEC_FREE(&p->accounts);
 }
 
-/* --- reading --- */
+/* --- reading the author's videos and accounts --- */
 
 static bool on_video(void *ctx, const struct video *video)
 {
@@ -95,7 +95,7 @@ bool author_plan_reads_without_account(const struct author_plan *p, enum platfor
     return platform == PLATFORM_YOUTUBE && p->apis[API_YOUTUBE].key;
 }
 
-/* --- the group --- */
+/* --- grouping the accounts, adding due posts --- */
 
 static void add_account(struct author_plan *p, struct author_posts *group, const struct credential *c)
 {

@@ -75,7 +75,7 @@ void author_posts_release(struct author_posts *group)
     free_if_unused(group);
 }
 
-/* --- results --- */
+/* --- results of posts --- */
 
 static void store_reading(const struct pending_post *post)
 {

@@ -63,7 +63,7 @@ static void stop_on_error(struct engine *e, enum err err)
     e->stopping = true;
 }
 
-/* --- calls --- */
+/* --- starting and completing calls --- */
 
 static void handle_result(struct engine *e, struct api_call *call, struct call_result *result)
 {
@@ -175,7 +175,7 @@ static int64_t start_calls(struct engine *e)
     return soonest > now ? soonest - now : 0;
 }
 
-/* --- the pump --- */
+/* --- pump(): all work that can be done now --- */
 
 static bool is_done(const struct engine *e)
 {
@@ -257,7 +257,7 @@ static void pump(struct engine *e)
     (void)uv_timer_start(&e->tick, on_tick, (uint64_t)(wait_ms < 1 ? 1 : wait_ms), 0);
 }
 
-/* --- before the loop --- */
+/* --- opening the engine and its loop --- */
 
 static void init_apis(struct engine *e)
 {
@@ -361,7 +361,7 @@ static enum err open_loop(struct engine *e)
     return OK;
 }
 
-/* --- after the loop --- */
+/* --- closing the loop, storing the rest --- */
 
 /* Counts the posts that the run did not load. Sets `next_first_author`, which is 0 if the run has finished
  * all walks, and `backlog` of each throttle. */

@@ -47,7 +47,7 @@ static void record_failure(struct outcome_handler *h, struct api_call *call, con
     fetch_account_record_failure(call->account, h->writes, outcome_kind_name(o->kind), o->code);
 }
 
-/* --- retries --- */
+/* --- pauses and retries --- */
 
 static void pause_scope(struct api_call *call, enum outcome_scope scope, int64_t wait_ms)
 {
@@ -206,10 +206,10 @@ static void split_batch(struct outcome_handler *h, struct api_call *call, bool m
     abandon_batch(call);
 }
 
-/* Handles a response that reports an error in our request. A single post with an invalid id may be the cause,
+/* Handles a response that reports an error in our request. The cause may be a single post with an invalid id,
  * so the batch is split to find this post. If several accounts in a row get this outcome, this request form
- * is not used again in this run; if it is the last form, the API is not called again. All calls with the API
- * key use one account, so there single posts count instead of accounts. */
+ * is not used again in this run; if it is the last form, the API is not called again. With the API key, all
+ * calls use one account, so calls with a single post are counted instead of accounts. */
 static void handle_bad_request(struct outcome_handler *h, struct api_call *call, const struct outcome *o)
 {
     struct throttle *t = throttle_of(call);
@@ -301,7 +301,7 @@ static void apply_combined(struct api_call *call, const struct outcome *o)
         throttle_set_metrics_combined(t, ok ? COMBINED_FAILS : COMBINED_UNKNOWN);
 }
 
-/* --- a response --- */
+/* --- handling a response --- */
 
 /* Retries the posts that failed temporarily in a call that succeeded for other posts. */
 static void retry_rest(struct outcome_handler *h, struct api_call *call, const struct outcome *o)

@@ -116,7 +116,7 @@ struct walk_progress platform_walks_progress(const struct platform_walk walks[PL
     return progress;
 }
 
-/* --- the first author --- */
+/* --- the author with whom the next run begins --- */
 
 enum err first_author_load(struct run *run, int64_t *first_author)
 {

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* --- batches --- */
+/* --- batches of posts --- */
 
 struct call_batch *call_batch_new(enum call_kind kind)
 {
@@ -50,7 +50,7 @@ struct call_batch *call_batch_split(struct call_batch *batch, size_t keep)
     return rest;
 }
 
-/* --- accounts --- */
+/* --- accounts that wait for calls --- */
 
 void api_queue_init(struct api_queue *q, struct throttle *throttle)
 {

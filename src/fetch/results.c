@@ -61,7 +61,7 @@ void result_set_add(struct result_set *set, struct author_results *results, int6
     set->waiting++;
 }
 
-/* --- applying --- */
+/* --- applying results --- */
 
 /* Drops the readings of videos that reached the age of thirty days while the step waited for other
  * platforms. */

@@ -36,7 +36,7 @@ void throttle_init(struct throttle *t, const struct config *config, enum platfor
     init_limits(t, config);
 }
 
-/* --- quotas --- */
+/* --- quotas of the API --- */
 
 static struct quota *quota_of(struct throttle *t, int tier)
 {

@@ -98,7 +98,7 @@ MUST_USE enum err throttle_load(struct throttle *t, struct store *store, const s
 /* Stores the state. Call in an open transaction. After its commit, the caller resets `unsaved`. */
 MUST_USE enum err throttle_save(struct throttle *t, struct store *store);
 
-/* Returns the number of `quotas` that the API has. */
+/* Returns how many elements of t->quotas the API uses. */
 int throttle_quota_count(const struct throttle *t);
 /* Returns the quota against which the next call of the API counts. */
 const struct quota *throttle_quota_in_use(const struct throttle *t);

@@ -91,7 +91,7 @@ const struct token_refresh_counts *token_refresher_counts(const struct token_ref
     return &r->counts[api];
 }
 
-/* ---- results ---- */
+/* ---- completing a token refresh ---- */
 
 static struct token_refresh_result result_of(enum token_refresh_status status, struct str code)
 {
@@ -156,7 +156,7 @@ static void complete(struct token_refresh *refresh, const struct token_refresh_r
     refresh_free(refresh);
 }
 
-/* ---- writing ---- */
+/* ---- storing the new tokens ---- */
 
 struct mark {
     const struct token_refresh *refresh;
@@ -380,7 +380,7 @@ static void on_response(void *ctx, const struct http_result *http)
     complete(refresh, &result);
 }
 
-/* ---- starting ---- */
+/* ---- starting a token refresh ---- */
 
 static void add_waiter(struct token_refresh *refresh, token_done_fn *done, void *ctx)
 {

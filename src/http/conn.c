@@ -21,7 +21,7 @@ enum {
 };
 static const int64_t NEVER_MS = INT64_MAX / 2;
 
-/* ---- state ---- */
+/* ---- state of a connection ---- */
 
 static int64_t timeout_of(const struct conn *c, enum conn_state state)
 {
@@ -112,7 +112,7 @@ void conn_close(struct conn *c, const char *reason)
         uv_close(&c->handle, on_closed);
 }
 
-/* ---- reading ---- */
+/* ---- reading from the socket ---- */
 
 static bool reads_requests(const struct conn *c)
 {
@@ -407,7 +407,7 @@ void conn_drain(struct conn *c)
         conn_close(c, "server is stopping");
 }
 
-/* ---- opening ---- */
+/* ---- opening a connection ---- */
 
 static void name_peer(struct conn *c)
 {

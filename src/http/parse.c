@@ -280,7 +280,7 @@ static int on_value_complete(llhttp_t *ll)
     return 0;
 }
 
-/* ---- the complete head ---- */
+/* ---- checks of the complete head ---- */
 
 static size_t joined_size(const struct parser *p, int slot)
 {
@@ -434,7 +434,7 @@ static const llhttp_settings_t settings = {
     .on_message_complete = on_complete,
 };
 
-/* ---- the parser ---- */
+/* ---- running the parser ---- */
 
 struct parser *parser_new(struct str extra_field)
 {

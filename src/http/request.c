@@ -41,7 +41,7 @@ bool request_lacks_memory(const struct exchange *x)
            parser_lacks_memory(x->parser);
 }
 
-/* ---- running ---- */
+/* ---- ending a request ---- */
 
 static void end(struct exchange *x)
 {
@@ -52,7 +52,7 @@ static void end(struct exchange *x)
     r->on_free = NULL;
 }
 
-/* ---- where the time goes ---- */
+/* ---- times of a request ---- */
 
 void request_begin_wait(struct request *r, int64_t *total_us)
 {

@@ -32,7 +32,7 @@ enum {
     ACCEPT_AGAIN_MS = 100,
 };
 
-/* ---- the pool ---- */
+/* ---- pool of exchanges ---- */
 
 static void exchange_free(struct exchange *x)
 {
@@ -157,7 +157,7 @@ static void on_check(uv_check_t *check)
         (void)uv_idle_stop(&s->idle);
 }
 
-/* ---- ticks ---- */
+/* ---- periodic work: deadlines and waiting connections ---- */
 
 static void on_tick(uv_timer_t *timer);
 
@@ -259,7 +259,7 @@ void server_on_connection(struct listener *l)
     accept_waiting_and_tick(s);
 }
 
-/* ---- closing ---- */
+/* ---- closing the server ---- */
 
 static void on_own_handle_closed(uv_handle_t *handle)
 {
@@ -318,7 +318,7 @@ void server_conn_closed(struct http_server *s, bool is_old)
     server_end_if_drained(s);
 }
 
-/* ---- opening ---- */
+/* ---- opening the server ---- */
 
 /* Returns NULL if out of memory. */
 static struct http_server *server_new(uv_loop_t *loop, const struct http_options *options)

@@ -59,7 +59,7 @@ static void json_hex(struct buf *b, const uint8_t *bytes, size_t count)
     json_str(b, str_make(text, 2 * count));
 }
 
-/* ---- the lines ---- */
+/* ---- lines of the export ---- */
 
 static enum err write_author(void *ctx, const struct author *author)
 {

@@ -437,7 +437,7 @@ static enum err apply_event(struct export_apply *a, const struct exported_event 
                                     : store_restore_event(a->options.store, &event);
 }
 
-/* ---- the end ---- */
+/* ---- finishing the author ---- */
 
 static enum err apply_end(struct export_apply *a, const struct export_end *record)
 {
@@ -473,7 +473,7 @@ enum err export_apply_finish(struct export_apply *a, struct str *reason, int64_t
     return err;
 }
 
-/* ---- lines ---- */
+/* ---- reading lines and checking their order ---- */
 
 static int rank_of(enum export_line_kind kind)
 {

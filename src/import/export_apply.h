@@ -1,6 +1,7 @@
 /* Writes the author of an export to a database that lacks the author. Call export_apply_begin(), then
- * export_apply_line() for each line, then export_apply_finish(), all in one transaction. If a call reports an
- * error, a reason or a shared event id, roll back the transaction. */
+ * export_apply_line() for each line, then export_apply_finish(), all in one transaction. Roll back the
+ * transaction if a call returns an error, sets the reason why the export is rejected, or sets the id of an
+ * event that another author has, too. */
 #ifndef VT_IMPORT_EXPORT_APPLY_H
 #define VT_IMPORT_EXPORT_APPLY_H
 

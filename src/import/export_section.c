@@ -16,7 +16,7 @@ void export_sections_close(struct export_sections *s)
     VEC_FREE(&s->complete);
 }
 
-bool export_section_begins(struct str line)
+bool export_section_is_first_line(struct str line)
 {
     return str_starts_with(line, STR(EXPORT_FIRST_LINE));
 }
@@ -50,8 +50,8 @@ enum err export_section_add(struct export_sections *s, uint64_t input_line, stru
     return OK;
 }
 
-enum err export_section_open(struct export_sections *s, const struct export_section *section,
-                             struct staged_line_reader *reader)
+enum err export_section_open_reader(struct export_sections *s, const struct export_section *section,
+                                    struct staged_line_reader *reader)
 {
     return staged_line_reader_open(reader, &s->file, section->from, section->to);
 }

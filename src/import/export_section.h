@@ -24,8 +24,8 @@ struct export_sections {
 MUST_USE enum err export_sections_open(struct export_sections *s, const char *dir);
 void export_sections_close(struct export_sections *s);
 
-/* Returns true if the line begins a section. */
-bool export_section_begins(struct str line);
+/* Returns true if the line is the first line of an export, so that a section must begin with it. */
+bool export_section_is_first_line(struct str line);
 /* Begins a section with the line `input_line`. Precondition: no section is open. */
 void export_section_begin(struct export_sections *s, uint64_t input_line);
 /* Adds a line to the open section. Ends the section if the line is the last line of an export. */
@@ -34,7 +34,7 @@ MUST_USE enum err export_section_add(struct export_sections *s, uint64_t input_l
 void export_section_abandon(struct export_sections *s);
 
 /* Opens a reader of the section's lines. On failure, close it nevertheless. */
-MUST_USE enum err export_section_open(struct export_sections *s, const struct export_section *section,
-                                      struct staged_line_reader *reader);
+MUST_USE enum err export_section_open_reader(struct export_sections *s, const struct export_section *section,
+                                             struct staged_line_reader *reader);
 
 #endif

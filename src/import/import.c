@@ -25,7 +25,7 @@
 
 enum { PROGRESS_READINGS = 1000, SORT_BYTES = 32 * 1024 * 1024 };
 
-/* ---- reporting ---- */
+/* ---- reporting bad lines, progress and errors ---- */
 
 static void report_line(struct import *im, uint64_t line, struct str reason)
 {
@@ -418,7 +418,7 @@ static enum err finalize_videos(struct import *im)
     return err;
 }
 
-/* ---- all phases ---- */
+/* ---- running all phases ---- */
 
 static enum err run_phases(struct import *im)
 {

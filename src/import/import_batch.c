@@ -36,7 +36,8 @@ static enum err commit(struct import *im)
 }
 
 /* Pauses after the commit: SQLite's write lock has no queue, and waiting processes poll it, so they need time
- * to acquire it. A scope that the caller has passed pauses itself. */
+ * to acquire it. If the caller has passed a transaction scope, the commit function of the scope pauses
+ * (run_commit()). */
 enum err import_batch_end(struct import *im, enum err err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000L};

@@ -28,7 +28,7 @@ struct import {
     struct import_position last;
 };
 
-/* ---- batches ---- */
+/* ---- transactions for batches of steps ---- */
 
 /* Begins a batch. */
 MUST_USE enum err import_batch_begin(struct import *im);
@@ -58,7 +58,7 @@ void import_end_file(struct import *im);
 /* Applies the exports, each in one transaction of its own. */
 MUST_USE enum err import_apply_exports(struct import *im);
 
-/* ---- reporting ---- */
+/* ---- reporting bad lines, progress and errors ---- */
 
 /* Calls options->on_bad_line() for a line that is not applied, and counts the line in summary->bad_lines. Not
  * for rejected readings, which are counted in summary->rejected. */

@@ -14,7 +14,7 @@ static void reject_export(struct import *im, uint64_t line, struct str reason)
     import_report_bad_line(im, line, reason);
 }
 
-/* ---- staging ---- */
+/* ---- staging the lines of exports ---- */
 
 static void abandon(struct import *im)
 {
@@ -43,7 +43,7 @@ static void begin(struct import *im, uint64_t input_line)
 bool import_stage_export_line(struct import *im, uint64_t input_line, struct str line, enum err *err)
 {
     *err = OK;
-    if (export_section_begins(line))
+    if (export_section_is_first_line(line))
         begin(im, input_line);
     if (!im->sections.is_open)
         return false;
@@ -68,7 +68,7 @@ void import_end_file(struct import *im)
         abandon(im);
 }
 
-/* ---- applying ---- */
+/* ---- applying staged exports ---- */
 
 /* Rejects the export, because another author has an event with the same id. Reports the line of this
  * event. */
@@ -84,7 +84,7 @@ static enum err reject_shared_id(struct import *im, const struct export_section 
                    "another author of this database has an event with the id evt_%lld: import with "
                    "--new-event-ids (clients then receive the author's events once more)",
                    (long long)id);
-    enum err err = export_section_open(&im->sections, section, &reader);
+    enum err err = export_section_open_reader(&im->sections, section, &reader);
     while (!err && has && !found) {
         err = staged_line_next(&reader, &input_line, &line, &has);
         found = !err && has && str_starts_with(line, str_from_cstr(begin));
@@ -151,7 +151,7 @@ static enum err apply_section(struct import *im, struct export_apply *apply,
 {
     struct staged_line_reader reader;
     bool rejected = false;
-    enum err err = export_section_open(&im->sections, section, &reader);
+    enum err err = export_section_open_reader(&im->sections, section, &reader);
     if (err)
         return import_fail_temp(im, err);
     err = import_batch_begin(im);

@@ -107,7 +107,7 @@ static void order_buffer(struct sorter *s)
     s->next = 0;
 }
 
-/* ---- merging ---- */
+/* ---- merging sorted runs ---- */
 
 static void sift_down(struct sorter *s, size_t i)
 {
@@ -181,7 +181,7 @@ static enum err pop(struct sorter *s, struct sort_record *out, bool *has)
     return OK;
 }
 
-/* ---- spilling ---- */
+/* ---- writing sorted runs to a file ---- */
 
 static enum err begin_run(struct sorter *s, struct level *level)
 {

@@ -26,7 +26,7 @@ struct poll_positions {
     struct poll_position_counts counts;
 };
 
-/* ---- flushing ---- */
+/* ---- writing positions to Redis ---- */
 
 enum { UPDATE_NUMBERS = 4, NUMBER_MAX = I64_TEXT_MAX };
 
@@ -73,7 +73,7 @@ static void before_write(void *ctx)
     flush(ctx);
 }
 
-/* ---- life cycle ---- */
+/* ---- opening and closing ---- */
 
 struct poll_positions *poll_positions_new(uv_loop_t *loop, struct redis *redis, const char *key_prefix)
 {
@@ -101,7 +101,7 @@ void poll_positions_close(struct poll_positions *p)
     uv_close((uv_handle_t *)&p->timer, on_closed);
 }
 
-/* ---- recording ---- */
+/* ---- recording a position ---- */
 
 static int64_t clamp_position(int64_t position)
 {
@@ -141,7 +141,7 @@ void poll_positions_record(struct poll_positions *p, const struct uuid *key_id,
     merge(find_or_add(p, key_id), update);
 }
 
-/* ---- loading ---- */
+/* ---- loading positions ---- */
 
 enum next poll_positions_load(struct poll_positions *p, const struct uuid *key_ids, int count,
                               struct waiter *w, struct poll_positions_call *call)

@@ -24,7 +24,7 @@ struct poll_positions *poll_positions_new(uv_loop_t *loop, struct redis *redis, 
  * NULL. */
 void poll_positions_close(struct poll_positions *p);
 
-/* ---- recording ---- */
+/* ---- recording a position ---- */
 
 enum { POSITION_UNCHANGED = -1 };
 
@@ -41,7 +41,7 @@ struct poll_update {
 void poll_positions_record(struct poll_positions *p, const struct uuid *key_id,
                            const struct poll_update *update);
 
-/* ---- loading ---- */
+/* ---- loading positions ---- */
 
 struct poll_position {
     bool known; /* false if the key has not polled for about 90 days, or if Redis did not reply */

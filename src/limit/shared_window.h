@@ -23,7 +23,8 @@ struct shared_window_call {
 enum next shared_window_load(struct redis *redis, const char *key_prefix, const struct uuid *key_id,
                              int limit, bool reset, struct waiter *w, struct shared_window_call *call);
 
-/* Sets `*out` to the window, as it was before a reset. Returns false if Redis did not reply. */
+/* Sets `*out` to the window, as it was before a reset. Returns false if Redis is unavailable or late, or if
+ * its reply is not a window. */
 MUST_USE bool shared_window_get(const struct shared_window_call *call, struct shared_window *out);
 
 #endif

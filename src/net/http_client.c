@@ -60,7 +60,7 @@ struct socket_watch {
     curl_socket_t socket;
 };
 
-/* ---- the library ---- */
+/* ---- initializing libcurl, freeing calls ---- */
 
 static void init_once(void)
 {
@@ -231,7 +231,7 @@ static void complete(struct http_call *c, CURLcode code)
     free_call(c);
 }
 
-/* ---- connections ---- */
+/* ---- checking the address of each connection ---- */
 
 /* Checks the address here, because curl has resolved the name and will connect to exactly this address. */
 static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
@@ -254,7 +254,7 @@ static bool guard_connections(struct http_call *c)
             curl_easy_setopt(c->easy, CURLOPT_PROXY, "") == CURLE_OK);
 }
 
-/* ---- the loop ---- */
+/* ---- driving libcurl in the event loop ---- */
 
 static void on_failing(uv_timer_t *t);
 
@@ -387,7 +387,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *ctx)
     return uv_timer_start(&client->timer, on_timeout, (uint64_t)timeout_ms, 0);
 }
 
-/* ---- requests ---- */
+/* ---- starting requests ---- */
 
 static bool add_field(struct http_call *c, struct str name, struct str value)
 {
@@ -543,7 +543,7 @@ size_t http_client_count_calls(const struct http_client *client)
     return client->count;
 }
 
-/* ---- the client ---- */
+/* ---- creating and closing the client ---- */
 
 struct http_client *http_client_new(uv_loop_t *loop, const struct http_client_options *options)
 {

@@ -104,7 +104,7 @@ void oauth_record_failure(struct request *r)
     failure_log_record(oauth->failures, FAILURE_APP, r->client_address, now_ms);
 }
 
-/* ---- the body ---- */
+/* ---- fields of the request body ---- */
 
 static bool read_fields(struct request *r, struct fields *fields, const char *const *names)
 {
@@ -147,7 +147,7 @@ struct oauth_call *oauth_read_fields(struct request *r, const char *const *names
     return call;
 }
 
-/* ---- the client ---- */
+/* ---- authentication of the client ---- */
 
 static enum next reject_client(struct request *r, const char *description)
 {

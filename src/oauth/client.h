@@ -34,7 +34,7 @@ static inline struct oauth_call *oauth_call_of(const struct request *r)
 struct oauth_call *oauth_read_fields(struct request *r, const char *const *names);
 
 /* Authenticates the client. Continues with the step `then` on success, otherwise writes an error response. A
- * public client needs no secret. */
+ * public client must not send a secret. */
 enum next oauth_authenticate_client(struct request *r, request_step *then);
 
 /* Counts a failed attempt of the client's network, and logs it. */

@@ -81,7 +81,7 @@ static bool watch(struct pg_connection *c, int events)
     return watch_events(c, events);
 }
 
-/* ---- end ---- */
+/* ---- closing and losing the connection ---- */
 
 static void on_starter_closed(uv_handle_t *handle)
 {
@@ -205,7 +205,7 @@ static void fail_open(struct pg_connection *c)
     fail(c, PG_FAILED_CONNECTION, reason);
 }
 
-/* ---- connecting ---- */
+/* ---- establishing the connection ---- */
 
 static void ignore_notice(void *ctx, const PGresult *result)
 {
@@ -245,7 +245,7 @@ static void connect_step(struct pg_connection *c)
     }
 }
 
-/* ---- results ---- */
+/* ---- reading results ---- */
 
 static bool is_fatal(const PGresult *result)
 {
@@ -375,7 +375,7 @@ static void on_started(uv_idle_t *starter)
     leave(c);
 }
 
-/* ---- start ---- */
+/* ---- starting to connect ---- */
 
 static PGconn *start(const struct pg_options *o, const struct pg_host *host, const char *address)
 {
@@ -425,7 +425,7 @@ struct pg_connection *pg_connection_open(uv_loop_t *loop, const struct pg_option
     return c;
 }
 
-/* ---- commands ---- */
+/* ---- sending commands ---- */
 
 bool pg_connection_prepare(struct pg_connection *c, const char *name, const char *sql)
 {

@@ -63,7 +63,7 @@ struct pg_link {
 
 static void try_host(struct pg_link *l);
 
-/* ---- state ---- */
+/* ---- state of the link ---- */
 
 static void pg_link_enter(struct pg_link *l, enum pg_link_state state)
 {
@@ -114,7 +114,7 @@ static void go_down(struct pg_link *l, enum pg_failure failure, const char *reas
     drop_connection(l);
 }
 
-/* ---- attempts ---- */
+/* ---- attempts to connect ---- */
 
 /* Appends the reason to the reasons of the hosts that have failed before in this attempt, and tries the next
  * host. The failure of an attempt is the most important one (enum pg_failure): a wrong configuration rather
@@ -333,7 +333,7 @@ static void on_internal(void *ctx, int id, const struct pg_result *result, const
     }
 }
 
-/* ---- the loop ---- */
+/* ---- work of each loop iteration ---- */
 
 static void tick_opening(struct pg_link *l, int64_t now_ms)
 {
@@ -410,7 +410,7 @@ static void on_prepare(uv_prepare_t *prepare)
         pg_connection_flush(l->connection);
 }
 
-/* ---- life cycle ---- */
+/* ---- creating and closing the link ---- */
 
 static void free_link(struct pg_link *l)
 {

@@ -101,7 +101,7 @@ static enum err check_url(struct str url, struct error *error)
     return OK;
 }
 
-/* ---- values ---- */
+/* ---- checking the options of the URL ---- */
 
 struct parsed {
     struct pg_options *o;

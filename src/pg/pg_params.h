@@ -1,7 +1,8 @@
-/* The parameters of a statement, in the binary format of PostgreSQL. Each function appends one parameter. The
- * statement must cast the parameter to the type in the comment ($1::bigint). If an append fails,
- * `bytes.failed` is set; pg_link_query() then fails with ERR_NOMEM or ERR_FULL, and pg_session_run() with
- * ERR_NOMEM. */
+/* The parameters of a statement, in the binary format of PostgreSQL. Each function pg_params_add_…() appends
+ * one parameter. The statement must cast it to the type in the comment beside the function: `bigint` means
+ * $1::bigint. A failed append sets `bytes.failed`. Then pg_link_query() fails with ERR_NOMEM if out of
+ * memory, or with ERR_FULL if there are more than PG_PARAM_BYTES_MAX bytes; pg_session_run() fails with
+ * ERR_NOMEM in both cases. */
 #ifndef VT_PG_PG_PARAMS_H
 #define VT_PG_PG_PARAMS_H
 
@@ -22,7 +23,7 @@ void pg_params_init(struct pg_params *p);
 void pg_params_fini(struct pg_params *p);
 
 void pg_params_add_null(struct pg_params *p);
-void pg_params_add_bool(struct pg_params *p, bool v);
+void pg_params_add_bool(struct pg_params *p, bool v);        /* boolean */
 void pg_params_add_i64(struct pg_params *p, int64_t v);      /* bigint */
 void pg_params_add_bytes(struct pg_params *p, struct str s); /* bytea, uuid */
 /* text, text[]. PostgreSQL rejects a statement with a text that contains NUL or is not UTF-8, and clients may

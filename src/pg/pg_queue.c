@@ -69,7 +69,7 @@ void pg_queue_init(struct pg_queue *q, const struct pg_statement *statements)
     list_init(&q->in_flight);
 }
 
-/* ---- completing ---- */
+/* ---- completing and canceling queries ---- */
 
 static void complete(struct pg_query *query, enum err err)
 {
@@ -260,7 +260,7 @@ bool pg_queue_add_sync(struct pg_queue *q)
     return true;
 }
 
-/* ---- results ---- */
+/* ---- handling results ---- */
 
 /* Moves a query from `in_flight` to `list`, which is `held` or `alone`, because it was not executed or its
  * result was not trusted. In `held`, it is inserted before the other queries. Frees the query if it was

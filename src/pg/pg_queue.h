@@ -41,11 +41,12 @@ enum next pg_queue_add(struct pg_queue *q, int max, int statement, struct pg_par
  * unusable. Call in each loop iteration, so that the rest is sent when results have arrived. */
 MUST_USE int pg_queue_send(struct pg_queue *q, struct pg_connection *connection);
 
-/* Each of these adds a command of the link itself, or a synchronization point, to the queries in flight. Call
- * it after the command has been appended to the output buffer. `done` is called with `id`. Returns false if
- * out of memory. */
+/* Adds a command of the link itself to the queries in flight. Call it after the command has been appended to
+ * the output buffer. `id` is passed to `done`; for its calls see pg_internal_fn. Returns false if out of
+ * memory. */
 MUST_USE bool pg_queue_add_internal(struct pg_queue *q, bool is_read, int id, pg_internal_fn *done,
                                     void *ctx);
+/* Adds a synchronization point in the same way. */
 MUST_USE bool pg_queue_add_sync(struct pg_queue *q);
 
 /* Handles a call of pg_connection_events.got. If `is_trusted` is false, discards results of reads and holds

@@ -16,7 +16,8 @@
 
 #include "pg/pg_link.h"
 
-/* Has no parameters and returns a row for each setting, which need not be read. */
+/* Changes the settings. Has no parameters. Returns one row for each changed setting; the caller can ignore
+ * the rows. */
 extern const struct pg_statement pg_server_settings_statement;
 
 #endif

@@ -20,7 +20,7 @@ void anonymizer_init(struct anonymizer *a, struct arena *arena, struct str reque
     *a = (struct anonymizer){.arena = arena, .request = request};
 }
 
-/* ---- ids ---- */
+/* ---- replacing ids ---- */
 
 static bool is_digit(char c)
 {
@@ -90,7 +90,7 @@ struct str anonymize_id(struct anonymizer *a, struct str id)
     return to;
 }
 
-/* ---- texts ---- */
+/* ---- replacing tokens and ids in texts ---- */
 
 static bool is_word_char(char c)
 {
@@ -164,7 +164,7 @@ struct str anonymize_text(struct anonymizer *a, struct str text)
     return result;
 }
 
-/* ---- values ---- */
+/* ---- replacing values ---- */
 
 static bool is_one_of(struct str s, const char *const *list, size_t count)
 {

@@ -49,7 +49,7 @@ void graph_build_batch(struct arena *a, const struct platform_call *call, const 
     buf_fini(&json);
 }
 
-/* ---- errors ---- */
+/* ---- reading errors ---- */
 
 enum { ANY = -1 };
 
@@ -346,7 +346,7 @@ static void set_usage(struct graph_response *g, struct outcome *o)
         o->wait_ms = u->regain_minutes < DAY_MS / MINUTE_MS ? u->regain_minutes * MINUTE_MS : DAY_MS;
 }
 
-/* ---- operations ---- */
+/* ---- results of the operations of a batch ---- */
 
 static struct graph_result result_retry(void)
 {

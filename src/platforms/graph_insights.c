@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "store/model.h"
 
-/* ---- the permission ---- */
+/* ---- whether the permission for insights is missing ---- */
 
 bool graph_expects_insights(const struct platform_call *call, const struct platform_item *item)
 {
@@ -17,7 +17,7 @@ bool graph_lacks_insights(const struct graph_insights *t)
     return !t->proven && (t->lacking > 0 || (t->denied > 0 && !t->silent));
 }
 
-/* ---- lists ---- */
+/* ---- reading lists of insights ---- */
 
 /* Returns true if the entry may belong to the object `id`. Ids look like "179…/insights/views/lifetime"; an
  * entry without an id, or with another form of id, is accepted. */
@@ -89,7 +89,7 @@ int64_t graph_sum_counts(struct yyjson_val *v)
     return sum;
 }
 
-/* ---- names ---- */
+/* ---- names of metrics ---- */
 
 bool graph_has_name(struct str names, struct str name)
 {

@@ -8,7 +8,7 @@
 
 #include <yyjson.h>
 
-/* ---- memory ---- */
+/* ---- allocator for yyjson ---- */
 
 static void *on_malloc(void *arena, size_t size)
 {
@@ -28,7 +28,7 @@ static void on_free(void *arena, void *p)
     (void)p;
 }
 
-/* ---- validation ---- */
+/* ---- validating and parsing ---- */
 
 static struct str key_text(yyjson_val *key)
 {
@@ -103,7 +103,7 @@ struct yyjson_val *jsonr_parse(struct arena *a, struct str body)
     return root && is_valid(root, 0) ? root : NULL;
 }
 
-/* ---- values ---- */
+/* ---- reading values ---- */
 
 struct yyjson_val *jsonr_get(struct yyjson_val *v, const char *name)
 {
@@ -206,7 +206,7 @@ int64_t jsonr_count(struct yyjson_val *v)
     return str_to_u64(digits, COUNT_MAX, &n) ? (int64_t)n : COUNT_NONE;
 }
 
-/* ---- iteration ---- */
+/* ---- iterating over arrays and objects ---- */
 
 struct jsonr_iter jsonr_iterate(struct yyjson_val *v)
 {

@@ -14,7 +14,7 @@ struct str response_header(const struct http_response *r, struct str name)
     return (struct str){NULL, 0};
 }
 
-/* ---- waits ---- */
+/* ---- the field Retry-After ---- */
 
 int64_t response_retry_after_ms(const struct http_response *r, int64_t now_ms)
 {
@@ -22,7 +22,7 @@ int64_t response_retry_after_ms(const struct http_response *r, int64_t now_ms)
     return wait < DAY_MS ? wait : DAY_MS;
 }
 
-/* ---- outcomes ---- */
+/* ---- outcomes from status and error codes ---- */
 
 struct outcome outcome_make(enum outcome_kind kind, enum outcome_scope scope, struct str code)
 {
@@ -99,7 +99,7 @@ struct outcome outcome_from_error(struct arena *a, const struct error_row *rows,
     return o;
 }
 
-/* ---- items ---- */
+/* ---- items of a call ---- */
 
 void items_reset(struct platform_call *call)
 {

@@ -37,7 +37,7 @@ static bool is_readable(struct str post_id)
     return str_to_u64(post_id, INT64_MAX, &n);
 }
 
-/* ---- reading ---- */
+/* ---- requests and responses ---- */
 
 static void build_read(struct arena *a, const struct platform_call *call, struct http_request *out)
 {

@@ -34,7 +34,7 @@ static void build(struct arena *a, const struct platform_call *call, struct http
         request_add_bearer(a, out, call->access_token);
 }
 
-/* ---- errors ---- */
+/* ---- reading errors ---- */
 
 static bool is_unspecific_reason(struct str reason)
 {

@@ -53,7 +53,7 @@ struct redis {
 
 static void on_retry(uv_timer_t *timer);
 
-/* ---- state ---- */
+/* ---- state of the connection ---- */
 
 static void redis_enter(struct redis *r, enum redis_state state)
 {
@@ -114,7 +114,7 @@ static void on_call_ended(void *ctx, const char *failure)
     }
 }
 
-/* ---- calls ---- */
+/* ---- script calls ---- */
 
 struct evalsha {
     int count;
@@ -175,7 +175,7 @@ static void on_prepare(uv_prepare_t *prepare)
     redis_connection_flush(r->connection);
 }
 
-/* ---- probes ---- */
+/* ---- probing a new connection ---- */
 
 static bool is_probing(const struct redis *r)
 {
@@ -275,7 +275,7 @@ static void on_retry(uv_timer_t *timer)
         start_probes(r);
 }
 
-/* ---- life cycle ---- */
+/* ---- creating and closing ---- */
 
 static void on_handle_closed(uv_handle_t *handle)
 {

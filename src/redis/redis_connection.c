@@ -62,7 +62,7 @@ const char *redis_connection_explain(struct redis_connection *c, const char *rea
     return explain_loss(c, c->session, reason);
 }
 
-/* ---- commands ---- */
+/* ---- sending commands ---- */
 
 static void on_reply(redisAsyncContext *context, void *reply, void *privdata)
 {
@@ -94,7 +94,7 @@ void redis_connection_flush(struct redis_connection *c)
         redis_poll_write(c->context);
 }
 
-/* ---- opening ---- */
+/* ---- connecting and logging in ---- */
 
 static void check_login(const struct login_command *login, enum redis_failure failure, const char *name,
                         const struct redisReply *reply)
@@ -257,7 +257,7 @@ void redis_connection_drop(struct redis_connection *c)
     }
 }
 
-/* ---- life cycle ---- */
+/* ---- creating and freeing a connection ---- */
 
 struct redis_connection *redis_connection_new(uv_loop_t *loop, struct redis_options *options,
                                               const struct redis_connection_events *events)

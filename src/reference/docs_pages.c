@@ -36,7 +36,7 @@ struct reference {
     struct buf index, pages[GUIDES], style;
 };
 
-/* ---- rendering ---- */
+/* ---- rendering the pages ---- */
 
 static void append_head(struct buf *b, const char *title, bool is_index)
 {
@@ -119,7 +119,7 @@ static void render_index(struct reference *ref)
     end_page(b);
 }
 
-/* ---- requests ---- */
+/* ---- responding to requests ---- */
 
 static enum next send(struct request *r, struct str type, struct str body)
 {

@@ -64,7 +64,7 @@ static yyjson_val *first_member(yyjson_val *object)
     return NULL;
 }
 
-/* ---- types ---- */
+/* ---- types of parameters and properties ---- */
 
 static void append_type(struct buf *b, yyjson_val *schema);
 
@@ -157,7 +157,7 @@ static void append_type(struct buf *b, yyjson_val *schema)
     }
 }
 
-/* ---- tables ---- */
+/* ---- tables of parameters and properties ---- */
 
 static void begin_table(struct buf *b, const char *caption, struct str head)
 {
@@ -241,7 +241,7 @@ static void append_properties(struct buf *b, const struct openapi *api, yyjson_v
     end_table(b);
 }
 
-/* ---- operations ---- */
+/* ---- sections of operations ---- */
 
 /* Appends escaped text and retains its line breaks. */
 static void append_lines(struct buf *b, struct str text)
@@ -352,7 +352,7 @@ static void append_operation(struct buf *b, const struct openapi *api, const cha
     HTML(b, "</section>\n");
 }
 
-/* ---- iteration ---- */
+/* ---- iterating over tags, operations and schemas ---- */
 
 /* Appends HTML for one operation. `page` is the URL of the page that shows the operations. */
 typedef void operation_visitor(struct buf *b, const struct openapi *api, const char *page, struct str path,
@@ -426,7 +426,7 @@ void openapi_append_schemas(struct buf *b, const struct openapi *api)
     }
 }
 
-/* ---- the index ---- */
+/* ---- index of the operations ---- */
 
 static void append_words(struct buf *b, const struct openapi *api, yyjson_val *operation)
 {

@@ -17,8 +17,9 @@ void openapi_append_introduction(struct buf *b, const struct openapi *api);
 void openapi_append_operations(struct buf *b, const struct openapi *api);
 /* Appends a section for each schema (h3). */
 void openapi_append_schemas(struct buf *b, const struct openapi *api);
-/* Appends a list item with a link for each operation. `page` is the URL of the page with the operations. The
- * attribute data-words of an item contains words that the search finds in addition to the visible text. */
+/* Appends a list item with a link for each operation except HEAD. `page` is the URL of the page with the
+ * operations. The attribute data-words of an item contains words that the search finds in addition to the
+ * visible text. */
 void openapi_append_index(struct buf *b, const struct openapi *api, const char *page);
 
 #endif

@@ -72,7 +72,7 @@ static int64_t clamp(int64_t value, int64_t least, int64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* --- going viral --- */
+/* --- the gain of a video that goes viral --- */
 
 bool growth_is_viral(const struct video *video, const struct growth_moment *m)
 {
@@ -96,7 +96,7 @@ static int64_t viral_gain(const struct video *video, const struct growth_moment 
     return goal > video->views ? (goal - video->views) / (VIRAL_READINGS - step) + 1 : 0;
 }
 
-/* --- growing --- */
+/* --- the gain of any other video, and the other counts --- */
 
 static int64_t size_of(const struct video *video, const struct growth_moment *m)
 {

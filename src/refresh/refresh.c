@@ -34,7 +34,7 @@ const char *run_cause_name(enum run_cause cause)
     return (int)cause >= 0 && (int)cause < 3 ? names[cause] : "unknown";
 }
 
-/* --- the lease --- */
+/* --- acquiring and releasing the lease --- */
 
 static enum err write_lease(struct store *store, void *ctx)
 {
@@ -78,7 +78,7 @@ static enum err check_if_needed(struct run *run, bool *needed)
     return err;
 }
 
-/* --- the record --- */
+/* --- the stored record of the run --- */
 
 static enum err write_start(struct store *store, void *ctx)
 {
@@ -130,7 +130,7 @@ static enum err record_end(struct run *run)
     return run_transact_final(run, write_end, run);
 }
 
-/* --- the sources --- */
+/* --- running the sources --- */
 
 /* Runs all sources, even if one of them fails, unless the run is canceled. */
 static enum err run_each_source(struct run *run)

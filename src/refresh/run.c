@@ -73,7 +73,7 @@ enum err run_fail_database(struct run *run, enum err err)
     return run_fail(run, err, "database error: %s", err_name(err));
 }
 
-/* --- counters --- */
+/* --- counting readings and steps --- */
 
 void run_count(struct run *run, int platform, enum run_counter counter, int64_t n)
 {
@@ -98,7 +98,7 @@ static void count_steps(struct run *run, const struct step_result *now, const st
     run_count(run, RUN_NO_PLATFORM, RUN_MILESTONE_EVENTS, now->milestone_events - before->milestone_events);
 }
 
-/* --- steps --- */
+/* --- queueing and applying steps --- */
 
 static enum err apply_step(struct run *run, const struct queued_step *queued)
 {
@@ -166,7 +166,7 @@ enum err run_queue_step(struct run *run, int64_t observed_at, const struct readi
     return run->readings.count < QUEUED_READINGS ? OK : run_flush(run);
 }
 
-/* --- files --- */
+/* --- importing files --- */
 
 struct file_import {
     struct run *run;

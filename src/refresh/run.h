@@ -69,8 +69,9 @@ void run_count(struct run *run, int platform, enum run_counter counter, int64_t 
 MUST_USE enum err run_queue_step(struct run *run, int64_t observed_at, const struct reading *readings,
                                  size_t count);
 
-/* Applies the queued steps in as few transactions as possible. A source that uses run_queue_step() must call
- * run_flush() before it ends. */
+/* Applies the queued steps. Several steps share a transaction, but a new transaction begins after 200 ms, so
+ * that other writers need not wait long. A source that uses run_queue_step() must call run_flush() before it
+ * ends. */
 MUST_USE enum err run_flush(struct run *run);
 
 /* ---- files in the import format ---- */

@@ -95,7 +95,7 @@ void run_rollback(struct run *run)
     end_transaction(run);
 }
 
-/* --- scopes --- */
+/* --- transaction scopes --- */
 
 static enum err scope_begin(void *ctx)
 {

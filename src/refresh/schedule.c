@@ -61,7 +61,7 @@ struct schedule {
     void *closed_ctx;
 };
 
-/* ---- running ---- */
+/* ---- running a refresh ---- */
 
 static void work(void *ctx)
 {

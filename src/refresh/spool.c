@@ -198,7 +198,7 @@ static void prune_done(struct run *run, const struct spool_dir *dir)
     spool_dir_prune_finished(dir, now - days * DAY_MS);
 }
 
-/* --- the source --- */
+/* --- the refresh source `spool` --- */
 
 static enum err open_dir(struct run *run, struct spool_dir *dir)
 {

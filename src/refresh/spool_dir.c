@@ -28,7 +28,7 @@ enum { DIR_MODE = 0770, REPORT_MODE = 0660, NAME_TRIES = 1000, NAME_BYTES = 256,
 static const char *const place_names[] = {[SPOOL_DONE] = "done", [SPOOL_BAD] = "bad"};
 static const struct str suffix = {".ndjson", sizeof ".ndjson" - 1};
 
-/* --- errors --- */
+/* --- error messages --- */
 
 static enum err err_of(int code)
 {
@@ -69,7 +69,7 @@ static struct c_name c_name(struct str name)
     return n;
 }
 
-/* --- opening --- */
+/* --- opening and closing the directories --- */
 
 static int open_directory(int at, const char *path)
 {
@@ -112,7 +112,7 @@ void spool_dir_close(struct spool_dir *d)
     close_one(&d->places[1]);
 }
 
-/* --- listing --- */
+/* --- listing the pending files --- */
 
 /* Returns true if a file with this name in done/ was a pending file. The name can be longer than that of a
  * pending file, because spool_dir_move() may have added a time. */
@@ -246,7 +246,7 @@ bool spool_dir_has_any(const char *path)
     return any;
 }
 
-/* --- one file --- */
+/* --- identifying and opening a file --- */
 
 enum err spool_file_identify(int fd, struct file_identity *out)
 {
@@ -302,7 +302,7 @@ enum err spool_dir_open_file(const struct spool_dir *d, struct str name, int *fd
     return err;
 }
 
-/* --- moving --- */
+/* --- moving a file to another directory --- */
 
 static bool exists(int at, const char *name)
 {
@@ -469,7 +469,7 @@ enum err spool_dir_find_bad(const struct spool_dir *d, const struct file_identit
     return found ? OK : ERR_NOT_FOUND;
 }
 
-/* --- reports --- */
+/* --- writing reports of rejected lines --- */
 
 static enum err write_report(int at, const char *name, bool (*write)(void *ctx, int fd), void *ctx)
 {

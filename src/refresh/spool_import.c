@@ -72,7 +72,7 @@ static enum err store_bad_lines(struct spool_import *s, struct store *store)
     return err;
 }
 
-/* --- progress --- */
+/* --- storing the progress --- */
 
 /* Returns true if the file is unchanged and has no writer. Call after reading all of the file. Nothing is
  * applied before this check, because some programs write files directly in the spool instead of renaming
@@ -133,7 +133,7 @@ static enum err store_final_progress(struct store *store, void *ctx)
     return store_progress(s, store);
 }
 
-/* --- applying --- */
+/* --- importing a file --- */
 
 static void warn_unknown_fields(const struct spool_import *s)
 {

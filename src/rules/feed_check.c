@@ -1,4 +1,5 @@
-/* Merges two sorted lists: the events of a video, and its milestones and viral mark. */
+/* Compares two sorted lists in one pass: the events of a video, and the viral mark and milestones of the
+ * video. Reports each entry that is missing from one of the lists, differs, or occurs twice. */
 #include "rules/feed_check.h"
 
 #include "base/check.h"

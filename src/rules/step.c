@@ -195,7 +195,7 @@ enum err step_add(struct step *s, const struct reading *reading, enum rejection 
     return OK;
 }
 
-/* ---- applying ---- */
+/* ---- applying the readings ---- */
 
 static int64_t zero_or(int64_t count)
 {

@@ -17,8 +17,8 @@ static int64_t median_of(const int64_t *sorted, size_t skip, size_t n)
     return (value_at(sorted, skip, n / 2 - 1) + high) / 2;
 }
 
-/* Returns ceil(median * multiplier), but at most COUNT_MAX. Computed with 128 bits, because median *
- * 1,000,000 may exceed 64 bits. */
+/* Returns ceil(median * multiplier), but at most COUNT_MAX. Uses 128 bits: `multiplier_milli` may be
+ * 1,000,000, so the product may exceed 64 bits. */
 static int64_t times_multiplier(int64_t median, int64_t multiplier_milli)
 {
     __extension__ __int128 product = (__int128)median * multiplier_milli;

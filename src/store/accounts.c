@@ -21,7 +21,7 @@ static bool row_viewer(struct sql_statement *q, struct arena *a, struct viewer *
     return sql_bytes(q, 1, out->id.b, sizeof out->id.b);
 }
 
-/* ---- finding ---- */
+/* ---- finding sign-in names and sessions ---- */
 
 struct viewer_read {
     struct arena *arena;
@@ -153,7 +153,7 @@ enum next store_find_invitation(struct store_read *read, struct arena *a, const 
     return row_read_run(read, q, &invitation_reader, &r, sizeof r);
 }
 
-/* ---- writing ---- */
+/* ---- writing sign-in names and sessions ---- */
 
 enum err store_put_login(struct store *s, int64_t author_row, struct str name, struct str password,
                          int64_t now)

@@ -68,7 +68,7 @@ static struct str text_or_none(const char *text)
     return *text ? str_from_cstr(text) : (struct str){NULL, 0};
 }
 
-/* --- writing --- */
+/* --- writing and pruning entries --- */
 
 /* Finds old entries by their time, and deletes each by its key, which begins with the author. */
 static enum err purge(struct store *s, int64_t before)
@@ -155,7 +155,7 @@ enum err store_insert_audit(struct store *s, const struct audit_note *note, cons
     return err ? err : purge(s, oldest_kept(note->at));
 }
 
-/* --- reading --- */
+/* --- reading entries --- */
 
 struct audit_read {
     store_audit_fn fn;

@@ -10,7 +10,7 @@
 
 enum { ARENA_BYTES = 16 * 1024 };
 
-/* --- reading --- */
+/* --- reading the author's rows --- */
 
 struct archive_read {
     const struct uuid *author_id;

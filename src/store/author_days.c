@@ -8,7 +8,7 @@
 #include "store/stored_days.h"
 #include "store/write.h"
 
-/* --- writing --- */
+/* --- writing an author's days --- */
 
 static enum err write_gain(struct sql *sql, enum query query, int64_t author_row, int32_t day,
                            enum platform platform, int64_t gained)
@@ -107,7 +107,7 @@ enum err store_subtract_video_gains(struct store *s, const struct video *video)
     return err ? err : store_subtract_platform_gains(s, video, -1, DAY_BASELINE, video->baseline);
 }
 
-/* --- reading --- */
+/* --- reading an author's days --- */
 
 struct author_days_read {
     struct author_days_query query;

@@ -13,8 +13,8 @@
 struct checkpointer;
 struct ticket_lock;
 
-/* Opens a connection of its own (blocks) and starts to watch the write-ahead log. `write_lock` is the lock
- * that the writers of this process share; it must outlive the checkpointer. */
+/* Opens a connection of its own, which may block, and starts to watch the write-ahead log. `write_lock` is
+ * the lock that the writers of this process share; it must outlive the checkpointer. */
 MUST_USE enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path,
                                     struct ticket_lock *write_lock, struct error *error);
 

@@ -11,7 +11,8 @@
 MUST_USE bool daily_table_exists(const struct store *s);
 
 /* Appends the days from `from` to `to` (inclusive) to s->days, ascending. If there are earlier days, sets
- * `*total_before` to the sum of their gains. Returns ERR_CORRUPT if the table does not exist. */
+ * `*total_before` to the sum of their gains; otherwise leaves it unchanged. Returns ERR_CORRUPT if the table
+ * does not exist. */
 MUST_USE enum err daily_table_read(struct store *s, int64_t video_row, int32_t from, int32_t to,
                                    int64_t *total_before);
 

@@ -14,7 +14,7 @@ enum {
 #define DATE_MIN (INT32_MIN / 2)
 #define DATE_MAX (INT32_MAX / 2)
 
-/* --- reading --- */
+/* --- reading packed days --- */
 
 void day_scan_begin(struct day_scan *scan, struct str packed)
 {
@@ -62,7 +62,7 @@ bool days_total(struct str packed, int64_t *total)
     return !scan.r.bad;
 }
 
-/* --- writing --- */
+/* --- packing days --- */
 
 static void put_head(struct buf *b, int64_t newest, int64_t total)
 {

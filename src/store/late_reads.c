@@ -34,7 +34,7 @@ struct late_read {
     char ctx[ROW_READ_CTX_MAX];
 };
 
-/* ---- binding ---- */
+/* ---- values of the statements ---- */
 
 static struct late_value *value_of(struct sql_statement *q, int i)
 {
@@ -82,7 +82,7 @@ static void bind_value(struct sql_statement *q, int i, const struct late_value *
     }
 }
 
-/* ---- reads ---- */
+/* ---- running and completing reads ---- */
 
 static void free_read(struct late_read *late)
 {
@@ -149,7 +149,7 @@ static void on_timer(uv_timer_t *timer)
         complete(LIST_ENTRY(due.next, struct late_read, link));
 }
 
-/* ---- life cycle ---- */
+/* ---- opening and closing ---- */
 
 struct row_driver *late_reads_new(uv_loop_t *loop)
 {

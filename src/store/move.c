@@ -316,7 +316,7 @@ enum err move_back_up(const struct store_options *from, const char *to, const st
     return error_set(error, ERR_IO, "%s cannot be written: %s", to, strerror(errno));
 }
 
-/* ---- replacing ---- */
+/* ---- replacing the data of the target ---- */
 
 static enum err replace_opened(struct move *m)
 {

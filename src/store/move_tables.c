@@ -23,7 +23,7 @@ static enum err report(const struct move *m, const struct moved_table *table, bo
     return error_set(m->error, ERR_CANCELED, "canceled");
 }
 
-/* ---- copying ---- */
+/* ---- copying tables ---- */
 
 enum err move_begin(const struct move *m)
 {
@@ -141,7 +141,7 @@ enum err move_copy_tables(struct move *m)
     return err ? move_fail(m, m->to_name, err) : OK;
 }
 
-/* ---- comparing ---- */
+/* ---- comparing tables ---- */
 
 /* Sets the error for a row that differs, and returns ERR_INVALID. `column` is the index of the column that
  * differs, or -1 if only the store with the name `where` has the row. */

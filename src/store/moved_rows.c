@@ -28,7 +28,7 @@ bool moved_table_has_row_ids(const struct moved_table *table)
     return table->key_count == 1 && str_starts_with(str_from_cstr(table->columns), STR("id,"));
 }
 
-/* ---- reading ---- */
+/* ---- reading rows ---- */
 
 static void read_columns(struct sql_statement *q, const char *types, int count, struct moved_row *out)
 {
@@ -172,7 +172,7 @@ enum err moved_rows_get_last_key(struct store *store, const struct moved_table *
     return OK;
 }
 
-/* ---- writing ---- */
+/* ---- writing rows ---- */
 
 /* Inserts the gains of the video into the table `daily`. The previous release reads them from this table if
  * the column `recent` of the video is NULL, as it is in a copy. */
@@ -208,7 +208,7 @@ enum err moved_row_put(struct store *store, const struct moved_table *table, con
     return put_days(store, row);
 }
 
-/* ---- comparing ---- */
+/* ---- comparing keys of rows ---- */
 
 int moved_row_compare_keys(const struct moved_table *table, const struct moved_row *a,
                            const struct moved_row *b)

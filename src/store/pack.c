@@ -6,7 +6,7 @@
 
 enum { PACK_VERSION = 1 };
 
-/* --- writing --- */
+/* --- packing --- */
 
 static void put_post(struct buf *b, const struct post *post)
 {
@@ -50,7 +50,7 @@ void pack_milestones(struct buf *b, const struct milestone *milestones, size_t c
     }
 }
 
-/* --- reading --- */
+/* --- unpacking --- */
 
 static struct str get_text(struct varint_reader *r, uint64_t len)
 {

@@ -7,7 +7,7 @@
 #include "store/rows.h"
 #include "store/write.h"
 
-/* ---- reading ---- */
+/* ---- reading credentials ---- */
 
 static bool row_credential(struct sql_statement *q, struct credential *out)
 {
@@ -131,7 +131,7 @@ enum err store_list_credential_errors(struct store *s, int api, int limit, store
     return err;
 }
 
-/* ---- tokens ---- */
+/* ---- tokens of credentials ---- */
 
 enum err store_put_credential(struct store *s, struct credential *c)
 {
@@ -210,7 +210,7 @@ enum err store_end_token_refresh(struct store *s, int64_t row, int64_t version)
     return sql_write_if(s->sql, q, &done);
 }
 
-/* ---- outcomes ---- */
+/* ---- recording outcomes of calls ---- */
 
 enum err store_record_credential_success(struct store *s, int64_t row, int64_t at)
 {

@@ -114,7 +114,7 @@ enum next store_list_stats(struct store_read *read, const struct stats_query *qu
     return row_read_run(read, q, &reader, &r, sizeof r);
 }
 
-/* --- one video --- */
+/* --- days of one video --- */
 
 struct video_days_read {
     int32_t from, to;

@@ -57,8 +57,9 @@ MUST_USE enum err database_replace_begin(struct replacement *r, const char *path
  * second case, `r->is_published` is true. */
 MUST_USE enum err database_replace_publish(struct replacement *r, int64_t now_ms, struct error *error);
 
-/* Deletes the draft. Keeps it if the old database has been renamed and could not be renamed back, because the
- * draft then shows that a restore was interrupted. */
+/* Deletes the draft. Keeps it if there is no database at the path, because the old one could not be renamed
+ * back, or because this restore resumes an interrupted one: the draft then shows that a restore was
+ * interrupted. */
 void database_replace_abort(const struct replacement *r);
 
 /* Returns true if a restore was interrupted between steps 1 and 3. */

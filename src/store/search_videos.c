@@ -193,7 +193,7 @@ static enum err examine(struct search_call *call, struct sql_statement *q)
     return err;
 }
 
-/* ---- one call ---- */
+/* ---- one call of the search ---- */
 
 /* Returns true if the call must not examine more videos. */
 static bool is_full(const struct search_call *call)

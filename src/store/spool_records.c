@@ -6,7 +6,7 @@
 #include "store/handle.h"
 #include "store/rows.h"
 
-/* --- names --- */
+/* --- encoding names of files --- */
 
 /* A file name may have any bytes, but PostgreSQL stores only UTF-8. So a name that is not UTF-8 is stored as
  * `/`, which no file name contains, and the hexadecimal digits of its bytes. */
@@ -40,7 +40,7 @@ static bool decode_name(struct arena *a, struct str stored, struct str *out)
     return true;
 }
 
-/* --- files --- */
+/* --- records of files --- */
 
 static enum err read_file(struct sql *sql, struct sql_statement *q, struct arena *a, struct spool_file *out)
 {

@@ -84,7 +84,7 @@ void store_close(struct store *s)
     free(s);
 }
 
-/* ---- state ---- */
+/* ---- state of the database ---- */
 
 const uint8_t *store_id(const struct store *s)
 {
@@ -154,7 +154,7 @@ void import_lock_release(struct store *s)
     s->engine->release_import_lock(s);
 }
 
-/* ---- reads ---- */
+/* ---- snapshots and late reads ---- */
 
 void store_read_begin(struct store_read *read)
 {

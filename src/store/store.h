@@ -121,8 +121,8 @@ struct store_server_status {
 /* Returns false if the store is a database file. Precondition: a store on a server was opened with a loop. */
 bool store_get_server_status(const struct store *s, struct store_server_status *out);
 
-/* The load of a database server, as its statistics report it. Only the rows of viewtally's tables are
- * counted. */
+/* The load of a database server, as its statistics report it. Rows are counted in all tables of viewtally's
+ * schema. */
 struct store_server_load {
     int64_t connections, connections_max; /* of all programs */
     int64_t live_rows, dead_rows; /* estimates; dead rows are old versions that no vacuum has removed */

@@ -52,7 +52,7 @@ enum err stored_days_read_all(struct store *s, const struct stored_days *days)
     return stored_days_read(s, days, INT32_MIN, INT32_MAX, &before);
 }
 
-/* --- writing --- */
+/* --- packing and loading days --- */
 
 /* Returns true if the gains satisfy the CHECKs of days_pack(). Rows of a damaged table can have any values.
  */

@@ -263,7 +263,7 @@ enum err store_set_webhook_secret(struct store *s, int64_t row, struct str secre
     return write_secrets(s, QUERY_WEBHOOK_SET_SECRET, row, secret, old_secret, old_secret_until);
 }
 
-/* --- apps --- */
+/* --- webhooks of apps --- */
 
 enum err store_set_app_webhook(struct store *s, int64_t app_row, const struct app_webhook *w)
 {
@@ -324,7 +324,7 @@ enum err store_reseal_webhook(struct store *s, const struct webhook_secrets *w)
     return sql_update(s->sql, q);
 }
 
-/* --- attempts --- */
+/* --- attempts to deliver --- */
 
 enum err store_insert_webhook_attempt(struct store *s, int64_t endpoint_row, const struct webhook_attempt *a)
 {
@@ -377,7 +377,7 @@ enum next store_read_webhook_attempts(struct store_read *read, int64_t endpoint_
     return row_read_run(read, q, &reader, &r, sizeof r);
 }
 
-/* --- requests --- */
+/* --- requests to send one event --- */
 
 enum err store_request_webhook(struct store *s, int64_t endpoint_row, int64_t event_id, int64_t now)
 {
@@ -421,7 +421,7 @@ enum err store_list_webhook_requests(struct store *s, int64_t after, int limit, 
     return err;
 }
 
-/* --- metrics --- */
+/* --- counts for metrics --- */
 
 enum err store_count_webhook_states(struct store *s, struct webhook_counts *out)
 {

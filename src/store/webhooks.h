@@ -130,7 +130,7 @@ MUST_USE enum err store_list_webhook_secrets(struct store *s, bool of_apps, int6
 /* Replaces the sealed secrets of an app or endpoint. `old_secret` may have p == NULL. */
 MUST_USE enum err store_reseal_webhook(struct store *s, const struct webhook_secrets *secrets);
 
-/* --- attempts --- */
+/* --- attempts to deliver --- */
 
 struct webhook_attempt {
     int64_t number;   /* per endpoint, increasing */
@@ -161,7 +161,7 @@ typedef bool (*store_webhook_request_fn)(void *ctx, int64_t endpoint_row, int64_
 MUST_USE enum err store_list_webhook_requests(struct store *s, int64_t after, int limit,
                                               store_webhook_request_fn fn, void *ctx);
 
-/* --- metrics --- */
+/* --- counts for metrics --- */
 
 struct webhook_counts {
     int64_t by_state[4]; /* endpoints by enum webhook_state */

@@ -151,7 +151,7 @@ MUST_USE enum err store_put_post_key(struct store *s, enum platform platform, st
  * post (platform_posts.h). */
 MUST_USE enum err store_delete_post_key(struct store *s, enum platform platform, struct str post_id);
 
-/* --- rules --- */
+/* --- events, and data for the rules --- */
 
 /* A video with which other videos are compared to decide whether they are viral. */
 struct comparable {

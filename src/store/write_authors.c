@@ -252,8 +252,9 @@ static enum err note_first_use(struct store *s, int64_t key_row, int64_t at, str
     return err;
 }
 
-/* Does not change the author's revision, because responses about videos do not show last_used_at. If the
- * revision changed, the use of a key could invalidate the long response that it requests. */
+/* Does not change the author's revision. A new revision would invalidate the author's responses, even the
+ * long response that this request is still receiving. Of the responses of the API, only /account shows
+ * last_used_at, and the key of its cache entry contains this time (response_key_of() in api/api.c). */
 enum err store_set_key_used(struct store *s, int64_t key_row, int64_t at, struct str address)
 {
     bool is_first;

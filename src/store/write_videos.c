@@ -9,7 +9,7 @@
 #include "store/stored_days.h"
 #include "store/write.h"
 
-/* --- finding --- */
+/* --- finding videos and posts --- */
 
 /* After row_to_video(), the texts of the posts point into the row, which is valid only until the statement
  * advances or is reset. So this function unpacks the posts again, from a copy of the packed column in the
@@ -181,7 +181,7 @@ static enum err count_changed_video(struct store *s, const struct video *old, co
     return err ? err : add_to_book(s, video->book_row, after);
 }
 
-/* --- writing --- */
+/* --- writing videos and counts --- */
 
 static enum err pack_post_column(struct store *s, const struct video *video)
 {
@@ -315,7 +315,7 @@ enum err store_delete_post_key(struct store *s, enum platform platform, struct s
     return err ? err : sql_update(s->sql, use_with_post(s, QUERY_POST_KEY_DELETE, platform, post_id));
 }
 
-/* --- gains --- */
+/* --- daily gains --- */
 
 static enum err record_gain(struct store *s, struct arena *a, struct video *video, int32_t day,
                             int64_t gained)

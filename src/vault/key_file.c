@@ -16,7 +16,7 @@
 
 enum { FILE_MAX_BYTES = 8 * 1024, ID_DIGITS = 8, KEY_DIGITS = 2 * SEAL_KEY_LEN };
 
-/* ---- reading ---- */
+/* ---- reading the key file ---- */
 
 static enum err check_file(int fd, const char *path, struct stat *st, struct error *error)
 {
@@ -145,7 +145,7 @@ enum err key_file_read(const char *path, struct key_list *out, struct stat *st, 
     return err;
 }
 
-/* ---- writing ---- */
+/* ---- writing the key file ---- */
 
 void key_entry_generate(const struct key_list *existing, struct key_entry *out)
 {

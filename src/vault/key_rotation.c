@@ -132,7 +132,7 @@ static enum err reseal_all(struct rotation *r)
     return webhook_secrets_reseal(r->store, r->keys, r->current_key, &r->result->resealed.webhooks, r->error);
 }
 
-/* ---- the key file ---- */
+/* ---- rotating the keys of the key file ---- */
 
 static bool count_old_row(void *ctx, const struct credential *c)
 {

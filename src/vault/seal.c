@@ -115,7 +115,7 @@ void seal_list_key_ids(const struct seal_keys *keys, uint32_t ids[SEAL_KEYS_MAX]
         ids[i] = keys->list->entries[i].id;
 }
 
-/* ---- sealing ---- */
+/* ---- sealing and opening ---- */
 
 static void put_i64(uint8_t *out, int64_t v)
 {

@@ -42,8 +42,8 @@ MUST_USE enum err vault_list_failures(const struct config *config, struct store 
 
 /* The result of a key rotation. */
 struct key_rotation_result {
-    uint32_t key_id; /* id of the new key; 0: not created yet */
-    struct sealed_rows resealed;
+    uint32_t key_id;             /* id of the new key; 0: not created yet */
+    struct sealed_rows resealed; /* numbers of the rows that were sealed with the new key */
 };
 /* Seals all rows with a new key while servers and runs continue (`viewtally secrets rotate`). Deletes pending
  * linkings, whose authors must begin again. Uses many transactions. May be interrupted at any point and run

@@ -14,7 +14,8 @@ struct webhook_secret_place {
     struct str name;    /* UUID of the endpoint (16 bytes), or client id of the app */
 };
 
-/* Returns the place of the endpoint's secrets. The result points into `endpoint`. */
+/* Returns the place of the secrets that sign the messages to the endpoint: the place of its app if it belongs
+ * to one, otherwise its own place. The result points into `endpoint`. */
 struct webhook_secret_place webhook_secret_place_of(const struct webhook_endpoint *endpoint);
 
 /* Seals a secret and appends the sealed bytes to `out`. Returns the errors of seal_encrypt(). */

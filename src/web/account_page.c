@@ -89,7 +89,7 @@ static enum next account_step(struct request *r)
 
 const struct route account_page = {.path = "/account", .methods = ROUTE_GET, .start = account_step};
 
-/* ---- change the password ---- */
+/* ---- changing the password ---- */
 
 static enum err write_password(struct store *store, void *data)
 {
@@ -180,7 +180,7 @@ static enum next password_step(struct request *r)
 const struct route account_password_page = {
     .path = "/account/password", .methods = ROUTE_POST, .start = password_step};
 
-/* ---- sign out everywhere ---- */
+/* ---- signing out everywhere ---- */
 
 static enum err write_sign_out_everywhere(struct store *store, void *data)
 {

@@ -70,7 +70,7 @@ static void write_grid(struct buf *b, const struct plot *p)
     }
 }
 
-/* ---- days ---- */
+/* ---- bars and dates ---- */
 
 static void write_viral_note(struct buf *b, const struct chart *c, int32_t viral)
 {
@@ -148,7 +148,7 @@ static void write_dates(struct buf *b, const struct plot *p)
     write_date(b, p, n - 1, "end");
 }
 
-/* ---- text ---- */
+/* ---- description, legend and table ---- */
 
 static void write_description(struct buf *b, const struct plot *p)
 {

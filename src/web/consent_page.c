@@ -60,7 +60,7 @@ static enum next send_error(struct request *r, const char *error, const char *de
         r, authorize_error_uri(&r->arena, &consent_of(r)->request, issuer(r), error, description));
 }
 
-/* ---- the page ---- */
+/* ---- the consent page ---- */
 
 /* Returns the CSP source that allows the form to redirect to the app. Browsers apply the CSP directive
  * `form-action` to every redirect after the form, and the callback of an app may redirect to other hosts or

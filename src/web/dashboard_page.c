@@ -53,7 +53,7 @@ static void write_freshness(struct buf *b, const struct dashboard *d)
     HTML(b, "Days are in UTC.</p>");
 }
 
-/* ---- figures ---- */
+/* ---- sums and their changes ---- */
 
 static int64_t sum_days(const struct summary *sum, int from, int to)
 {

@@ -61,7 +61,7 @@ void exports_free(struct exports *e)
     free(e);
 }
 
-/* ---- on a pool thread ---- */
+/* ---- writing the export on a pool thread ---- */
 
 static enum err write_part(void *ctx, struct str bytes)
 {
@@ -104,7 +104,7 @@ static void on_work(uv_work_t *work)
     temp_file_close(&job->file);
 }
 
-/* ---- on the loop thread ---- */
+/* ---- starting and canceling exports on the loop thread ---- */
 
 static void on_exported(uv_work_t *work, int status)
 {

@@ -23,7 +23,7 @@ struct export_request {
     enum err note_result;
 };
 
-/* ---- the form ---- */
+/* ---- the export form ---- */
 
 void export_form_write(struct request *r, const char *error)
 {

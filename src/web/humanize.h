@@ -25,7 +25,7 @@ void html_quantity(struct buf *b, int64_t v, const char *singular, const char *p
 void format_multiplier(struct buf *b, int64_t v, int64_t base);
 
 /* Appends `part` / `whole` as a rounded percentage: `37%`. Appends `<1%` or `>99%` (escaped for HTML) if the
- * value would be rounded to 0% or 100%, and `0%` if `whole` is 0. */
+ * value is rounded to 0% or 100% but is not exactly that. Appends `0%` if `whole` is 0. */
 void format_percentage(struct buf *b, int64_t part, int64_t whole);
 
 /* Appends the change from `before` to `now`: `up 24% from`, `down 3% from`, `3.5 times as many as in`, `the

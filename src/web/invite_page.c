@@ -38,7 +38,7 @@ static enum next reject_link(struct request *r)
         "on the start page. Otherwise, please ask the sender for a new link.");
 }
 
-/* ---- the form ---- */
+/* ---- the form for name and password ---- */
 
 /* Returns the sign-in name that the author cannot change: the name in the invitation, or else the author's
  * existing name. If both are missing, p is NULL, and the author chooses a name. */

@@ -20,7 +20,7 @@ enum { NAME_MAX_CHARS = 200, NAME_MAX_BYTES = 4 * NAME_MAX_CHARS, REVOKED_SHOWN 
 
 static const char PATH[] = "/keys";
 
-/* ---- the list ---- */
+/* ---- list of keys ---- */
 
 struct keys_list {
     int64_t now;
@@ -162,7 +162,7 @@ static enum next show_list(struct request *r, struct str name, const char *error
                                   r);
 }
 
-/* ---- create a key ---- */
+/* ---- creating a key ---- */
 
 struct key_write {
     int64_t author_row, now;

@@ -77,7 +77,7 @@ void page_write_form(struct request *r, struct str action)
     page_write_form_token(r);
 }
 
-/* ---- notes ---- */
+/* ---- notes after a redirect ---- */
 
 void page_set_note(struct request *r, enum page_note note)
 {
@@ -98,7 +98,7 @@ static void show_note(struct request *r)
         }
 }
 
-/* ---- the frame ---- */
+/* ---- head, navigation and end of a page ---- */
 
 static void write_head(struct request *r, struct str title)
 {

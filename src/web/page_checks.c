@@ -12,7 +12,7 @@
 
 enum { LOCAL_MAX_BYTES = 4000, ENCODED_MAX_BYTES = 6000 };
 
-/* ---- forms ---- */
+/* ---- checking submitted forms ---- */
 
 static enum next reject_form(struct request *r)
 {
@@ -86,7 +86,7 @@ enum next web_redirect_to_sign_in(struct request *r)
     return page_redirect(r, arena_printf(&r->arena, "/sign-in%.*s", (int)next.len, next.p));
 }
 
-/* ---- checks ---- */
+/* ---- pages with and without a session ---- */
 
 static enum next begin_page(struct request *r)
 {
@@ -111,7 +111,7 @@ static enum next begin_without_session(struct request *r)
     return begin_page(r);
 }
 
-/* ---- session ---- */
+/* ---- looking up the session ---- */
 
 static enum next session_step(struct request *r)
 {
@@ -193,7 +193,7 @@ static enum next find_viewer(struct request *r)
     return login.p ? store_find_login(&page->read, &r->arena, login, &page->viewer) : NEXT_MORE;
 }
 
-/* ---- first and last step ---- */
+/* ---- first and last step of a request ---- */
 
 static void begin_context(struct request *r)
 {

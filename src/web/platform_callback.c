@@ -82,7 +82,7 @@ static enum next show_results(struct request *r)
     return page_end(r);
 }
 
-/* ---- saving ---- */
+/* ---- saving the accounts ---- */
 
 static enum next saved_step(struct request *r)
 {
@@ -120,8 +120,8 @@ static enum next save(struct request *r)
     c->save = arena_alloc(&r->arena, size);
     c->save->config = page_context_of(r)->web->config;
     c->save->count = count;
-    /* Not the expiry clock of the linking, because the refresh compares the times of tokens with the wall
-     * clock. */
+    /* Uses the wall clock, although the rest of the linking uses the expiry clock (base/expiry_floor.h),
+     * because the refresh compares the times of tokens with the wall clock. */
     const int64_t now = clock_wall_ms();
     for (size_t i = 0; i < count; i++) {
         struct error error;
@@ -197,7 +197,7 @@ static enum next exchange(struct request *r, struct str code)
     return exchange_step(r);
 }
 
-/* ---- the redirect ---- */
+/* ---- handling the redirect from the platform ---- */
 
 static enum next consumed_step(struct request *r)
 {

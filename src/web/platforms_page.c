@@ -19,7 +19,7 @@ struct linked_accounts {
     struct credential list[ACCOUNTS_SHOWN_MAX];
 };
 
-/* ---- one account ---- */
+/* ---- one account in the list ---- */
 
 static void write_badge(struct buf *b, const struct platform_text *w)
 {
@@ -212,7 +212,7 @@ static bool on_account(void *ctx, const struct credential *c)
     return a->count < ACCOUNTS_SHOWN_MAX;
 }
 
-/* ---- begin a linking ---- */
+/* ---- beginning a linking ---- */
 
 struct begin_linking {
     const struct platform_desc *desc;

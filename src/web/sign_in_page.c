@@ -36,7 +36,7 @@ struct sign_in {
     enum err result;
 };
 
-/* ---- the form ---- */
+/* ---- the sign-in form ---- */
 
 static struct str local_or_home(struct str next)
 {

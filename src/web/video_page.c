@@ -9,7 +9,7 @@ struct video_view {
     int64_t now;
 };
 
-/* ---- figures ---- */
+/* ---- current counts ---- */
 
 static int64_t sum_known_counts(const struct video *v, enum count_kind kind)
 {
@@ -83,7 +83,7 @@ static void write_head(struct request *r, const struct video *v, const struct bo
     HTML(b, "</p></div></div>");
 }
 
-/* ---- viral ---- */
+/* ---- whether and when the video went viral ---- */
 
 static void write_went_viral(struct buf *b, const struct video *v)
 {
@@ -131,7 +131,7 @@ static void write_viral(struct buf *b, const struct video *v, int64_t now)
     HTML(b, "</p></section>");
 }
 
-/* ---- chart ---- */
+/* ---- chart of daily views ---- */
 
 /* The last date on which the video can have readings. If an import has moved posted_at to an earlier time,
  * the first reading or a gain can be later than that. */
@@ -191,7 +191,7 @@ static void write_chart(struct buf *b, const struct video_days *row, int64_t now
     HTML(b, "</section>");
 }
 
-/* ---- platforms ---- */
+/* ---- posts on the platforms ---- */
 
 static void write_post(struct buf *b, const struct post *post)
 {

@@ -107,7 +107,7 @@ static enum next videos_done_step(struct request *r)
     return page_end(r);
 }
 
-/* ---- search ---- */
+/* ---- running the search ---- */
 
 static enum next search_step(struct request *r);
 

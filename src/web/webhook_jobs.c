@@ -70,7 +70,7 @@ enum err webhook_create(struct store *store, void *creation)
     return err;
 }
 
-/* ---- changes ---- */
+/* ---- changes of a webhook ---- */
 
 static enum err note(struct store *store, const struct webhook_endpoint *e, const struct webhook_change *c,
                      enum audit_action action)

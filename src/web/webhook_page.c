@@ -31,7 +31,7 @@ static struct webhook_view *view_of(const struct request *r)
     return page_context_of(r)->state;
 }
 
-/* ---- attempts ---- */
+/* ---- list of attempts ---- */
 
 static void write_event_name(struct buf *b, const struct webhook_attempt *a)
 {
@@ -137,7 +137,7 @@ static enum next attempts_step(struct request *r)
     return page_end(r);
 }
 
-/* ---- the endpoint ---- */
+/* ---- state of the webhook ---- */
 
 static void write_facts(struct buf *b, const struct webhook_view *v)
 {
@@ -216,7 +216,7 @@ static enum next found_step(struct request *r)
                               &v->waiting);
 }
 
-/* ---- changes ---- */
+/* ---- pausing, resuming, deleting and resending ---- */
 
 struct webhook_changing {
     struct webhook_change write;

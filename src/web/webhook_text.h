@@ -28,8 +28,9 @@ void webhook_text_types(struct buf *b, const struct webhook_endpoint *e);
 /* Returns the path of the endpoint's page, in the arena. */
 struct str webhook_path(struct request *r, const struct uuid *id);
 
-/* Sends a page that shows a new secret; only sending the same form again shows it once more. `words` is the
- * sentence before the secret. Returns NEXT_DONE. */
+/* Writes a page that shows a new secret. The page cannot be opened again. If the same form is sent again, its
+ * response shows the secret again, but for the creation of a webhook only within WEBHOOK_REPEAT_MS. `words`
+ * is the sentence before the secret. Returns NEXT_DONE. */
 enum next webhook_show_secret(struct request *r, const struct uuid *id, const char *words,
                               const uint8_t secret[WEBHOOK_SECRET_LEN]);
 

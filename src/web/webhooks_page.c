@@ -25,7 +25,7 @@ struct webhooks_list {
     int shown;
 };
 
-/* ---- the list ---- */
+/* ---- list of webhooks ---- */
 
 static bool on_webhook(void *ctx, const struct webhook_endpoint *e)
 {
@@ -139,7 +139,7 @@ static enum next show_list(struct request *r, const struct webhooks_list *conten
     return store_read_webhooks(&page->read, page->viewer.author_row, SHOWN_MAX, on_webhook, r);
 }
 
-/* ---- create ---- */
+/* ---- creating a webhook ---- */
 
 struct webhook_creating {
     struct webhook_creation write;

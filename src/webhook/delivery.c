@@ -26,7 +26,7 @@ void delivery_free(struct delivery *d)
     free(d);
 }
 
-/* ---- the message ---- */
+/* ---- body of the message ---- */
 
 static void begin_body(struct delivery *d, const char *type, int64_t timestamp)
 {
@@ -70,7 +70,7 @@ static void write_test(struct delivery *d, int64_t now_ms)
     json_close(&d->body, '}');
 }
 
-/* ---- preparing ---- */
+/* ---- preparing a delivery ---- */
 
 static struct delivery *delivery_new(struct store *s, int64_t endpoint_row, enum delivery_kind kind,
                                      int64_t now_ms, enum err *err)
@@ -165,7 +165,7 @@ struct delivery *delivery_prepare_manual(struct store *s, int64_t endpoint_row, 
     return d;
 }
 
-/* ---- sending ---- */
+/* ---- signing and sending a delivery ---- */
 
 static void on_response(void *ctx, const struct http_result *http)
 {

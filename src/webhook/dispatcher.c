@@ -182,7 +182,7 @@ static void release_if_idle(struct dispatcher *d)
     close_keys(d);
 }
 
-/* ---- results ---- */
+/* ---- storing the results of deliveries ---- */
 
 static void log_end(const struct webhook_endpoint *e, const struct delivery_result *r)
 {
@@ -287,7 +287,7 @@ static void on_done(struct delivery *delivery)
     list_add_last(&d->finished, &delivery->link);
 }
 
-/* ---- sending ---- */
+/* ---- starting deliveries ---- */
 
 static const struct delivery *find_in_flight(struct dispatcher *d, int64_t row)
 {
@@ -453,7 +453,7 @@ static void scan(struct dispatcher *d)
     d->is_due = err || !can_scan(d);
 }
 
-/* ---- the loop ---- */
+/* ---- opening the client, periodic checks, stopping ---- */
 
 static enum err open_client(struct dispatcher *d, struct error *error)
 {

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* ---- videos ---- */
+/* ---- reading videos ahead ---- */
 
 static int64_t row_at(struct pg_ahead *ahead, int index)
 {
@@ -73,7 +73,7 @@ void pg_ahead_clear(struct pg_ahead *ahead)
     ahead->taken = NULL;
 }
 
-/* ---- posts ---- */
+/* ---- reading posts ahead ---- */
 
 static void encode_keys(struct pg_params *params, const struct post_key *keys, size_t count)
 {

@@ -76,7 +76,7 @@ static uint64_t version_of(int64_t author_rev, int64_t feed_rev, const struct pg
     return hash_64(str_make((const char *)&parts, sizeof parts), 0) | 1;
 }
 
-/* ---- keys ---- */
+/* ---- looking up API keys ---- */
 
 static void free_read(struct head_read *h)
 {
@@ -201,7 +201,7 @@ enum next pg_heads_resolve(struct pg_heads *heads, struct store_read *read, cons
     return NEXT_WAIT;
 }
 
-/* ---- changes ---- */
+/* ---- looking up changed authors ---- */
 
 static int compare_versions(const void *a, const void *b)
 {
@@ -314,7 +314,7 @@ enum next pg_heads_find_changes(struct pg_heads *heads, struct store_read *read,
     return NEXT_WAIT;
 }
 
-/* ---- life cycle ---- */
+/* ---- opening and closing ---- */
 
 enum err pg_heads_open(struct pg_heads **out, struct store *s, const struct store_options *options,
                        struct error *error)

@@ -54,7 +54,7 @@ void pg_received_begin(struct pg_cursor *c, const struct pg_result *result)
     c->result = result;
 }
 
-/* ---- the driver ---- */
+/* ---- running and completing reads ---- */
 
 static struct sql_statement *use(struct store_read *read, enum query query)
 {
@@ -118,7 +118,7 @@ static enum next run(struct store_read *read, struct sql_statement *q, const str
     return NEXT_WAIT;
 }
 
-/* ---- life cycle ---- */
+/* ---- opening and closing ---- */
 
 enum err pg_reads_open(struct pg_reads *reads, const struct store_options *options, struct error *error)
 {

@@ -18,7 +18,7 @@
 /* A list of all authors is one result: 1 GiB is enough for five million authors. */
 enum { ADDRESS_MAX = 64, RESULT_BYTES_MAX = 1 << 30 };
 
-/* ---- callbacks ---- */
+/* ---- callbacks of the connection ---- */
 
 static void on_ready(void *ctx)
 {
@@ -63,7 +63,7 @@ void pg_session_forbid_waits(bool forbids)
 enum { waits_are_forbidden = false };
 #endif
 
-/* ---- deadlines ---- */
+/* ---- limits of the waiting time ---- */
 
 enum { TICK_MS = 200, LAST_WAIT_MS = 500 };
 
@@ -92,7 +92,7 @@ static void on_tick(uv_timer_t *timer)
     s->is_late = now >= s->late_at_ms || (pg_session_is_limited() && now - s->started_ms >= LAST_WAIT_MS);
 }
 
-/* ---- life cycle ---- */
+/* ---- creating and freeing a session ---- */
 
 enum err pg_session_init(struct pg_session *s, const char *url, const char *password_file,
                          struct error *error)
@@ -224,7 +224,7 @@ const struct pg_result *pg_session_take_result(struct pg_session *s)
     return result;
 }
 
-/* ---- opening ---- */
+/* ---- connecting and checking the server's identity ---- */
 
 void pg_session_reject(struct pg_session *s, enum pg_failure failure, const char *reason)
 {

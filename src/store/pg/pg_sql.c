@@ -90,7 +90,7 @@ static enum err run_batch(struct pg_sql *db, const char *text, int64_t deadline_
     return err;
 }
 
-/* ---- failures ---- */
+/* ---- recording failures ---- */
 
 /* Logs the error of the last batch, and marks the transaction as failed. */
 static enum err fail(struct pg_sql *db, enum err err, const char *what)
@@ -108,7 +108,7 @@ static enum err fail(struct pg_sql *db, enum err err, const char *what)
     return err;
 }
 
-/* ---- connecting ---- */
+/* ---- connecting again ---- */
 
 static enum err connect_again(struct pg_sql *db)
 {
@@ -309,7 +309,7 @@ static const struct sql_engine pg_engine = {.use = use,
                                             .in_transaction = in_transaction,
                                             .report_damage = report_damage};
 
-/* ---- other reads ---- */
+/* ---- reads by SQL text ---- */
 
 struct read {
     const char *text;
@@ -566,7 +566,7 @@ void pg_sql_release_import_lock(struct pg_sql *db)
     db->has_import_lock = false;
 }
 
-/* ---- the connection ---- */
+/* ---- opening and closing the connection ---- */
 
 enum err pg_sql_open(struct pg_sql *db, const char *url, const char *password_file, bool is_read_only,
                      struct error *error)

@@ -9,7 +9,7 @@
 
 enum { TRANSLATED_MAX_BYTES = 4096 };
 
-/* --- one text --- */
+/* --- translating one statement --- */
 
 static struct str skip(struct str s, size_t n)
 {
@@ -104,7 +104,7 @@ bool pg_translate_text(struct str sql, struct buf *out, int *param_count)
     return !out->failed;
 }
 
-/* --- all statements --- */
+/* --- translating all statements --- */
 
 #define OTHER_TEXT(name, text) [QUERY_##name] = text,
 static const char *const other_texts[QUERY_COUNT] = {PG_OTHER_TEXTS(OTHER_TEXT)};

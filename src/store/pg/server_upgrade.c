@@ -38,7 +38,7 @@ static enum err run_sql(struct pg_session *s, const char *sql, int64_t deadline_
     return error_set(error, err, "PostgreSQL: %s", pg_session_is_open(s) ? s->error.text : s->reason);
 }
 
-/* ---- the plan ---- */
+/* ---- planning the upgrade ---- */
 
 static enum err read_role_settings(struct pg_session *s, struct server_upgrade_result *result,
                                    struct error *error)
@@ -76,7 +76,7 @@ static enum err plan(struct pg_session *s, struct server_upgrade_result *result,
     return read_role_settings(s, result, error);
 }
 
-/* ---- migrating ---- */
+/* ---- applying migrations and role settings ---- */
 
 /* Returns the version of the newest migration that is not additive, among `m` and the migrations before
  * it. */

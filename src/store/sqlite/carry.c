@@ -77,12 +77,14 @@ static const struct carry_source sources[] = {
      "INSERT INTO temp.r_meta SELECT key, value FROM replaced.meta"},
 };
 
+#define NOT_COUNTED CARRY_KINDS
+
 struct carry_rule {
     int since;
     /* The rule treats a row that the replaced database lacks as revoked. It applies only if that database
      * could be read completely and descends from the backup (carry.h). */
     bool by_absence;
-    enum carry_kind kind; /* the count to which the rule adds the rows that it changes; CARRY_KINDS: none */
+    enum carry_kind kind; /* the count to which the rule adds the rows that it changes, or NOT_COUNTED */
     const char *sql;
 };
 
@@ -92,9 +94,6 @@ struct carry_rule {
     "WHERE e.id <= (SELECT seq FROM temp.r_last_webhook) AND NOT EXISTS (SELECT 1 FROM temp.r_webhooks AS "  \
     "r WHERE r.uuid = e.uuid))"
 
-/* Three rules replace changed logins: the first rule takes newer passwords from the backup, which may be
- * newer than the replaced database, the second rule deletes all changed logins, and the third rule inserts
- * the new ones. One rule alone could not do the last two, because two authors may have swapped names. */
 static const struct carry_rule rules[] = {
     {1, false, CARRY_KEYS,
      "UPDATE main.api_keys AS k SET revoked_at = r.revoked_at FROM temp.r_api_keys AS r "
@@ -113,12 +112,17 @@ static const struct carry_rule rules[] = {
     {4, false, CARRY_APP_SECRETS,
      "UPDATE main.apps AS p SET secret_hash = r.secret_hash FROM temp.r_apps AS r "
      "WHERE r.client_id = p.client_id AND r.secret_hash IS NOT NULL AND r.secret_hash IS NOT p.secret_hash"},
-    {3, true, CARRY_KINDS,
+    /* Three rules replace changed logins. The first one updates the copy of the replaced database: where the
+     * backup has a newer password (it may be newer than the replaced database), it overwrites the password in
+     * the copy, so that the next two rules keep it. The second one deletes all changed logins, and the third
+     * one inserts the logins of the copy. One rule alone could not do the last two, because two authors may
+     * have swapped names. */
+    {3, true, NOT_COUNTED,
      "UPDATE temp.r_logins AS r SET password = l.password, password_set_at = l.password_set_at "
      "FROM " SAME_AUTHOR
      "JOIN main.logins AS l ON l.author_id = a.id WHERE r.author_id = ra.id AND r.password IS NOT NULL "
      "AND l.password_set_at > r.password_set_at AND NOT " SAME_DATABASE},
-    {3, true, CARRY_KINDS,
+    {3, true, NOT_COUNTED,
      "DELETE FROM main.logins AS l WHERE EXISTS (SELECT 1 FROM " SAME_AUTHOR
      "WHERE a.id = l.author_id) AND NOT EXISTS (SELECT 1 FROM " SAME_AUTHOR
      "JOIN temp.r_logins AS r ON r.author_id = ra.id WHERE a.id = l.author_id AND r.name = l.name "
@@ -134,14 +138,15 @@ static const struct carry_rule rules[] = {
      "WHERE a.id = c.author_id AND r.api = c.api AND r.account_id = c.account_id)"},
     /* If the keys were rotated since the time of the replaced database, use the tokens as the backup has
      * sealed them. Newer tokens cannot be replaced: an old key file may still decrypt them. */
-    {5, false, CARRY_KINDS,
+    {5, false, NOT_COUNTED,
      "UPDATE temp.r_accounts AS r SET access_sealed = c.access_sealed, refresh_sealed = c.refresh_sealed "
      "FROM main.platform_credentials AS c WHERE c.api = r.api AND c.account_id = r.account_id "
      "AND (c.version, c.obtained_at) = (r.version, r.obtained_at) "
      "AND " REPLACED_ROTATIONS " < " BACKUP_ROTATIONS},
-    /* Sealed tokens can only be decrypted in a row with the same author id (vault/seal.h). An account that
-     * was disconnected and connected again has newer tokens, but its version counts from 1 again. A key
-     * rotation seals the same tokens again, and removes the key that decrypts those of the backup. */
+    /* Applies only to a row with the same author id, because sealed tokens cannot be decrypted in any other
+     * row (vault/seal.h). Also compares obtained_at: if an account was disconnected and connected again, its
+     * version has begun again at 1, so the version alone does not show which tokens are newer. A key rotation
+     * seals the same tokens again, and removes the key that decrypts those of the backup. */
     {5, false, CARRY_TOKENS,
      "UPDATE main.platform_credentials AS c SET access_sealed = r.access_sealed, "
      "refresh_sealed = r.refresh_sealed, access_expires_at = r.access_expires_at, "
@@ -167,10 +172,11 @@ static const struct carry_rule rules[] = {
      "webhook_old_secret_until = r.old_secret_until FROM temp.r_app_webhooks AS r WHERE r.client_id = "
      "p.client_id AND " REPLACED_ROTATIONS " >= " BACKUP_ROTATIONS " "
      "AND (r.url, r.secret, r.old_secret) IS NOT (p.webhook_url, p.webhook_secret, p.webhook_old_secret)"},
-    {14, true, CARRY_KINDS, "DELETE FROM main.webhook_attempts WHERE endpoint_id IN " DELETED_WEBHOOKS},
+    {14, true, NOT_COUNTED, "DELETE FROM main.webhook_attempts WHERE endpoint_id IN " DELETED_WEBHOOKS},
     {14, true, CARRY_WEBHOOKS, "DELETE FROM main.webhook_endpoints WHERE id IN " DELETED_WEBHOOKS},
-    /* The same for the secrets of webhooks. */
-    {14, false, CARRY_KINDS,
+    /* If the keys were rotated since the time of the replaced database, use the secrets of webhooks as the
+     * backup has sealed them. */
+    {14, false, NOT_COUNTED,
      "UPDATE temp.r_webhooks AS r SET secret = e.secret, old_secret = e.old_secret, "
      "old_secret_until = e.old_secret_until FROM main.webhook_endpoints AS e "
      "WHERE e.uuid = r.uuid AND " REPLACED_ROTATIONS " < " BACKUP_ROTATIONS},
@@ -194,14 +200,14 @@ static const struct carry_rule rules[] = {
      "JOIN temp.r_audit AS r ON r.author_id = ra.id WHERE NOT EXISTS (SELECT 1 FROM main.audit AS m "
      "WHERE m.author_id = a.id AND m.id = r.id AND m.at = r.at AND m.action = r.action "
      "AND m.subject IS r.subject)"},
-    {1, false, CARRY_KINDS,
+    {1, false, NOT_COUNTED,
      "INSERT INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
      "WHERE r.key IN ('last_event_id', 'expiry_floor', 'key_rotations') AND typeof(r.value) = 'integer' "
      "ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"},
-    {1, false, CARRY_KINDS,
+    {1, false, NOT_COUNTED,
      "INSERT INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
      "WHERE r.key IN ('expiry_ahead_wall', 'expiry_ahead_for') AND typeof(r.value) = 'integer'"},
-    {1, true, CARRY_KINDS,
+    {1, true, NOT_COUNTED,
      "INSERT OR IGNORE INTO main.meta (key, value) SELECT r.key, r.value FROM temp.r_meta AS r "
      "WHERE r.key LIKE 'ancestor:%'"},
 };
@@ -229,8 +235,8 @@ static const struct {
                       "used quotas and other limits of platforms"},
     [CARRY_APP_WEBHOOKS] = {"app_webhooks", "app with a newer webhook", "apps with a newer webhook"},
     [CARRY_WEBHOOKS] = {"webhooks_deleted", "webhook deleted", "webhooks deleted"},
-    [CARRY_WEBHOOK_STATES] = {"webhook_states", "webhook with a newer secret, state or position",
-                              "webhooks with a newer secret, state or position"},
+    [CARRY_WEBHOOK_STATES] = {"webhook_states", "webhook with a changed secret, state or position",
+                              "webhooks with a changed secret, state or position"},
     [CARRY_AUDIT] = {"audit_entries", "entry of the audit log", "entries of the audit log"},
     [CARRY_ERASED] = {"authors_erased", "author erased again", "authors erased again"},
 };
@@ -321,7 +327,7 @@ enum err carry_apply(struct db *db, struct carry_result *result)
         if (result->version < rules[i].since || (rules[i].by_absence && !result->is_complete))
             continue;
         err = db_exec_changes(db, rules[i].sql, &changes);
-        if (rules[i].kind != CARRY_KINDS)
+        if (rules[i].kind != NOT_COUNTED)
             result->counts[rules[i].kind] += changes;
     }
     return err;

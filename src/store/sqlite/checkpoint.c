@@ -51,7 +51,7 @@ struct checkpointer {
     void *closed_ctx;
 };
 
-/* ---- the job, on a pool thread ---- */
+/* ---- the copy on a pool thread ---- */
 
 /* The first part of the job. Sets `*all` to false if a reader prevented a round from copying all pages that
  * were in the log when the round began. */
@@ -86,7 +86,7 @@ static void on_work(uv_work_t *work)
     c->took_us = clock_work_us() - start_us;
 }
 
-/* ---- on the loop ---- */
+/* ---- decisions on the loop thread ---- */
 
 static void close_timer(struct checkpointer *c);
 
@@ -155,7 +155,7 @@ static void on_timer(uv_timer_t *timer)
     CHECK(uv_queue_work(timer->loop, &c->work, on_work, on_finished) == 0);
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 enum err checkpointer_open(struct checkpointer **out, uv_loop_t *loop, const char *path,
                            struct ticket_lock *write_lock, struct error *error)

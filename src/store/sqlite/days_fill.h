@@ -9,7 +9,8 @@
 
 enum { DAYS_MIGRATION = 18 };
 
-/* Sets `*is_pending` to whether migration 018 has been applied, but not all videos have been filled. */
+/* Sets `*is_pending` to true if migration 018 has been applied, but days_fill() has not yet gone through all
+ * videos. */
 MUST_USE enum err days_fill_is_pending(struct db *db, bool *is_pending);
 
 /* Fills all videos, and verifies that the days of each video add up to views - baseline. If they do not, logs

@@ -27,7 +27,8 @@ enum err diagnose_directory(const char *path, struct error *error)
     char copy[PATH_MAX];
     const char *dir = directory_of(path, copy);
     if (stat(dir, &st) != 0)
-        return error_set(error, ERR_NOT_FOUND, "the directory %s of the database: %s", dir, strerror(errno));
+        return error_set(error, ERR_NOT_FOUND, "cannot access the directory %s of the database: %s", dir,
+                         strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return error_set(error, ERR_NOT_FOUND, "%s, which should hold the database, is not a directory", dir);
     return OK;

@@ -182,9 +182,9 @@ static enum err leave_wal(struct db *db)
     return left ? OK : ERR_BUSY;
 }
 
-/* Values of a damaged database may violate constraints of the new database. They must not prevent the
- * restore. Other errors must: after a restore on a full disk, for example, revoked keys would be valid again.
- */
+/* Values of a damaged database may violate constraints of the new database. Such an error must not prevent
+ * the restore, which then carries nothing over. Any other error, such as a full disk, ends the restore:
+ * without the carried data, keys that were revoked after the backup would be valid again. */
 static bool is_caused_by_values(enum err err)
 {
     return err == ERR_INVALID || err == ERR_EXISTS || err == ERR_CORRUPT || err == ERR_INTERNAL;

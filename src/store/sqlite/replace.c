@@ -48,7 +48,7 @@ static enum err failed(const char *what, const char *path, struct error *error)
     return error_set(error, err, "%s %s: %s", path, what, strerror(code));
 }
 
-/* ---- paths ---- */
+/* ---- paths of replaced databases ---- */
 
 /* Returns TIME in ms if `entry` is "<name>.before-TIME", the name of an old database. Returns 0 for any other
  * name, such as "<name>.before-TIME-wal". Earlier releases wrote TIME in seconds since 1970. A greater
@@ -137,7 +137,7 @@ bool database_replace_was_interrupted(const char *path)
     return !exists(resolved) && exists(draft) && database_find_replaced(resolved, before, sizeof before);
 }
 
-/* ---- disk ---- */
+/* ---- removing and moving companion files ---- */
 
 static void remove_with_companions(const char *path)
 {
@@ -174,7 +174,7 @@ static bool move_companions(struct replacement *r)
     return true;
 }
 
-/* ---- begin ---- */
+/* ---- creating and deleting the draft ---- */
 
 /* Creates the draft under another name and then renames it. An existing draft marks an interrupted restore,
  * so it must be replaced atomically. */
@@ -227,7 +227,7 @@ void database_replace_abort(const struct replacement *r)
         remove_with_companions(r->draft);
 }
 
-/* ---- publish ---- */
+/* ---- moving the draft into place ---- */
 
 static bool move_aside(struct replacement *r)
 {

@@ -40,7 +40,9 @@ enum err sqlite_share_import_lock(struct store *store)
     return ERR_IO;
 }
 
-/* Releases first, so that of two imports that end at the same time, the later one finds the lock free. */
+/* Releases the shared lock before it tries to acquire the exclusive lock, because a failed conversion may or
+ * may not keep the shared lock (file_lock.h). So of two imports that end at the same time, at least one
+ * acquires the exclusive lock. */
 enum err sqlite_try_import_lock(struct store *store, bool *acquired)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;

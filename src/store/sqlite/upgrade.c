@@ -70,7 +70,7 @@ static bool backs_up(const struct upgrade *u)
            (u->options->mode == UPGRADE_AUTOMATIC && !u->plan.is_additive);
 }
 
-/* ---- checks ---- */
+/* ---- checks before the upgrade ---- */
 
 static enum err check_duration(const struct upgrade *u, struct error *error)
 {
@@ -102,7 +102,7 @@ static enum err check_space(const struct upgrade *u, struct error *error)
                     : "");
 }
 
-/* ---- backup ---- */
+/* ---- backup before the upgrade ---- */
 
 static enum err fail_backup(const char *path, struct error *error)
 {
@@ -193,7 +193,7 @@ static enum err carry_out(struct upgrade *u, struct error *error)
     return err ? err : migrations_apply(u->path, &observer, &u->result->applied, error);
 }
 
-/* ---- one process at a time ---- */
+/* ---- waiting for other processes that upgrade ---- */
 
 /* Runs while this process has its turn and holds the database lock shared. Reads the plan again, because
  * another process may have migrated the database while this process waited. */
