@@ -289,8 +289,8 @@ def tour_protocol(installation):
     for operation, path in installation.targets():
         target, method = f"/v1{path}", operation.method
 
-        def rejected(response, status, code="invalid_parameter", is_oauth=path.startswith("/oauth/")):
-            if is_oauth and status != 414:
+        def rejected(response, status, code="invalid_parameter", path=path):
+            if path.startswith("/oauth/") and status != 414:
                 assert oauth.error_of(response, status) == "invalid_request"
             else:
                 expect(response, status, code)
