@@ -315,6 +315,7 @@ $(B)/test/test_database_states: ALL_LDFLAGS += \
 $(B)/test/test_doctor: ALL_LDFLAGS += -Wl,--wrap=store_read_server_load
 $(B)/test/test_spool: ALL_LDFLAGS += -Wl,--wrap=run_import_file
 $(B)/test/test_backup $(B)/test/test_refresh: ALL_LDFLAGS += -Wl,--wrap=store_read_lease
+$(B)/test/test_backup: ALL_LDFLAGS += -Wl,--wrap=fcntl
 # Records every access to a response, see the head of the file.
 $(B)/test/test_platform_facts: ALL_LDFLAGS += $(foreach f,parse get next iterate text id integer count,-Wl,--wrap=jsonr_$(f))
 

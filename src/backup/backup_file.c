@@ -56,7 +56,8 @@ static bool lock_draft(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-/* Creates and locks the draft. Another process can delete it before it is locked: it then has no link. */
+/* Creates and locks the draft. backup_draft_delete_abandoned() of another process may have locked the draft
+ * first, and then deletes it: creates another one. */
 static enum err create(struct backup_draft *d, const char *target, struct error *error)
 {
     const int len = directory_len(target);
@@ -67,7 +68,8 @@ static enum err create(struct backup_draft *d, const char *target, struct error 
         d->fd = mkostemp(d->path, O_CLOEXEC);
         if (d->fd < 0)
             return failed("cannot create a file in its directory", target, error);
-        (void)lock_draft(d->fd);
+        if (!lock_draft(d->fd) && (errno == EAGAIN || errno == EACCES))
+            (void)unlink(d->path);
         if (fstat(d->fd, &st) != 0)
             return failed("cannot be examined", d->path, error);
         if (st.st_nlink == 0)

@@ -1,6 +1,8 @@
 /* Tests scheduled backups without a server: names, retention, the snapshot of a copy, the lease. The linker
- * replaces store_read_lease(), so that the database can be locked in the middle of a backup. */
+ * replaces store_read_lease(), so that the database can be locked in the middle of a backup, and fcntl(), so that
+ * a draft can be locked before the backup locks it. */
 #include "backup/backup_dir.h"
+#include "backup/backup_file.h"
 #include "backup/backup_run.h"
 #include "backup/backup_schedule.h"
 #include "base/clock.h"
@@ -46,6 +48,28 @@ static void lock_lease_reads(int from, int to)
     locked_to = to;
 }
 
+static bool locks_next_draft;
+static int locked_draft = -1;
+
+int __real_fcntl(int fd, int command, ...);
+int __wrap_fcntl(int fd, int command, ...);
+
+int __wrap_fcntl(int fd, int command, ...)
+{
+    va_list ap;
+    char path[32];
+    va_start(ap, command);
+    void *argument = va_arg(ap, void *);
+    va_end(ap);
+    if (command == F_OFD_SETLK && locks_next_draft) {
+        locks_next_draft = false;
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        locked_draft = open(path, O_RDWR | O_CLOEXEC);
+        assert_int_equal(__real_fcntl(locked_draft, command, argument), 0);
+    }
+    return __real_fcntl(fd, command, argument);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -88,6 +112,27 @@ static int tear_down(void **state)
     config_fini(&config);
     temp_db_fini(&t);
     return 0;
+}
+
+/* --- drafts --- */
+
+static void draft_that_another_process_has_locked_first_is_not_used(void **state)
+{
+    const struct store_options from = {.path = t.path, .mode = STORE_READ};
+    struct backup_draft draft;
+    struct stat locked, used;
+    struct error error;
+    char target[96];
+    (void)state;
+    (void)snprintf(target, sizeof target, "%s/copy.db", directory);
+    locks_next_draft = true;
+    assert_int_equal(backup_draft_make(&draft, &from, target, NULL, &error), OK);
+    assert_int_equal(fstat(locked_draft, &locked), 0);
+    assert_int_equal(stat(draft.path, &used), 0);
+    assert_true(used.st_ino != locked.st_ino && locked.st_nlink == 0);
+    (void)close(locked_draft);
+    backup_draft_discard(&draft);
+    assert_int_equal(count_files(), 0);
 }
 
 /* --- names --- */
@@ -409,6 +454,8 @@ static void schedule_that_is_closed_while_it_reads_the_store_starts_no_backup(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(draft_that_another_process_has_locked_first_is_not_used, set_up,
+                                        tear_down),
         cmocka_unit_test(names_sort_by_time_and_can_be_parsed),
         cmocka_unit_test(names_of_other_files_are_rejected),
         cmocka_unit_test(newest_backup_of_each_period_is_kept),
