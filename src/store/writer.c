@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "store/handle.h"
 #include "store/ticket_lock.h"
 #include "store/write.h"
 
@@ -57,8 +58,16 @@ enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_op
     return OK;
 }
 
+static enum err read_only(struct store *store, void *ctx)
+{
+    struct writer_job *job = ctx;
+    return job->work(job, store);
+}
+
 static enum err run_once(struct store *store, struct writer_job *job)
 {
+    if (job->only_reads)
+        return store_run_in_snapshot(store, read_only, job);
     enum err err = store_begin(store);
     if (err)
         return err;
@@ -82,13 +91,16 @@ static enum err run_job(struct store *store, struct writer_job *job)
 static void on_work(uv_work_t *work)
 {
     struct writer *w = work->data;
-    ticket_lock_acquire(w->write_lock);
+    const bool writes = !w->first->only_reads;
+    if (writes)
+        ticket_lock_acquire(w->write_lock);
     int64_t start_us = clock_work_us();
     uint64_t failures = store_get_failure_count(w->store);
     w->result = run_job(w->store, w->first);
     w->database_failed = w->result && store_get_failure_count(w->store) > failures;
     w->took_us = clock_work_us() - start_us;
-    ticket_lock_release(w->write_lock);
+    if (writes)
+        ticket_lock_release(w->write_lock);
 }
 
 static void on_close_work(uv_work_t *work)
@@ -128,7 +140,8 @@ static void run_next(struct writer *w)
 static void count_job(struct writer *w, const struct writer_job *job)
 {
     struct writer_counts *c = &w->counts;
-    metrics_observe(&c->times, w->took_us);
+    if (!job->only_reads)
+        metrics_observe(&c->times, w->took_us);
     c->waiting--;
     c->failed += w->database_failed;
     if (w->database_failed) {

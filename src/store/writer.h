@@ -1,6 +1,6 @@
 /* The writer queue: every write for a request or for the event loop is a job in it. Jobs run one after the
  * other on libuv's thread pool, on the queue's own connection. The queue opens a transaction for each job and
- * commits it if the job returns OK. Jobs hold the same lock (writer_lock()) as the other writers of the
+ * commits it if the job returns OK. Jobs that write hold the same lock (writer_lock()) as the other writers of the
  * process (ticket_lock.h), so they never compete for SQLite's write lock; other processes may. */
 #ifndef VT_STORE_WRITER_H
 #define VT_STORE_WRITER_H
@@ -24,7 +24,8 @@ struct writer_job {
     /* Called on the loop thread. If `err` is OK, the transaction is on disk. Otherwise nothing was written,
      * unless `err` is ERR_UNKNOWN_OUTCOME. */
     void (*done)(struct writer_job *job, enum err err);
-    /* `work` writes nothing. Then its success does not show that the database can be written. */
+    /* `work` writes nothing. It then runs in a read transaction, which no writer has to wait for, except the
+     * jobs behind it in the queue. Its success does not show that the database can be written. */
     bool only_reads;
     struct writer_job *next; /* private to the queue */
 };
@@ -46,7 +47,7 @@ struct writer_counts {
     uint64_t failed;   /* jobs that failed after the database had reported a failure to them */
     int64_t failed_ms; /* monotonic time of the last job counted in `failed` */
     bool is_failing;   /* true if no job that writes has succeeded since `failed_ms` */
-    struct metrics_duration_histogram times; /* duration of the transactions */
+    struct metrics_duration_histogram times; /* duration of the write transactions */
 };
 /* Returns the counters. They are valid until writer_close(). */
 const struct writer_counts *writer_counts(const struct writer *w);

@@ -3,6 +3,7 @@
 #include "lib/temp_db.h"
 
 #include "base/log.h"
+#include "store/ticket_lock.h"
 #include "store/writer.h"
 
 #include <setjmp.h>
@@ -85,6 +86,14 @@ static enum err insert_author(struct writer_job *job, struct store *store)
     return err ? err : j->work_result;
 }
 
+static enum err read_author(struct writer_job *job, struct store *store)
+{
+    struct test_job *j = (struct test_job *)(void *)job;
+    struct author a;
+    const struct uuid id = test_uuid('a', (uint64_t)j->number);
+    return store_find_author(store, &t.arena, &id, &a);
+}
+
 static void on_done(struct writer_job *job, enum err err)
 {
     struct test_job *j = (struct test_job *)(void *)job;
@@ -98,6 +107,14 @@ static struct test_job *new_job(int number, enum err work_result)
     struct test_job *j = &jobs[number];
     *j = (struct test_job){
         .job = {.work = insert_author, .done = on_done}, .number = number, .work_result = work_result};
+    return j;
+}
+
+static struct test_job *new_read(int number)
+{
+    struct test_job *j = new_job(number, OK);
+    j->job.work = read_author;
+    j->job.only_reads = true;
     return j;
 }
 
@@ -177,14 +194,38 @@ static void only_database_errors_count_as_failures(void **state)
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_true(writer_counts(writer)->is_failing); /* a job that fails with its own result does not prove
                                                        that the database works again */
-    new_job(4, OK)->job.only_reads = true;
-    assert_int_equal(writer_submit(writer, &jobs[4].job), OK);
+    assert_int_equal(writer_submit(writer, &new_read(0)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_true(jobs[4].result == OK && writer_counts(writer)->is_failing);
+    assert_true(jobs[0].result == OK && writer_counts(writer)->is_failing);
     assert_int_equal(writer_submit(writer, &new_job(3, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_false(writer_counts(writer)->is_failing);
     assert_int_equal(writer_counts(writer)->failed, 1);
+}
+
+static void job_that_only_reads_waits_for_no_writer(void **state)
+{
+    (void)state;
+    reset_counts();
+    assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    ticket_lock_acquire(writer_lock(writer));
+    assert_int_equal(store_begin(t.w), OK);
+    assert_int_equal(writer_submit(writer, &new_read(0)->job), OK);
+    for (int i = 0; i < 5000 && finished == 1; i++) {
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    const bool has_finished = finished == 2;
+    store_rollback(t.w);
+    ticket_lock_release(writer_lock(writer));
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_true(has_finished);
+    assert_int_equal(jobs[0].result, OK);
+    uint64_t timed = 0;
+    for (int i = 0; i <= METRICS_BOUNDS; i++)
+        timed += writer_counts(writer)->times.counts[i];
+    assert_int_equal(timed, 1); /* write transactions only */
 }
 
 static void on_done_submit_next(struct writer_job *job, enum err err)
@@ -329,6 +370,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(jobs_run_in_order_and_complete_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed_job_is_rolled_back_and_others_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_database_errors_count_as_failures, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_that_only_reads_waits_for_no_writer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(callback_can_submit_another_job, set_up, tear_down),
         cmocka_unit_test_setup_teardown(callback_can_free_the_job, set_up, tear_down),
         cmocka_unit_test_setup_teardown(closing_the_writer_runs_the_waiting_jobs, set_up, tear_down),
