@@ -1,7 +1,7 @@
 /* The writer queue: every write for a request or for the event loop is a job in it. Jobs run one after the
  * other on libuv's thread pool, on the queue's own connection. The queue opens a transaction for each job and
- * commits it if the job returns OK. Jobs that write hold the same lock (writer_lock()) as the other writers of the
- * process (ticket_lock.h), so they never compete for SQLite's write lock; other processes may. */
+ * commits it if the job returns OK. Jobs that write hold the same lock (writer_lock()) as the other writers
+ * of the process (ticket_lock.h), so they never compete for SQLite's write lock; other processes may. */
 #ifndef VT_STORE_WRITER_H
 #define VT_STORE_WRITER_H
 

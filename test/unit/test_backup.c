@@ -1,6 +1,6 @@
 /* Tests scheduled backups without a server: names, retention, the snapshot of a copy, the lease. The linker
- * replaces store_read_lease(), so that the database can be locked in the middle of a backup, and fcntl(), so that
- * a draft can be locked before the backup locks it. */
+ * replaces store_read_lease(), so that the database can be locked in the middle of a backup, and fcntl(), so
+ * that a draft can be locked before the backup locks it. */
 #include "backup/backup_dir.h"
 #include "backup/backup_file.h"
 #include "backup/backup_run.h"

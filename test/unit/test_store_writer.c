@@ -203,22 +203,29 @@ static void only_database_errors_count_as_failures(void **state)
     assert_int_equal(writer_counts(writer)->failed, 1);
 }
 
+static void on_limit(uv_timer_t *limit)
+{
+    (void)limit;
+}
+
 static void job_that_only_reads_waits_for_no_writer(void **state)
 {
+    uv_timer_t limit;
     (void)state;
     reset_counts();
+    assert_int_equal(uv_timer_init(&loop, &limit), 0);
     assert_int_equal(writer_submit(writer, &new_job(0, OK)->job), OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     ticket_lock_acquire(writer_lock(writer));
     assert_int_equal(store_begin(t.w), OK);
+    assert_int_equal(uv_timer_start(&limit, on_limit, 10 * 1000, 0), 0);
     assert_int_equal(writer_submit(writer, &new_read(0)->job), OK);
-    for (int i = 0; i < 5000 && finished == 1; i++) {
-        (void)uv_run(&loop, UV_RUN_NOWAIT);
-        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
+    while (finished == 1 && uv_is_active((uv_handle_t *)&limit))
+        (void)uv_run(&loop, UV_RUN_ONCE);
     const bool has_finished = finished == 2;
     store_rollback(t.w);
     ticket_lock_release(writer_lock(writer));
+    uv_close((uv_handle_t *)&limit, NULL);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_true(has_finished);
     assert_int_equal(jobs[0].result, OK);
