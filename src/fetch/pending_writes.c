@@ -59,7 +59,7 @@ static enum err write_some(struct store *store, void *ctx)
 {
     struct write_batch *b = ctx;
     const struct pending_writes *w = b->writes;
-    struct throttle *throttles = b->throttles;
+    const struct throttle *throttles = b->throttles;
     struct cursor *at = &b->next;
     *at = b->first;
     for (int n = 0; n < WRITES_PER_TRANSACTION && at->posts < w->posts.count; n++) {

@@ -95,8 +95,9 @@ int64_t throttle_capacity(const struct throttle *t, int64_t deadline_s);
 
 /* Restores the state that earlier runs stored. */
 MUST_USE enum err throttle_load(struct throttle *t, struct store *store, const struct config *config);
-/* Stores the state. Call in an open transaction. After its commit, the caller resets `unsaved`. */
-MUST_USE enum err throttle_save(struct throttle *t, struct store *store);
+/* Stores the state. Call in an open transaction. Reset `unsaved` only after its commit, because a transaction
+ * that is rolled back and runs again must store the state again. */
+MUST_USE enum err throttle_save(const struct throttle *t, struct store *store);
 
 /* Returns how many elements of t->quotas the API uses. */
 int throttle_quota_count(const struct throttle *t);

@@ -125,17 +125,11 @@ static enum err save_limits(const struct throttle *t, struct store *store)
     return OK;
 }
 
-enum err throttle_save(struct throttle *t, struct store *store)
+enum err throttle_save(const struct throttle *t, struct store *store)
 {
     enum err err = save_quotas(t, store);
     if (err)
         return err;
     err = save_limits(t, store);
-    if (err)
-        return err;
-    err = unknown_codes_save(&t->unknown_codes, store, t->api);
-    if (err)
-        return err;
-    t->unsaved = false;
-    return OK;
+    return err ? err : unknown_codes_save(&t->unknown_codes, store, t->api);
 }

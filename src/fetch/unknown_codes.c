@@ -55,7 +55,7 @@ enum err unknown_codes_load(struct unknown_codes *u, struct store *store, int ap
     return store_list_platform_limits(store, api, on_limit, u);
 }
 
-enum err unknown_codes_save(struct unknown_codes *u, struct store *store, int api)
+enum err unknown_codes_save(const struct unknown_codes *u, struct store *store, int api)
 {
     const int64_t now = clock_wall_ms();
     for (int i = 0; i < UNKNOWN_CODES_MAX; i++) {
@@ -71,8 +71,6 @@ enum err unknown_codes_save(struct unknown_codes *u, struct store *store, int ap
                                          : store_delete_platform_limit(store, api, limit.name);
         if (err)
             return err;
-        if (until <= now)
-            u->entries[i].until = 0;
     }
     return OK;
 }

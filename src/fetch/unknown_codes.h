@@ -22,7 +22,7 @@ MUST_USE bool unknown_codes_add(struct unknown_codes *u, struct str code);
 /* Reads the recently logged codes of an API. */
 MUST_USE enum err unknown_codes_load(struct unknown_codes *u, struct store *store, int api);
 /* Stores the codes and deletes expired ones. Call in an open transaction. */
-MUST_USE enum err unknown_codes_save(struct unknown_codes *u, struct store *store, int api);
+MUST_USE enum err unknown_codes_save(const struct unknown_codes *u, struct store *store, int api);
 
 /* Copies `s` into the buffer `to` and NUL-terminates it. Returns false if the text was truncated. */
 bool text_copy(char *to, size_t size, struct str s);

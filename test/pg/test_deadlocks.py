@@ -1,5 +1,7 @@
 """Deadlocks with transactions of other programs, which hold locks of tables: viewtally runs its transaction again."""
 import contextlib
+import pathlib
+import sys
 import threading
 
 import psycopg2
@@ -10,6 +12,9 @@ from lib.accounts import PASSWORD, make_key
 from lib.clock import FakeClock
 from lib.pages import sign_up
 from lib.viewtally import Viewtally
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "platforms"))
+from platformworld import Standins, World           # noqa: E402
 
 SIMULATED = {"refresh": {"source": "simulated"}}
 POSTED = "2026-06-20T08:00:00Z"
@@ -84,13 +89,13 @@ def deadlock(private, database, first, second, action):
 CONFLICTS = """
 CREATE SEQUENCE conflicts;
 CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-IF nextval('conflicts') <= {count} THEN RAISE EXCEPTION 'conflict' USING ERRCODE = 'serialization_failure'; END IF; RETURN NULL; END $$;
+IF {condition} AND nextval('conflicts') <= {count} THEN RAISE EXCEPTION 'conflict' USING ERRCODE = 'serialization_failure'; END IF; RETURN NULL; END $$;
 """
 
 
-def cause_conflicts(private, database, table, count):
+def cause_conflicts(private, database, table, count, condition="true"):
     trigger = f"CREATE TRIGGER conflict AFTER INSERT OR UPDATE OR DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION conflict();"
-    private.sql(CONFLICTS.format(count=count) + trigger, database)
+    private.sql(CONFLICTS.format(count=count, condition=condition) + trigger, database)
 
 
 def conflicts(private, database):
@@ -171,6 +176,25 @@ def test_run_fails_after_five_repetitions_and_the_next_one_applies_the_readings(
     assert "database error: busy" in failed.err
     found = refreshed(private, database, server)
     assert {table: found[table] for table in ("videos", "events", "author_daily")} == {table: expected[table] for table in ("videos", "events", "author_daily")}
+
+
+def limits_after_run(private, database, make, conflicts=0):
+    server = make(database)
+    with contextlib.closing(Standins(server.clock, only="tiktok,youtube")) as standins:
+        world = World(server, standins)
+        world.configure()
+        world.add(platforms=("tiktok", "youtube"))
+        if conflicts:
+            cause_conflicts(private, database, "platform_limits", conflicts, "NEW.api = 3")       # YouTube, which is stored after TikTok
+        world.refresh()
+    return rows(private, database, "platform_limits")
+
+
+def test_repeated_transaction_stores_the_limits_of_the_platforms_again(private, make):
+    expected = limits_after_run(private, private.database("template0"), make)
+    assert {"last_success", "units"} <= {name for _, name, *_ in expected}
+    database = private.database("template0")
+    assert limits_after_run(private, database, make, conflicts=2) == expected and conflicts(private, database) > 2
 
 
 # -- what is not repeated --------------------------------------------------------------------------------------------------------
