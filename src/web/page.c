@@ -360,10 +360,12 @@ static struct str content_policy(struct request *r)
 }
 
 /* Returns a policy that keeps a secret in the URL out of the Referer field of the next request, because
- * proxies log that field. `no-referrer` would make browsers send `Origin: null` with our own forms. */
+ * proxies log that field. A request without a route may have been rejected before its route was looked up, or
+ * its address may be a mistyped one with a secret. `no-referrer` would make browsers send `Origin: null` with
+ * our own forms. */
 static struct str referrer_policy(const struct request *r)
 {
-    return r->route && r->route->secrets ? STR("strict-origin") : STR("same-origin");
+    return r->route && !r->route->secrets ? STR("same-origin") : STR("strict-origin");
 }
 
 void page_add_fields(struct request *r)

@@ -437,7 +437,8 @@ def test_every_response_has_security_headers(world):
     responses += [browser.post("/keys", {}), browser.post("/dashboard", {}), browser.send(form, "/keys", {"name": ""}), browser.send(form, "/keys", {"name": "x"}),
                 stranger.send(stranger.get("/sign-in"), "/sign-in", {"login": "x", "password": "x"})]
     for page in responses:
-        expected = {**HEADERS, "Referrer-Policy": "strict-origin"} if page.url.startswith("/invite/") else HEADERS
+        is_secret = page.url.startswith(("/invite/", "/nothing"))           # an unknown address may be a mistyped secret one
+        expected = {**HEADERS, "Referrer-Policy": "strict-origin"} if is_secret else HEADERS
         for name, value in expected.items():
             assert page.headers.get_all(name) == [value], (page, name)
         in_popup = urllib.parse.urlsplit(page.url).path == "/sign-in"       # an app may open it, before the consent page
@@ -452,6 +453,14 @@ def test_every_response_has_security_headers(world):
     style = world.client().request("GET", re.search(r'href="(/assets/style[^"]*)"', form.body).group(1))
     assert style.headers["Cache-Control"].endswith("immutable") and style.headers["Content-Type"].startswith("text/css")
     assert "Set-Cookie" not in style.headers
+
+
+def test_rejected_request_with_a_secret_sends_no_referrer(world):
+    """Too many cookies, for example: the page loads a style sheet, whose request must not contain the secret."""
+    for path in ("/invite/SECRET", "/platforms/callback/tiktok?code=SECRET"):
+        page = world.client().request("GET", path, headers={"Cookie": "a=" + "x" * 17000})
+        assert page.status == 431 and b'<link rel="stylesheet"' in page.body
+        assert page.headers["Referrer-Policy"] == "strict-origin" and b"SECRET" not in page.body
 
 
 def test_pages_load_images_only_from_configured_sources(make_viewtally, clock):
