@@ -66,6 +66,7 @@ enum next writer_call(struct writer *w, struct waiter *waiter, enum err *result,
                                  .size = size,
                                  .original = xmalloc(size)};
     memcpy(call->original, data, size);
+    memcpy(call->copy, data, size); /* `work` does not run if no transaction can begin */
     *result = writer_submit(w, &call->job);
     if (*result) {
         writer_call_free(call);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "store/ticket_lock.h"
 #include "store/writer.h"
+#include "store/writer_call.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -336,6 +337,38 @@ static void job_fails_with_busy_while_another_writer_holds_the_lock(void **state
     assert_int_equal(jobs[0].result, OK);
 }
 
+static enum err increment(struct store *store, void *data)
+{
+    (void)store;
+    ++*(int *)data;
+    return OK;
+}
+
+static void on_wake(struct waiter *w)
+{
+    (void)w;
+    finished++;
+}
+
+static void call_changes_its_data_only_if_work_runs(void **state)
+{
+    struct waiter waiter = {.wake = on_wake};
+    enum err result = OK;
+    int value = 7;
+    (void)state;
+    reset_counts();
+    for (int i = 0; i < 2; i++) {
+        if (i == 0)
+            test_begin(&t); /* holds the lock */
+        assert_int_equal(writer_call(writer, &waiter, &result, increment, &value, sizeof value), NEXT_WAIT);
+        assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+        store_rollback(t.w);
+        assert_int_equal(result, i == 0 ? ERR_BUSY : OK);
+        assert_int_equal(value, 7 + i);
+    }
+    assert_int_equal(finished, 2);
+}
+
 static int fail_sync(void *ctx, enum shim_op op, enum shim_file file, const char *path)
 {
     (void)ctx;
@@ -384,6 +417,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(full_queue_rejects_jobs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_fails_with_busy_while_another_writer_holds_the_lock, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(call_changes_its_data_only_if_work_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed_sync_fails_the_job, set_up, tear_down),
         cmocka_unit_test_setup_teardown(open_fails_without_a_database, set_up, tear_down),
     };
