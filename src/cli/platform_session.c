@@ -197,6 +197,11 @@ enum cli_exit platform_session_print_token_error(const struct platform_session *
             "%s: reconnect required: the tokens could not be refreshed (%s); the author must sign in again",
             account, t->code);
     case TOKEN_APP_REJECTED:
+        if (strcmp(t->code, TOKEN_NO_APP) == 0)
+            return cli_fail(CLI_USAGE,
+                            "%s: the tokens cannot be refreshed, because no app is configured: set client_id "
+                            "in [%s]",
+                            account, platform_name(a->desc->section).p);
         return cli_fail(CLI_USAGE,
                         "%s: %s rejected your app during the token refresh (%s): check client_id and "
                         "client_secret in the "

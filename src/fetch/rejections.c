@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "fetch/token_refresh.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -122,13 +121,8 @@ void api_queue_reject_app(struct api_queue *q, const char *code)
     const struct platform_desc *desc = q->throttle->desc;
     if (q->throttle->closed)
         return;
-    if (strcmp(code, TOKEN_NO_APP) == 0)
-        log_error("platforms: %s: tokens cannot be refreshed, because no app is configured: set client_id in "
-                  "[%s]; accounts are not affected",
-                  desc->name, platform_name(desc->section).p);
-    else
-        log_error("platforms: %s rejects our app (%s): check the app in the developer console of the "
-                  "platform and [%s] in the configuration; accounts are not affected",
-                  desc->name, code, platform_name(desc->section).p);
+    log_error("platforms: %s rejects our app (%s): check the app in the developer console of the platform "
+              "and [%s] in the configuration; accounts are not affected",
+              desc->name, code, platform_name(desc->section).p);
     api_queue_close(q);
 }

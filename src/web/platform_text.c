@@ -28,11 +28,6 @@ static bool failed_lately(const struct credential *c)
 
 static struct platform_text text_of_failure(const struct credential *c)
 {
-    if (str_eq(c->last_error, STR("app_rejected no_app"))) /* see token_refresh.h */
-        return (struct platform_text){ACCOUNT_OPERATOR_REQUIRED, "Not working",
-                                      "This service is no longer set up for %s. You cannot fix this: please "
-                                      "ask the people who run this service to set it up again. Your numbers "
-                                      "stay as they are until then."};
     if (last_outcome_is(c, OUTCOME_APP_REJECTED) || last_outcome_is(c, OUTCOME_BAD_REQUEST))
         return (struct platform_text){
             ACCOUNT_OPERATOR_REQUIRED, "Not working",
@@ -74,8 +69,13 @@ static bool ends_soon(const struct credential *c, int64_t now)
            c->access_expires_at != TIME_NONE && c->access_expires_at - now < ENDS_SOON_MS;
 }
 
-struct platform_text platform_text_of_account(const struct credential *c, int64_t now)
+struct platform_text platform_text_of_account(const struct credential *c, bool is_configured, int64_t now)
 {
+    if (!is_configured)
+        return (struct platform_text){ACCOUNT_OPERATOR_REQUIRED, "Not working",
+                                      "This service is no longer set up for %s. You cannot fix this: please "
+                                      "ask the people who run this service to set it up again. Your numbers "
+                                      "stay as they are until then."};
     if (c->state == CREDENTIAL_RECONNECT_REQUIRED)
         return (struct platform_text){
             ACCOUNT_RECONNECT_REQUIRED, "Sign in again",

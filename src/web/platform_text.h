@@ -22,8 +22,9 @@ struct platform_text {
     const char *sentence; /* NULL if the badge is sufficient */
 };
 
-/* Returns the text about the state that the account has at the time `now` (wall clock in ms). */
-struct platform_text platform_text_of_account(const struct credential *c, int64_t now);
+/* Returns the text about the state that the account has at the time `now` (wall clock in ms). If the platform
+ * is not configured (platform_is_configured()), the refresh skips the account, whatever its state is. */
+struct platform_text platform_text_of_account(const struct credential *c, bool is_configured, int64_t now);
 
 /* Returns the API with which the author must sign in to link an account of `api` again. This is Facebook for
  * an Instagram account that is linked through a Facebook Page, otherwise `api`. */

@@ -103,7 +103,8 @@ static void write_account(struct request *r, const struct credential *c, int64_t
 {
     struct buf *b = &r->res.body;
     const struct platform_desc *desc = platform_desc((enum platform_api)c->api);
-    const struct platform_text text = platform_text_of_account(c, now);
+    const bool is_configured = platform_is_configured(page_context_of(r)->web->config, desc->api);
+    const struct platform_text text = platform_text_of_account(c, is_configured, now);
     const enum platform_api by = platform_sign_in_api(desc->api);
     HTML(b, "<section class=\"card\"><div class=\"row\"><h2>");
     write_name(b, c);

@@ -18,7 +18,7 @@ from sealing import insert_accounts                          # noqa: E402
 SIDES = [{"dark": False, "phone": False}, {"dark": True, "phone": True}][:1 if sanitized() else 2]
 # api, name, state, failures, last error, minutes since the last good reading (None: never)
 STATES = [("tiktok", "Mara reads aloud", 0, 0, None, 40), ("youtube", scene.SCRIPT, 1, 3, "reconnect invalid_grant", 3000),
-          ("pinterest", "Verylongwordwithoutanyspace" * 7, 0, 1, "app_rejected invalid_client", 700), ("facebook", "The page", 0, 1, "app_rejected no_app", None),
+          ("pinterest", "Verylongwordwithoutanyspace" * 7, 0, 1, "app_rejected invalid_client", 700), ("facebook", "The page", 0, 1, "insights none", None),
           ("instagram-facebook", "\u05e9\u05dc\u05d5\u05dd", 1, 1, "reconnect 190.460", 900), ("instagram", "word " * 40, 0, 5, "retry timeout", 400),
           ("tiktok", "", 0, 1, "retry 500", 70), ("tiktok", "new", 0, 0, None, None)]
 
@@ -79,7 +79,7 @@ def test_confirmation_and_rejection_pages_are_accessible(browser, linking):
 def test_page_explains_the_state_of_each_account(browser, linking):
     (page,) = browser.walk("readPlain", **linking.arguments("Mara", paths=["/platforms"]))
     for words in ("YouTube requires you to sign in again", "Sign in to YouTube again", "Sign in to Facebook again", "tell the people who run this service",
-                  "no longer set up for Facebook", "has been unreadable for some time", "The last attempt to read TikTok failed",
+                  "Facebook shows your posts but not their views", "has been unreadable for some time", "The last attempt to read TikTok failed",
                   "The next refresh reads this account for the first time", "40 minutes ago", scene.SCRIPT, "account-6"):
         assert words in page["text"], words
     assert page["text"].count("Facebook requires you to sign in again") == 1       # the Instagram account was linked through Facebook

@@ -294,7 +294,6 @@ def test_linking_again_renews_the_account(linking):
 
 @pytest.mark.parametrize("error, failures, words", [
     ("app_rejected invalid_client", 1, "TikTok rejects the registration of this service"),
-    ("app_rejected no_app", 1, "no longer set up for TikTok. You cannot fix this: please ask the people"),
     ("missing all", 1, "shows none of your videos"), ("sealed damaged", 1, "Connect the account again"),
     ("retry 500", 1, "The last attempt to read TikTok failed"), ("retry 500", 3, "has been unreadable for some time"),
 ])
@@ -304,6 +303,19 @@ def test_errors_are_explained_to_the_author(linking, error, failures, words):
     linking.instance.sql("UPDATE platform_credentials SET last_error = ?, last_error_at = 1, failures = ?", error, failures)
     page = browser.get("/platforms")
     assert words in page.text and error in page.text
+
+
+@pytest.mark.parametrize("state", [0, 1])
+def test_page_says_that_the_platform_of_an_account_is_not_configured(linking, state):
+    """The refresh skips the account, so it stores no error."""
+    assert "no longer set up" not in linking.link(linking.browser(), "tiktok").text
+    linking.instance.sql("UPDATE platform_credentials SET state = ?", state)
+    linking.instance.configure({"tiktok": {"client_id": "", "client_secret": ""}, "refresh": {"source": "platforms"}})
+    linking.restart()
+    linking.instance.run("refresh")
+    page = linking.browser().get("/platforms")
+    assert "no longer set up for TikTok. You cannot fix this: please ask the people" in page.text
+    assert "Sign in to TikTok" not in page.text and "Disconnect" in page.text
 
 
 def test_facebook_links_pages_and_their_instagram_accounts(linking):

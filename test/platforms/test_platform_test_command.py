@@ -53,6 +53,14 @@ def test_expired_token_is_refreshed_first(world, standins):
     assert world.credential(name, "tiktok")["version"] == 2
 
 
+def test_missing_app_is_reported_if_the_token_must_be_refreshed(world, clock):
+    [name] = world.add(platforms=("tiktok",))
+    clock.advance(7_200_000)
+    world.configure(tiktok={"client_id": "", "client_secret": ""})
+    error = run_test(world, name, "tiktok", 2).err
+    assert "no app is configured: set client_id in [tiktok]" in error and "rejected" not in error
+
+
 def test_error_names_account_or_app_as_cause(world, standins):
     [name] = world.add(platforms=("tiktok",))
     assert "number of an account" in world.instance.run("platform", "test", "x", status=2).err
