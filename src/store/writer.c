@@ -58,7 +58,7 @@ enum err writer_open(struct writer **out, uv_loop_t *loop, const struct store_op
     return OK;
 }
 
-static enum err read_only(struct store *store, void *ctx)
+static enum err work_in_snapshot(struct store *store, void *ctx)
 {
     struct writer_job *job = ctx;
     return job->work(job, store);
@@ -67,7 +67,7 @@ static enum err read_only(struct store *store, void *ctx)
 static enum err run_once(struct store *store, struct writer_job *job)
 {
     if (job->only_reads)
-        return store_run_in_snapshot(store, read_only, job);
+        return store_run_in_snapshot(store, work_in_snapshot, job);
     enum err err = store_begin(store);
     if (err)
         return err;

@@ -14,7 +14,7 @@
 struct ticket_lock;
 struct writer;
 
-/* A write job. The caller owns its memory, which must stay valid until `done` is called. `done` is called
+/* A job. The caller owns its memory, which must stay valid until `done` is called. `done` is called
  * exactly once, on the loop thread, after writer_submit() has returned. */
 struct writer_job {
     /* Called on a pool thread, in a transaction. OK commits it; any other result rolls it back. After a

@@ -8,8 +8,8 @@
 #include <string.h>
 
 struct writer_call {
-    struct writer_job
-        job; /* must be the first member, because a pointer to the job is cast to a pointer to the call */
+    /* Must be the first member, because a pointer to the job is cast to a pointer to the call. */
+    struct writer_job job;
     struct waiter *waiter; /* NULL if the waiter was canceled */
     enum err *result;
     void *data;
