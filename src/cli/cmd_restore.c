@@ -86,8 +86,8 @@ static enum err renew_draft(struct restore *r, struct error *error)
     enum err err = store_renew(p->draft, clock_wall_ms() + DAY_MS, replaced, &r->carried, error);
     if (replaced && p->is_missing && !p->resumes && r->carried.is_complete) {
         r->carried.is_complete = false;
-        (void)snprintf(r->carried.why, sizeof r->carried.why, "it does not exist, so %.400s was read",
-                       replaced);
+        (void)snprintf(r->carried.why, sizeof r->carried.why,
+                       "the database does not exist, so %.400s was read instead", replaced);
     }
     return err;
 }

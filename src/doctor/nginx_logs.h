@@ -6,7 +6,8 @@
 #include "doctor/nginx_view.h"
 
 /* Each function judges by the configuration, without reading a log: returns true and sets `why` if the log
- * can contain secrets. `base_url` ends with the path of the API, whose URLs contain no secrets. */
+ * can contain secrets. Locations of the API are safe, because its URLs contain no secrets; `base_url` is the
+ * URL of the API, whose path identifies them. */
 bool nginx_access_log_can_have_secrets(const struct nginx_view *v, const char *base_url, struct error *why);
 bool nginx_error_log_can_have_secrets(const struct nginx_view *v, struct error *why);
 

@@ -13,7 +13,8 @@ struct plan_post {
     struct str post_id;
 };
 
-/* The live posts of an author, newest first, and the author's accounts at all platforms that have an app. The
+/* The live posts of an author, newest first, and the author's accounts at all platforms with a configured
+ * app registration. The
  * plan is reused for the next author. Texts are in the arena. */
 struct author_plan {
     struct run *run;
@@ -50,9 +51,8 @@ struct plan_selection {
 };
 
 /* Creates a group of the selected posts that are due. Sets `*out` to NULL if there are none. In the
- * statistics of the run, counts the posts that are not due and those that will never have counts or can never
- * be read. Does not count due posts that cannot be read, because the author has no
- * connected account and there is no API key. */
+ * statistics of the run, counts the posts that are not due, and those that no account or API key could ever
+ * read or that will never have counts. Ignores due posts that only lack a connected account or an API key. */
 MUST_USE enum err author_plan_load(struct author_plan *p, const struct plan_selection *selection,
                                    struct author_posts **out);
 

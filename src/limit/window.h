@@ -36,8 +36,9 @@ struct limit_verdict windows_acquire(struct windows *l, int64_t key, int64_t now
  * nothing if out of memory. */
 void windows_record(struct windows *l, int64_t key, int64_t now_ms);
 
-/* Stores that Redis rejects requests of the key until `until_ms`. The stored rejection is valid until
- * `expires_ms`. It replaces an earlier one. Stores nothing if out of memory. */
+/* Stores that Redis has rejected a request of the key, and admits none until `until_ms`. The rejection can be
+ * used without querying Redis again until `expires_ms`, which is not later than `until_ms`. Replaces an
+ * earlier rejection of the key. Stores nothing if out of memory. */
 void windows_store_rejection(struct windows *l, int64_t key, int64_t until_ms, int64_t expires_ms);
 
 /* Returns `until_ms` of the key's stored rejection, or 0 if there is no valid one. */

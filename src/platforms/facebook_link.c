@@ -150,8 +150,8 @@ static void add_pages(struct arena *a, struct platform_link *link, struct yyjson
         add_page(a, link, page);
 }
 
-/* Sets the step that follows a response with one part of a list: the next part, or `after_list` after the
- * last part. */
+/* Sets the step that follows a response. The platform sends a list in parts: if there are more, the next step
+ * requests the next part; after the last part, it is `after_list`. */
 static void next_step(struct platform_link *link, struct yyjson_val *list, int after_list)
 {
     struct yyjson_val *paging = jsonr_get(list, "paging");

@@ -138,8 +138,9 @@ static int64_t limit_window(struct str items, int64_t limit)
     return 0;
 }
 
-/* Sets the usage from limits over an hour or more; the token bucket enforces shorter limits. Also sets the
- * wait after a 429 without Retry-After. Unreadable headers are ignored. */
+/* Sets the share of the quota that is used, from the limits whose period is an hour or more; the token bucket
+ * enforces those with shorter periods. Also sets the wait after a 429 without Retry-After. Unreadable headers
+ * are ignored. */
 static void read_rate(const struct http_response *r, struct outcome *o)
 {
     struct str limits = response_header(r, STR("x-ratelimit-limit")), first;

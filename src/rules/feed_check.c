@@ -113,8 +113,8 @@ static void check_viral(struct feed_check *c, const struct video *video)
     const bool is_viral = video->went_viral_at != TIME_NONE;
     const struct event expected = {.type = EVENT_WENT_VIRAL, .value = video->views_when_viral};
     const struct event *event = peek(c, video, EVENT_WENT_VIRAL);
-    /* went_viral_at is rounded down to the hour, but not to a time before the history, which begins at a full
-     * hour. */
+    /* went_viral_at is rounded down to a full hour. history_start is a full hour, too, so the rounding cannot
+     * move went_viral_at across it. */
     if (!event && is_viral)
         report_missing(c, video, &expected, video->went_viral_at);
     if (!event)

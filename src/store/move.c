@@ -146,8 +146,8 @@ static enum err read_last_event_id(struct store *s, int64_t *last)
     return sql_one_i64(s->sql, sql_use(s->sql, QUERY_LAST_EVENT_ID), last);
 }
 
-/* Makes future event ids higher than all ids that either store has issued: `to` may have issued higher ids
- * than `from` before move_replace() replaced its data. */
+/* Makes future event ids higher than all ids that either store has issued. The ids of `to` matter because
+ * move_replace() has replaced its data: the deleted data may have had higher ids than `from`. */
 static enum err raise_event_id(struct move *m)
 {
     int64_t last = clock_wall_ms(), from, to;

@@ -36,10 +36,12 @@ struct move_result {
 };
 
 /* Copies all data of `from` into `to`, which must be empty, and compares the stores. Unless `keeps_id` is
- * set, the copy has a store_id() of its own. It issues event ids that are greater than the event ids of
- * `from`. Returns ERR_EXISTS if `to` contains data that is not a part of this copy; ERR_INVALID if the stores
- * differ, for example because `from` has changed since the copy was interrupted, or if both have the same
- * store_id(); ERR_BUSY if another process is writing to `from`. */
+ * set, the copy has a store_id() of its own. Later event ids of the copy are greater than all event ids of
+ * `from`. Returns
+ *   ERR_EXISTS   `to` contains data that is not a part of this copy
+ *   ERR_INVALID  both stores have the same store_id(), or they differ after the copy, for example because
+ *                `from` has changed since an earlier copy was interrupted
+ *   ERR_BUSY     another process is writing to `from` */
 MUST_USE enum err move_store(const struct move_options *options, struct move_result *result,
                              struct error *error);
 

@@ -44,10 +44,10 @@ struct replacement {
     bool resumes;      /* an earlier restore was interrupted between steps 1 and 3 */
 };
 
-/* Inspects the files, completes step 2 of an interrupted restore, and creates the draft, an empty file. The
- * draft gets the owner, group and permissions of the database or, if there is no database, of r->before. If
- * there is neither, it gets the owner and group of the directory, and mode 0640 less the umask. Call with the
- * database lock held. After an error do not call database_replace_abort(). */
+/* Inspects the files, completes step 2 (see the head of this file) of an interrupted restore, and creates the
+ * draft, an empty file. The draft gets the owner, group and permissions of the database or, if there is no
+ * database, of r->before. If there is neither, it gets the owner and group of the directory, and mode 0640
+ * less the umask. Call with the database lock held. After an error do not call database_replace_abort(). */
 MUST_USE enum err database_replace_begin(struct replacement *r, const char *path, struct error *error);
 
 /* Renames the database and its companions, moves the draft to the database's path, and syncs the directory to

@@ -91,7 +91,7 @@ static void shutdown_stores_key_uses_of_a_running_job_and_later_key_uses(void **
         assert_true(is_stored(i));
 }
 
-static void shutdown_without_key_uses_writes_nothing(void **state)
+static void shutdown_writes_nothing_if_no_key_was_used(void **state)
 {
     (void)state;
     key_usage_close(usage);
@@ -105,7 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shutdown_stores_key_uses_of_a_running_job_and_later_key_uses, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(shutdown_without_key_uses_writes_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shutdown_writes_nothing_if_no_key_was_used, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
