@@ -1,6 +1,6 @@
 /* A queue of hashing jobs.
  *
- *   QUEUED --a running job ends--> RUNNING --done--> waiter completes, freed
+ *   QUEUED --fewer than PASSWORD_JOBS jobs run--> RUNNING --done--> waiter completes, freed
  *   QUEUED --canceled--> freed
  *   RUNNING --canceled--> no waiter --done--> freed */
 #include "auth/password.h"

@@ -25,8 +25,8 @@ struct backup_list {
 MUST_USE enum err backup_dir_list(const char *directory, struct backup_list *list, struct error *error);
 
 /* Removes the backups of other databases from the list. The backups of the open database `s` and of its
- * ancestors stay. An ancestor is a database from a backup of which `s` was restored. Its backups from after
- * the restore are removed, too: the ancestor may still be in use, in another installation. */
+ * ancestors stay. An ancestor is a database that store_descends_from() finds. Its backups from after
+ * the restore or move are removed, too: the ancestor may still be in use, in another installation. */
 MUST_USE enum err backup_dir_select_own(struct backup_list *list, struct store *s);
 
 struct backup_pruning {

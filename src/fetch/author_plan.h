@@ -14,8 +14,7 @@ struct plan_post {
 };
 
 /* The live posts of an author, newest first, and the author's accounts at all platforms with a configured
- * app registration. The
- * plan is reused for the next author. Texts are in the arena. */
+ * app registration. The plan is reused for the next author. Texts are in the arena. */
 struct author_plan {
     struct run *run;
     struct api_queue *apis;          /* by enum platform_api */
@@ -51,8 +50,9 @@ struct plan_selection {
 };
 
 /* Creates a group of the selected posts that are due. Sets `*out` to NULL if there are none. In the
- * statistics of the run, counts the posts that are not due, and those that no account or API key could ever
- * read or that will never have counts. Ignores due posts that only lack a connected account or an API key. */
+ * statistics of the run, counts the posts that are not due, and those that can never be read or will never
+ * have counts. Ignores due posts that cannot be read now: there is no API key, and the author has no
+ * connected account or must reconnect the account through which the post was read. */
 MUST_USE enum err author_plan_load(struct author_plan *p, const struct plan_selection *selection,
                                    struct author_posts **out);
 

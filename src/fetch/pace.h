@@ -37,11 +37,12 @@ struct spread {
 void spread_init(struct spread *s, int64_t now, int64_t length_ms, int64_t planned);
 
 /* Returns the time at which the next call is due. The remaining time is divided evenly among the remaining
- * calls. Calls beyond the plan are due immediately. If `half_rate` is true, the intervals are twice as long.
- */
+ * calls. Calls beyond the plan are due immediately. If `half_rate` is true, the intervals are twice as
+ * long. */
 int64_t spread_ready_at(const struct spread *s, bool half_rate);
 
-/* Counts a call. If a call begins late, the later calls make up for at most one second of the delay. */
+/* Counts a call. After a delay, the calls that were due in the last second become due immediately. The others
+ * are spread over the remaining time, at shorter intervals. */
 void spread_begin(struct spread *s, bool half_rate, int64_t now);
 
 /* ---- retries ---- */

@@ -111,8 +111,10 @@ const char *pg_failure_name(enum pg_failure failure);
 const char *pg_failure_fix(enum pg_failure failure, const char *reason);
 const char *pg_link_state_name(enum pg_link_state state);
 
-/* Totals since the link was created. `resent` counts queries that were sent again, each in a batch of its
- * own. `losses` counts connections that were lost after the link had been up. */
+/* Totals since the link was created. `resent` counts the queries that were sent again, each in a batch of its
+ * own, because another query of their batch had failed. It does not count reads that were sent again for
+ * another reason, such as a lost connection. `losses` counts connections that were lost after the link had
+ * been up. */
 struct pg_counts {
     unsigned long long queries, failed, batches, resent, losses;
     struct metrics_duration_histogram times; /* from sending a query to its result */

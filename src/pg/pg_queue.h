@@ -49,9 +49,9 @@ MUST_USE bool pg_queue_add_internal(struct pg_queue *q, bool is_read, int id, pg
 /* Adds a synchronization point in the same way. */
 MUST_USE bool pg_queue_add_sync(struct pg_queue *q);
 
-/* Handles a call of pg_connection_events.got. `is_trusted` is false while the barrier of the link is not
- * valid (pg_link.h); then discards the results of reads, and holds these reads to send them again. Returns
- * false if the server has sent an unexpected message. */
+/* Handles a call of pg_connection_events.got. `is_trusted` is false while the link is not up or its
+ * barrier is not valid (pg_link.h); then discards the results of reads, and holds these reads to send them
+ * again. Returns false if the server has sent an unexpected message. */
 MUST_USE bool pg_queue_got(struct pg_queue *q, enum pg_got got, const struct pg_result *result,
                            const struct pg_error *error, bool is_trusted,
                            const struct pg_incarnation *incarnation);

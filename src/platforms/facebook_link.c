@@ -150,8 +150,8 @@ static void add_pages(struct arena *a, struct platform_link *link, struct yyjson
         add_page(a, link, page);
 }
 
-/* Sets the step that follows a response. The platform sends a list in parts: if there are more, the next step
- * requests the next part; after the last part, it is `after_list`. */
+/* Sets the step that follows a response. The platform sends a list in parts. If there are more, the next step
+ * requests the next part. After the last part, or if the steps for parts are used up, it is `after_list`. */
 static void next_step(struct platform_link *link, struct yyjson_val *list, int after_list)
 {
     struct yyjson_val *paging = jsonr_get(list, "paging");

@@ -90,8 +90,8 @@ struct run_file {
     enum err (*on_commit)(void *ctx, struct store *store, const struct import_position *last);
 };
 
-/* Imports the file. Sets `*summary`, even on an error. Returns ERR_NOT_FOUND or ERR_IO if the file cannot be
- * read. On an error other than ERR_CANCELED, run_fail() has been called. */
+/* Imports the file. Sets `*summary`, even on an error. Returns ERR_IO if the file cannot be read. On an error
+ * other than ERR_CANCELED, run_fail() has been called. */
 MUST_USE enum err run_import_file(struct run *run, const struct run_file *file,
                                   struct import_summary *summary);
 

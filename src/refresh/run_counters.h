@@ -17,8 +17,8 @@ enum run_counter {
     RUN_REJECTED,       /* first of the counters of rejected readings; the counter of a reason is RUN_REJECTED
                            + its enum rejection */
 
-    /* Only for the source `platforms`. Each live post for which the author has a connected account, or which
-     * can be read with an API key, is counted in one of RUN_READ to RUN_NOT_DUE: */
+    /* Only for the source `platforms`. Each live post that can be read now, with a connected account of the
+     * author or with an API key, is counted in one of RUN_READ to RUN_NOT_DUE: */
     RUN_READ = RUN_REJECTED + REJECTION_KINDS,
     RUN_NO_DATA,   /* the platform has no counts of the post yet, or does not permit to read them */
     RUN_MISSING,   /* the platform does not return the post */

@@ -27,11 +27,10 @@ MUST_USE enum err store_put_backup_success(struct store *s, const struct backup_
 /* Stores a failed backup (failed_at and error). */
 MUST_USE enum err store_put_backup_failure(struct store *s, const struct backup_state *state);
 
-/* Returns OK if this database was restored from a backup of another database whose store_id() begins with
- * these 32 bits, or is a copy of it that `viewtally move` has made, directly or through further restores and
- * moves. Sets `*until` to the time of the restore or move that separated the two, or to INT64_MAX if it was
- * made by a release that did not record the time. Returns ERR_NOT_FOUND if this database does not descend
- * from the other. */
+/* Returns OK if this database descends from the database whose store_id() begins with these 32 bits, directly
+ * or through further restores and moves: a restore has used a backup of that database or has replaced it
+ * (carry.h), or `viewtally move` has copied it. Sets `*until` to the time of that restore or move, or to
+ * INT64_MAX if it was made by a release that did not record the time. Returns ERR_NOT_FOUND otherwise. */
 MUST_USE enum err store_descends_from(struct store *s, uint32_t id, int64_t *until);
 
 #endif
