@@ -56,8 +56,8 @@ static bool lock_draft(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-/* Creates and locks the draft. backup_draft_delete_abandoned() of another process may have locked the draft
- * first, and then deletes it: creates another one. */
+/* Creates and locks the draft. If backup_draft_delete_abandoned() in another process locks the draft first,
+ * it also deletes the draft, so this function then creates another one. */
 static enum err create(struct backup_draft *d, const char *target, struct error *error)
 {
     const int len = directory_len(target);
@@ -70,8 +70,11 @@ static enum err create(struct backup_draft *d, const char *target, struct error 
             return failed("cannot create a file in its directory", target, error);
         if (!lock_draft(d->fd) && (errno == EAGAIN || errno == EACCES))
             (void)unlink(d->path);
-        if (fstat(d->fd, &st) != 0)
-            return failed("cannot be examined", d->path, error);
+        if (fstat(d->fd, &st) != 0) {
+            const enum err err = failed("cannot be examined", d->path, error);
+            backup_draft_discard(d);
+            return err;
+        }
         if (st.st_nlink == 0)
             (void)close(d->fd);
     }

@@ -159,12 +159,12 @@ static enum err finalize_some(struct store *store, void *ctx)
 
 static enum err finalize_all(struct run *run)
 {
-    struct left_over f = {.run = run};
-    enum err err = import_lock_try_exclusive(run_store(run), &f.more);
+    struct left_over l = {.run = run};
+    enum err err = import_lock_try_exclusive(run_store(run), &l.more);
     if (err)
         return run_fail_database(run, err);
-    while (f.more && !err)
-        err = run_transact(run, finalize_some, &f);
+    while (l.more && !err)
+        err = run_transact(run, finalize_some, &l);
     return err;
 }
 

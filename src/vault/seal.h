@@ -74,7 +74,8 @@ bool seal_has_key(const struct seal_keys *keys, uint32_t id);
 /* ---- the key file ---- */
 
 /* Creates a key file with one random key and mode 0600. Returns ERR_EXISTS if the file exists. If the
- * superuser calls it, the file gets the owner of `model`, or if `model` is no file, of its directory. */
+ * superuser calls it, the key file gets the owner of the file `model` or, if `model` does not exist, of the
+ * directory of `model`. */
 MUST_USE enum err seal_create_key_file(const char *path, const char *model, struct error *error);
 /* Inserts a new random key as the first one; `*id` receives its id. Replaces the file atomically and syncs it
  * to disk. */
