@@ -77,7 +77,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 SANITIZE_VENDOR := -fsanitize=address -fno-omit-frame-pointer
 
 MODE_CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDENING) $(SECTIONS)
-MODE_CFLAGS_debug := -O1 -g3 -fno-omit-frame-pointer $(HARDENING)
+MODE_CFLAGS_debug := -O1 -g -fno-omit-frame-pointer $(HARDENING)
 MODE_CFLAGS_asan := -O1 -g -fPIE $(SANITIZE)
 MODE_CFLAGS_cov := -O0 -g -fPIE --coverage
 MODE_CFLAGS_fuzz := -O1 -g -fPIE $(SANITIZE) -fsanitize=fuzzer-no-link
