@@ -87,7 +87,8 @@ static void append_json(struct buf *b, const struct credential *c, const struct 
 struct account_listing {
     struct store *store;
     struct arena *arena;
-    const char *author; /* an id or a sign-in name; NULL: all authors */
+    const char *author;    /* an id or a sign-in name; NULL: all authors */
+    struct uuid author_id; /* set if `author` is set */
     struct table table;
     size_t count;
     struct credential rows[PAGE_ROWS]; /* collected, because the store reads one list at a time */
@@ -157,13 +158,22 @@ static enum err add_page(struct account_listing *l)
     return OK;
 }
 
+/* Adds each account while it is read, because the id of the author is already known. */
+static bool add_account_of_author(void *ctx, const struct credential *c)
+{
+    struct account_listing *l = ctx;
+    add_row(l, c, &l->author_id);
+    return true;
+}
+
 static enum err list_of_author(struct account_listing *l)
 {
     struct author author;
     enum err err = named_author_find(l->store, l->arena, l->author, &author);
-    if (!err)
-        err = store_list_author_credentials(l->store, author.row, collect_account, l);
-    return err ? err : add_page(l);
+    if (err)
+        return err;
+    l->author_id = author.id;
+    return store_list_author_credentials(l->store, author.row, add_account_of_author, l);
 }
 
 static enum err list_accounts(struct store *store, struct arena *arena, void *ctx)

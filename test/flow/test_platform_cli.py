@@ -35,6 +35,18 @@ def test_connected_account_is_listed(keyed):
     assert "no author" in keyed.run("platform", "list", "--author", NOBODY, status=1).err
 
 
+@pytest.mark.parametrize("named", [True, False], ids=["of_author", "of_all_authors"])
+def test_list_shows_all_accounts_if_there_are_many(keyed, named):
+    author = keyed.add_author()
+    first = secrets.connect(keyed, author)
+    secrets.rows(keyed, "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 450) INSERT INTO platform_credentials "
+                 "(author_id, api, account_id, access_sealed, obtained_at) SELECT author_id, api, CAST(i AS text), access_sealed, obtained_at "
+                 "FROM platform_credentials, n WHERE id = ?", first)
+    listed = keyed.run("platform", "list", *(["--author", author] if named else []), "--json").json()
+    assert len({account["account_id"] for account in listed}) == len(listed) == 450
+    assert {account["author_id"] for account in listed} == {author}
+
+
 def test_connecting_an_account_again_replaces_its_tokens(keyed):
     author, other = keyed.add_author(), keyed.add_author()
     number = secrets.connect(keyed, author)
