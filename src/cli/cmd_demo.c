@@ -59,14 +59,26 @@ static enum cli_exit check_is_empty(struct cli *cli)
 
 /* ---- creating the key file ---- */
 
+/* Creates the key file and deletes it again, because the key is created only after the import. */
+static enum cli_exit check_key_file(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return cli_fail(CLI_PART,
+                        "%s already exists, and nothing was changed: delete it or name another file", path);
+    if (!file_close(fd, fd >= 0) || unlink(path) != 0)
+        return cli_fail(CLI_COULD_NOT,
+                        "cannot create the key file %s, and nothing was changed: %s: name a new file in a "
+                        "directory that exists and that you can write",
+                        path, strerror(errno));
+    return CLI_DONE;
+}
+
 static enum cli_exit check_files(const char *input, const char *key_file)
 {
     if (strcmp(input, "-") != 0 && access(input, R_OK) != 0)
         return cli_fail(CLI_COULD_NOT, "%s: %s", input, strerror(errno));
-    if (key_file && access(key_file, F_OK) == 0)
-        return cli_fail(
-            CLI_PART, "%s already exists, and nothing was changed: delete it or name another file", key_file);
-    return CLI_DONE;
+    return key_file ? check_key_file(key_file) : CLI_DONE;
 }
 
 static bool write_key(const char *path, const struct key_text *key)

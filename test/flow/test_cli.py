@@ -344,11 +344,11 @@ def test_demo_changes_nothing_in_a_database_with_authors(viewtally, demo_file):
     assert not (viewtally.directory / "demo.key").exists()
 
 
-def test_demo_replaces_no_file(viewtally, demo_file):
-    mine = viewtally.directory / "mine"
-    mine.write_text("mine")
-    assert "already exists" in one_line(viewtally.run("demo", demo_file, "--key-file", "mine", status=1).err)
-    assert mine.read_text() == "mine" and not viewtally.database.exists()
+def test_demo_changes_nothing_if_it_cannot_create_its_key_file(viewtally, demo_file):
+    (viewtally.directory / "mine").write_text("mine")
+    for path, reason, status in (("mine", "already exists", 1), ("missing/demo.key", "cannot create the key file", 3), (".", "already exists", 1)):
+        assert reason in one_line(viewtally.run("demo", demo_file, "--key-file", path, status=status).err)
+    assert (viewtally.directory / "mine").read_text() == "mine" and not viewtally.database.exists()
 
 
 def test_demo_fails_if_its_file_is_missing_or_has_no_author(viewtally):
