@@ -153,7 +153,7 @@ static void check_database_file(struct doctor *d)
  * root has run a command, such a file may belong to root, and the server cannot use it. */
 static void check_companions(struct doctor *d)
 {
-    static const char *const endings[] = {"-wal", "-shm", "-lock", "-import"};
+    static const char *const endings[] = {"-wal", "-shm", "-lock", "-import", "-migrate", "-key-lock"};
     const char *path = d->config->store.path;
     char name[PATH_MAX + 16], fix[PATH_MAX + 64];
     struct stat database, st;

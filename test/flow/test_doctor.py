@@ -118,10 +118,11 @@ def test_wrong_permissions_of_the_database_are_found(instance):
     expect(diagnose(instance), "files.directory", "error", "every user can replace files")
     instance.directory.chmod(0o755)
     if os.geteuid() == 0:
-        lock = instance.directory / "viewtally.db-lock"
-        os.chown(lock, 1234, 1234)
-        expect(diagnose(instance), "files.companions", "error", "viewtally.db-lock belongs to another user")
-        os.chown(lock, 0, 0)
+        for name in ("viewtally.db-lock", "viewtally.db-migrate", "viewtally.db-key-lock"):
+            (instance.directory / name).touch()
+            os.chown(instance.directory / name, 1234, 1234)
+            expect(diagnose(instance), "files.companions", "error", f"{name} belongs to another user")
+            os.chown(instance.directory / name, 0, 0)
     expect(diagnose(instance), "files.companions", "ok")
 
 
