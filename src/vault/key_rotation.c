@@ -2,7 +2,8 @@
  *
  *   1. insert a new key as the first one of the key file
  *   2. reseal all rows, page by page
- *   3. remove the old keys from the key file
+ *   3. count the rotation in the database (store_count_key_rotation())
+ *   4. remove the old keys from the key file
  *
  * At every point the file contains the key of every row, so an interrupted rotation can be run again. The
  * file is only changed inside a write transaction, and rows are only sealed inside one (seal.h), so that no
@@ -165,9 +166,13 @@ static enum err add_key(struct rotation *r)
     return err;
 }
 
-/* Removes the old keys unless rows still use them. Sets `*removed` to true if it has removed them. Also
- * deletes the pending linkings, which contain a sealed verifier: their authors must begin again. */
-static enum err drop_old_keys(struct rotation *r, bool *removed)
+/* Counts the rotation unless rows still use an old key. Also deletes the pending linkings, which contain a
+ * sealed verifier: their authors must begin again.
+ *
+ * Commits before the old keys are removed. If a removal were not counted, a restore would keep tokens of the
+ * backup that are sealed with a removed key. A rotation that is interrupted between the two is counted twice,
+ * which is harmless: a restore only checks which of two databases has the higher count. */
+static enum err count_rotation(struct rotation *r)
 {
     enum err err = store_begin(r->store);
     if (err)
@@ -177,16 +182,30 @@ static enum err drop_old_keys(struct rotation *r, bool *removed)
         err = store_purge_links(r->store, INT64_MAX);
     if (!err)
         err = store_count_key_rotation(r->store);
-    if (err || r->old_rows) {
+    if (err || r->old_rows)
         store_rollback(r->store);
-        return err ? database_failed(r, err) : OK;
-    }
-    err = seal_remove_old_keys(r->path, r->error);
-    *removed = !err;
+    else
+        err = store_commit(r->store);
+    return err ? database_failed(r, err) : OK;
+}
+
+/* Removes the old keys unless rows still use them. Sets `*removed` to true if it has removed them. */
+static enum err drop_old_keys(struct rotation *r, bool *removed)
+{
+    enum err err = count_rotation(r);
+    if (err || r->old_rows)
+        return err;
+    err = store_begin(r->store);
     if (err)
-        store_rollback(r->store);
-    else if ((err = store_commit(r->store)))
+        return database_failed(r, err);
+    err = count_old_rows(r); /* again, because other processes may have written since the commit */
+    if (err) {
         err = database_failed(r, err);
+    } else if (!r->old_rows) {
+        err = seal_remove_old_keys(r->path, r->error);
+        *removed = !err;
+    }
+    store_rollback(r->store);
     return err;
 }
 

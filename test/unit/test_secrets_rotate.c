@@ -5,6 +5,7 @@
 #include "lib/crash.h"
 #include "lib/credential_rig.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 
 enum { MANY = 450 }; /* more than two pages */
@@ -34,14 +35,36 @@ static void assert_accounts(int n)
     assert_int_equal(rows.accounts, n);
 }
 
-static size_t keys_in_file(void)
+static size_t list_keys_in_file(uint32_t ids[SEAL_KEYS_MAX])
 {
     struct seal_keys *keys;
-    uint32_t ids[SEAL_KEYS_MAX];
     size_t count;
     assert_int_equal(seal_keys_open(&keys, rig.key_path, &rig.error), OK);
     seal_list_key_ids(keys, ids, &count);
     seal_keys_close(keys);
+    return count;
+}
+
+static size_t keys_in_file(void)
+{
+    uint32_t ids[SEAL_KEYS_MAX];
+    return list_keys_in_file(ids);
+}
+
+/* Returns the number of rotations that the database has counted. */
+static int counted_rotations(void)
+{
+    sqlite3 *db;
+    sqlite3_stmt *q;
+    int count = 0;
+    assert_int_equal(sqlite3_open_v2(rig.db.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key = 'key_rotations'", -1, &q, NULL),
+        SQLITE_OK);
+    if (sqlite3_step(q) == SQLITE_ROW)
+        count = sqlite3_column_int(q, 0);
+    assert_int_equal(sqlite3_finalize(q), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
     return count;
 }
 
@@ -118,6 +141,30 @@ static void interrupted_rotation_can_be_run_again(void **state)
     assert_true(at > 12 && most == 2);
 }
 
+/* A restore would otherwise keep tokens of a backup that are sealed with a removed key. */
+static void interrupted_rotation_is_counted_if_it_has_removed_a_key(void **state)
+{
+    uint32_t before[SEAL_KEYS_MAX], after[SEAL_KEYS_MAX];
+    struct key_rotation_result done;
+    int at = 1, removals = 0;
+    (void)state;
+    put_accounts(1);
+    for (enum crash_end end = CRASH_REACHED; end != CRASH_ENDED; at++) {
+        assert_true(at < 200);
+        assert_int_equal(key_rotation_run(&rig.config, rig.db.w, &done, &rig.error), OK);
+        assert_int_equal(list_keys_in_file(before), 1);
+        const int counted = counted_rotations();
+        end = crash_before_change(at, rotate_once, NULL);
+        if (end == CRASH_NOT_POSSIBLE)
+            skip();
+        if (list_keys_in_file(after) == 1 && after[0] != before[0]) {
+            assert_true(counted_rotations() > counted);
+            removals++;
+        }
+    }
+    assert_true(removals > 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, credential_rig_init, credential_rig_fini)
@@ -126,6 +173,7 @@ int main(void)
         TEST(rotation_succeeds_without_accounts),
         TEST(token_refresh_during_a_rotation_stores_its_tokens),
         TEST(interrupted_rotation_can_be_run_again),
+        TEST(interrupted_rotation_is_counted_if_it_has_removed_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
