@@ -118,6 +118,12 @@ static enum next searched_step(struct request *r)
     if (page->read.err)
         return page_store_error(r, page->read.err);
     if (l->search->done) {
+        /* A found video may be deleted before it is listed. The next page exists nevertheless. */
+        l->has_more = l->search->found_count > PAGE_VIDEOS;
+        if (l->has_more) {
+            l->search->found_count = PAGE_VIDEOS;
+            l->last = l->search->found[PAGE_VIDEOS - 1].at;
+        }
         r->step = videos_done_step;
         return store_list_found_videos(&page->read, l->search, on_video, r);
     }
