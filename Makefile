@@ -102,16 +102,23 @@ ALL_LDFLAGS = $(MODE_LDFLAGS_$(MODE)) $(STATIC_LDFLAGS) $(LDFLAGS)
 LIB_NAMES := sqlite curl nghttp2 hiredis pq uv llhttp yyjson inih xxhash utf8proc
 VENDOR_VERSIONS = $(V)/versions
 
-ifeq ($(origin VENDOR_DIR),undefined)
-VENDOR_DIR := build/vendor
-VENDOR_CACHE ?= vendor/cache
+# An empty value means the default. The default is not exported, because its relative path is correct only in this directory.
+ifeq ($(strip $(VENDOR_DIR)),)
+override VENDOR_DIR := build/vendor
+unexport VENDOR_DIR
+DEFAULT_CACHE := vendor/cache
+else
+DEFAULT_CACHE := $(VENDOR_DIR)/cache
 endif
 ifneq ($(SYSTEM_LIBS),1)
 ifneq ($(words $(abspath $(VENDOR_DIR))),1)
 $(error The libraries cannot be built in "$(abspath $(VENDOR_DIR))", whose path contains a space: move this directory or set VENDOR_DIR)
 endif
 endif
-VENDOR_CACHE ?= $(VENDOR_DIR)/cache
+ifeq ($(strip $(VENDOR_CACHE)),)
+override VENDOR_CACHE := $(DEFAULT_CACHE)
+unexport VENDOR_CACHE
+endif
 
 # Builds that need no instrumented libraries share those of release.
 VENDOR_MODE_asan := asan$(if $(CLANG),-clang)

@@ -161,11 +161,28 @@ def test_busy_port_is_reported_before_a_parallel_make_starts_to_build(tmp_path):
     assert done.returncode == 2 and done.stdout == "busy\n" and not (tmp_path / "build").exists()
 
 
-def test_directory_with_a_space_in_its_name_is_rejected(tmp_path):
-    directory = tmp_path / "a b"
-    (directory / "vendor").mkdir(parents=True)
-    for name in ("Makefile", "vendor/manifest", "vendor/build"):
+def make(directory, *arguments, **env):
+    """Runs make in a directory with copies of the files that the Makefile reads."""
+    for name in ("Makefile", "scripts/bootstrap", "vendor/manifest", "vendor/build"):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, directory / name)
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "VENDOR_DIR")}
-    done = subprocess.run(["make", "clean"], cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    unset = ("MAKEFLAGS", "MAKELEVEL", "VENDOR_DIR", "VENDOR_CACHE")
+    environment = {**{name: value for name, value in os.environ.items() if name not in unset}, **env}
+    return subprocess.run(["make", *arguments], cwd=directory, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_directory_with_a_space_in_its_name_is_rejected(tmp_path):
+    done = make(tmp_path / "a b", "clean")
     assert done.returncode == 2 and "whose path contains a space" in done.stderr
+
+
+EMPTY = {"VENDOR_DIR": "", "VENDOR_CACHE": ""}
+
+
+@pytest.mark.parametrize("arguments, env, directories", [
+    ([], {}, "vendor/cache build/vendor/"), ([], EMPTY, "vendor/cache build/vendor/"),
+    (["VENDOR_DIR=", "VENDOR_CACHE="], {}, "vendor/cache build/vendor/"), (["VENDOR_DIR=/d"], EMPTY, "/d/cache /d/"),
+    (["VENDOR_CACHE=/c"], EMPTY, "/c build/vendor/")], ids=["unset", "environment", "command line", "directory", "cache"])
+def test_empty_directories_of_the_libraries_mean_the_defaults(tmp_path, arguments, env, directories):
+    done = make(tmp_path, "-n", "vendor", "BOOTSTRAP=0", *arguments, **env)
+    assert done.returncode == 0 and f"vendor/build {directories}release-" in done.stdout, done
