@@ -59,6 +59,9 @@ def _end(process):
 def _interrupt(*_):
     global _is_interrupted
     with _lock:
+        # A second signal would interrupt the cleanup; timeout(1) sends one to the process and one to its group.
+        if _is_interrupted:
+            return
         _is_interrupted = True
         for process in _running:
             threading.Thread(target=_end, args=[process]).start()
@@ -66,8 +69,8 @@ def _interrupt(*_):
 
 
 def exit_on_signals(main):
-    """Exits with the result of main(). SIGINT (Ctrl-C), SIGTERM and SIGHUP end all programs, which a signal of the terminal does
-    not reach by itself, and the exit status is then 130."""
+    """Exits with the result of main(). The first SIGINT (Ctrl-C), SIGTERM or SIGHUP ends all programs of run(), which a signal of the
+    terminal does not reach by itself, and raises KeyboardInterrupt in main(). The exit status is then 130."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)

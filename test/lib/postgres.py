@@ -65,6 +65,13 @@ class Postgres:
         os.chmod(self.directory, 0o755)
         if self._user:
             shutil.chown(self.directory, self._user)
+        try:
+            self._create(settings, hba, tcp, schema, network)
+        except BaseException:
+            self.remove()
+            raise
+
+    def _create(self, settings, hba, tcp, schema, network):
         self._run("initdb", "-D", self.data, "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions", "--no-sync")
         of_network = [f"host all all {network.subnet} trust"] if network else []
         (self.data / "pg_hba.conf").write_text("\n".join([*hba, "local replication all trust", *of_network]) + "\n")

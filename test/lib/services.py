@@ -79,7 +79,11 @@ class Service:
                 self._process = subprocess.Popen([*self.prefix, self._find(), *self.arguments()], stdin=subprocess.DEVNULL,
                                                  stdout=log, stderr=log, cwd=self.directory,
                                                  env=self.environment)
-            wait.until(lambda: not self.running or self.ready(), f"{self.program} to answer")
+            try:
+                wait.until(lambda: not self.running or self.ready(), f"{self.program} to answer")
+            except KeyboardInterrupt:
+                self.stop()
+                raise
             if self.running:
                 return self
             if self.port_taken not in self._log_path.read_bytes() or attempt == PORT_TRIES - 1:

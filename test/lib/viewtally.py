@@ -290,6 +290,10 @@ class Viewtally:
             process.kill()
             process.communicate()
             raise AssertionError(f"viewtally {' '.join(map(str, arguments))} did not exit within {timeout} s") from None
+        except KeyboardInterrupt:
+            process.kill()
+            process.communicate()
+            raise
         finished = Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
         assert not SANITIZER_REPORT.search(finished.err), finished.err
         assert status is None or finished.status == status, f"viewtally {' '.join(map(str, arguments))}: {finished}"
@@ -347,7 +351,11 @@ class Viewtally:
         wanted = len(self.settings["server"]["listen"].split(","))
         admin = len([address for address in self.settings["admin"].get("listen", "").split(",") if address])
         reader = _AddressReader(self._process.stdout, wanted, admin)
-        self.addresses = reader.wait(START_SECONDS)
+        try:
+            self.addresses = reader.wait(START_SECONDS)
+        except KeyboardInterrupt:
+            self.kill()
+            raise
         self.admin_addresses = reader.admin
         if len(self.addresses) < wanted:
             self._process.kill()

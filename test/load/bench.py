@@ -26,10 +26,11 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "test")]
+sys.path[:0] = [str(HERE), str(ROOT / "test"), str(ROOT / "scripts")]
 
 import bench_data as data  # noqa: E402
 import measure  # noqa: E402
+import programs  # noqa: E402
 import report  # noqa: E402
 from lib.services import Nginx, Redis  # noqa: E402
 from report import say  # noqa: E402
@@ -171,4 +172,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    programs.exit_on_signals(main)

@@ -17,6 +17,11 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+
+import programs     # noqa: E402
+
 VIDEOS_AN_AUTHOR = 55
 DAYS_A_VIDEO = 10
 POSTS_BYTES = 700       # three posts with addresses, as src/store/pack.h packs them
@@ -87,4 +92,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    programs.exit_on_signals(main)

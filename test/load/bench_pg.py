@@ -40,11 +40,12 @@ import typing
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "test")]
+sys.path[:0] = [str(HERE), str(ROOT / "test"), str(ROOT / "scripts")]
 sys.dont_write_bytecode = True
 
 import bench_data as data  # noqa: E402
 import measure  # noqa: E402
+import programs  # noqa: E402
 import report  # noqa: E402
 from lib import metrics, postgres, wait  # noqa: E402
 from lib.spool import Spool  # noqa: E402
@@ -284,7 +285,11 @@ class Bench:
     def refresh_by_command(self, installation, meter):
         process = installation.background("refresh")
         measure.pin(process.pid, self.server_cpu)
-        wait.until(lambda: meter.sample() or process.poll() is not None, "the command", seconds=600, pause_most=0.02)
+        try:
+            wait.until(lambda: meter.sample() or process.poll() is not None, "the command", seconds=600, pause_most=0.02)
+        finally:
+            process.kill()
+            process.wait()
         if process.returncode:
             raise SystemExit(f"bench: viewtally refresh failed: {process.output.read_text()}")
 
@@ -440,4 +445,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    programs.exit_on_signals(main)

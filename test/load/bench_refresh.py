@@ -27,10 +27,11 @@ import uuid
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "test")]
+sys.path[:0] = [str(HERE), str(ROOT / "test"), str(ROOT / "scripts")]
 
 import report  # noqa: E402
 import bench_data as data  # noqa: E402
+import programs  # noqa: E402
 from lib import wait  # noqa: E402
 from lib.spool import Spool  # noqa: E402
 from lib.viewtally import Viewtally  # noqa: E402
@@ -161,9 +162,13 @@ class Bench:
 
     def measure(self, server, keys, work):
         """Measures both targets while `work` runs."""
-        running = [Wrk(server.address, target, keys, self.options) for target in TARGETS]
-        work()
-        return [wrk.result() for wrk in running]
+        with contextlib.ExitStack() as stack:
+            running = []
+            for target in TARGETS:
+                running.append(Wrk(server.address, target, keys, self.options))
+                stack.callback(running[-1].process.kill)
+            work()
+            return [wrk.result() for wrk in running]
 
     def run(self, source):
         server, keys = self.serve(source)
@@ -279,4 +284,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    programs.exit_on_signals(main)

@@ -19,9 +19,10 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "test")]
+sys.path[:0] = [str(ROOT / "test"), str(ROOT / "scripts")]
 sys.dont_write_bytecode = True
 
+import programs                                             # noqa: E402
 from lib import wait                                        # noqa: E402
 from lib.receiver import Receiver                           # noqa: E402
 from lib.services import Nginx                              # noqa: E402
@@ -100,4 +101,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    programs.exit_on_signals(main)

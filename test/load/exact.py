@@ -13,8 +13,9 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[number] / name) for number, name in ((1, ""), (2, "scripts"))]
 
+import programs                                     # noqa: E402
 from lib import wait                                # noqa: E402
 from lib.services import Redis                      # noqa: E402
 from lib.viewtally import Viewtally                 # noqa: E402
@@ -88,7 +89,8 @@ def main():
         author = first.add_author()
         flooded, obeyed = first.create_key(author), first.create_key(author)
         second = Viewtally(directory + "/2", {**config, "store": first.settings["store"]})
-        with first, second, concurrent.futures.ThreadPoolExecutor(FLOODERS + 1) as pool:
+        # The servers stop before the pool waits for its threads, so that an interrupt ends all requests.
+        with concurrent.futures.ThreadPoolExecutor(FLOODERS + 1) as pool, first, second:
             for server in (first, second):
                 wait.until(lambda s=server: "redis: up" in s.log, "Redis to be up")
             until = time.monotonic() + seconds
@@ -116,4 +118,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    programs.exit_on_signals(main)

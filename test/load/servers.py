@@ -1,4 +1,5 @@
 """The servers that `make bench` compares, with the same data, and the files with the requests that each of them gets."""
+import contextlib
 import json
 import os
 import pathlib
@@ -175,5 +176,6 @@ class Servers:
         return Contender("nginx", server.address, workers, requests)
 
     def stop(self):
-        for server in reversed(self.started):
-            server.stop()
+        with contextlib.ExitStack() as stack:       # stops all servers even if one fails to stop
+            for server in self.started:
+                stack.callback(server.stop)
