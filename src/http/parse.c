@@ -166,10 +166,9 @@ static int on_target(llhttp_t *ll, const char *at, size_t len)
     struct parser *p = parser_of(ll);
     if (check_gap(p, p->text.len == 0, at, len))
         return REJECT;
-    if (len > p->limits->target_bytes - p->text.len)
-        return reject(p, 414, "The request target is too long.");
-    buf_append(&p->text, str_make(at, len));
-    return 0;
+    size_t room = p->limits->target_bytes - p->text.len;
+    buf_append(&p->text, str_make(at, len < room ? len : room));
+    return len > room ? reject(p, 414, "The request target is too long.") : 0;
 }
 
 static int on_target_complete(llhttp_t *ll)

@@ -18,6 +18,14 @@ static enum next start_step(struct request *r)
     return r->route->start(r);
 }
 
+/* The status is 405: no mount of this application responds to unknown paths. */
+static enum next no_route_step(struct request *r)
+{
+    return oauth_respond_error(r, r->res.status, "invalid_request",
+                               r->route->methods & ROUTE_GET ? "This endpoint accepts GET and HEAD only."
+                                                             : "This endpoint accepts POST only.");
+}
+
 static bool preflight(struct request *r)
 {
     const struct oauth *oauth = r->app->ctx;
@@ -37,7 +45,7 @@ void oauth_init(struct oauth *oauth)
     oauth->http = (struct http_app){.ctx = oauth,
                                     .docs_url = oauth->docs_url,
                                     .start = start_step,
-                                    .no_route = envelope_no_route,
+                                    .no_route = no_route_step,
                                     .preflight = preflight,
                                     .reject = oauth_reject,
                                     .finish = finish};

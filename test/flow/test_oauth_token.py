@@ -145,8 +145,10 @@ def test_malformed_bodies_are_rejected(world, client):
         assert error_of(post_json(client, "token", body.encode())) == "invalid_request", body
     # Parameters in the query are ignored, and GET is not allowed.
     assert error_of(client.request("POST", f"/v1/oauth/token?{form}", body=b"", headers=oauth.FORM)) == "invalid_request"
-    assert client.request("GET", f"/v1/oauth/token?{form}").status == 405
-    assert client.request("GET", f"/v1/oauth/revoke?token={grant.code}").status == 405
+    for target in (f"token?{form}", f"revoke?token={grant.code}"):
+        response = client.request("GET", f"/v1/oauth/{target}")
+        assert error_of(response, 405) == "invalid_request" and response.headers["Allow"] == "POST"
+        assert response.json()["error_description"] == "This endpoint accepts POST only."
     typed = {"Content-Type": "Application/X-WWW-Form-Urlencoded ; charset=UTF-8"}
     assert post(client, "token", form, typed).status == 200
 
@@ -169,6 +171,10 @@ def test_requests_that_are_no_valid_http_get_an_oauth_error(world, endpoint):
     for rest, status in REJECTIONS:
         response = exchange_raw(world, f"POST /v1/oauth/{endpoint} ".encode() + rest)
         assert error_of(response, status) == "invalid_request" and response.headers["X-Request-Id"], status
+    for origin in ("", "http://x"):
+        response = exchange_raw(world, f"POST {origin}/v1/oauth/{endpoint}?{'x' * 9000} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        assert error_of(response, 414) == "invalid_request"
+    assert exchange_raw(world, f"POST /v1/oauth/{endpoint}{'x' * 9000} HTTP/1.1\r\n\r\n".encode()).error_code == "invalid_parameter"
     assert exchange_raw(world, b"POST /v1/oauth/x " + REJECTIONS[1][0]).error_code == "invalid_parameter"
 
 

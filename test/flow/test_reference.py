@@ -107,8 +107,7 @@ def test_every_error_code_has_a_section(site):
 
 def test_doc_url_of_an_error_body_leads_to_its_section(site):
     key = {"Authorization": f"Bearer {site.instance.key}"}
-    requests = [("/api/v1/account", {}), ("/api/v1/nothing", {}), ("/api/v1/videos?limit=0", key), ("/direct/v1/account", key),
-                ("/api/v1/oauth/token", {})]
+    requests = [("/api/v1/account", {}), ("/api/v1/nothing", {}), ("/api/v1/videos?limit=0", key), ("/direct/v1/account", key)]
     for path, headers in requests:
         error = site.client.get(path, headers=headers).json()["error"]
         url = urllib.parse.urlsplit(error["doc_url"])
@@ -123,9 +122,10 @@ def test_error_uri_of_oauth_leads_to_its_section(site):
              "access_denied", "slow_down", "server_error"}
     found = {code for source in sources for code in known if f'"{code}"' in source.read_text(encoding="utf-8")}
     assert found == known <= set(site("/api/v1/docs/connect").ids)
-    error = site.client.request("POST", "/api/v1/oauth/token", oauth.FORM, b"grant_type=x").json()
-    url = urllib.parse.urlsplit(error["error_uri"])
-    assert f"{url.scheme}://{url.netloc}{url.path}" == "https://stats.example.com/api/v1/docs/connect" and url.fragment == error["error"]
+    for method in ("POST", "GET"):
+        error = site.client.request(method, "/api/v1/oauth/token", oauth.FORM, b"grant_type=x").json()
+        url = urllib.parse.urlsplit(error["error_uri"])
+        assert f"{url.scheme}://{url.netloc}{url.path}" == "https://stats.example.com/api/v1/docs/connect" and url.fragment == error["error"]
 
 
 # --- the examples of the guides ---

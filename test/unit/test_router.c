@@ -164,6 +164,13 @@ static void preflight_succeeds_only_for_a_path_with_a_route(void **state)
     assert_int_equal(r.res.status, 404);
 }
 
+static const struct http_app *app_of_incomplete(const char *target)
+{
+    struct request rejected = {.app = router.fallback, .target = str_from_cstr(target)};
+    router_prepare_rejection(&router, &rejected);
+    return rejected.app;
+}
+
 static const struct http_app *app_of_rejected(const char *path, const char *accept)
 {
     struct request rejected = {.method = METHOD_GET, .app = router.fallback};
@@ -183,6 +190,11 @@ static void rejected_request_gets_the_error_format_of_its_path(void **state)
     assert_ptr_equal(app_of_rejected("/nothing", NULL), &api);
     assert_ptr_equal(app_of_rejected("*", NULL), &api);
     assert_ptr_equal(app_of_rejected(NULL, NULL), &api);
+    /* Without a query, the rest of the path is unknown. */
+    assert_ptr_equal(app_of_incomplete("/items?a"), &pages);
+    assert_ptr_equal(app_of_incomplete("http://host/items?a"), &pages);
+    assert_ptr_equal(app_of_incomplete("/items"), &api);
+    assert_ptr_equal(app_of_incomplete("items?a"), &api);
 }
 
 /* Secrets are removed even if the path has a wrong number of segments, or if the request is rejected
