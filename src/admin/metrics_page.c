@@ -126,7 +126,7 @@ static void write_redis(const struct redis *redis, struct buf *b)
     metrics_write_counter(b, "viewtally_redis_calls_timed_out_total",
                           "Calls to Redis without a reply within 50 ms.", c.late);
     metrics_write_family(b, "viewtally_redis_call_duration_seconds", METRICS_HISTOGRAM,
-                         "Time from sending a call to its reply, including late replies.");
+                         "Time from sending a call to its reply, without calls that timed out.");
     metrics_write_duration_histogram(b, "viewtally_redis_call_duration_seconds", NULL, &c.times);
 }
 

@@ -27,7 +27,8 @@ struct csv_reader {
 void csv_open(struct csv_reader *r, struct str text);
 
 /* Reads the next record and skips empty lines. The fields are in the arena or point into the text. Returns
- * false at the end. A malformed record sets `problem`; reading continues after its line. */
+ * false at the end. A malformed record sets `problem`; reading continues after its line. If a quotation mark
+ * is not closed, the record extends to the end of the text. */
 bool csv_next(struct csv_reader *r, struct arena *arena);
 
 #endif

@@ -9,8 +9,8 @@
 enum cli_exit import_report_print(const struct import_summary *summary, const char *const *files,
                                   bool dry_run, bool is_json);
 
-/* Returns true if a line or a reading was rejected. An older reading is not an error, because importing a
- * file again results in older readings. */
+/* Returns true if a line or a reading was rejected. A reading that is older than the last reading of its post
+ * is not an error, because importing a file again results in such readings. */
 bool import_report_has_errors(const struct import_summary *summary);
 
 #endif

@@ -141,6 +141,8 @@ static bool read_directive(struct nginx_text *t, struct nginx_directive *d)
     }
 }
 
+/* Parses the text up to its end. skip_space() sets `file` at a comment with which `nginx -T` begins a file;
+ * the following directives belong to that file. */
 static bool parse_block(struct nginx_text *t)
 {
     struct nginx_directive *block = t->files[t->file_count - 1].root;

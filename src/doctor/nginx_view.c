@@ -14,7 +14,8 @@ enum { TEXT_MAX = 16 << 20, ARENA_BYTES = 64 << 10 };
 
 /* ---- addresses ---- */
 
-/* Splits "127.0.0.1:8080" at the last colon. Returns the port, or "80" if the address contains none. */
+/* Splits an address of [server] listen or proxy_pass, such as "127.0.0.1:8080", at the last colon. Returns
+ * the port, or "80" if the address contains none. */
 static struct str port_of(struct str address, struct str *host)
 {
     const char *colon = address.len ? memrchr(address.p, ':', address.len) : NULL;

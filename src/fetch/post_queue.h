@@ -44,7 +44,8 @@ struct call_batch {
 /* The accounts of an API that have posts to send. */
 struct api_queue {
     struct throttle *throttle;
-    struct list ready;         /* accounts with posts to send and no call in flight, used in turn */
+    struct list ready; /* accounts with posts to send, used in turn; does not contain accounts that are
+                          `busy` */
     struct fetch_account *key; /* YouTube's API key, which acts as an account; NULL: none */
 };
 

@@ -33,8 +33,8 @@ struct result_set {
 /* Returns the results for the position `at` of the walk; creates them if needed. */
 struct author_results *result_set_get(struct result_set *set, const struct walk_position *at);
 
-/* Adds a reading, observed now. The reading is dropped later if the author's last response, whose time the
- * step gets, arrives more than 30 days after `video_posted_at`. */
+/* Adds a reading, observed now. The author's readings are applied with the time of the author's last
+ * response. If that is more than 30 days after `video_posted_at`, the reading is dropped instead. */
 void result_set_add(struct result_set *set, struct author_results *results, int64_t video_posted_at,
                     const struct reading *reading);
 

@@ -226,7 +226,8 @@ void conn_send_continue(struct conn *c);
 
 /* ---- request.c ---- */
 
-/* Initializes the request of a new exchange. Call once for each exchange, which may serve many requests. */
+/* Initializes `magic` and `link` of a new exchange. Call once for each exchange, which may serve many
+ * requests. */
 void request_init(struct exchange *x);
 
 /* Returns true if the request ran out of memory. Call after each step; if true, abort the request. */

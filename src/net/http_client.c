@@ -534,7 +534,7 @@ struct http_call *http_client_send(struct http_client *client, const struct http
 
 void http_client_cancel(struct http_call *c)
 {
-    CHECK(c->done); /* fails if this function is called within or after the call's own `done` */
+    CHECK(c->done); /* fails within the call's own `done`; after `done`, the call has been freed */
     free_call(c);
 }
 

@@ -97,9 +97,9 @@ struct pg_status {
     enum pg_link_state state;
     struct pg_incarnation incarnation; /* of the server that replied most recently; zero before a reply */
     bool is_synchronous;               /* the server has a synchronous standby configured */
-    const char *host;                  /* "HOST:PORT"; "" while the link is DOWN */
-    enum pg_failure failure;           /* only valid if `reason` is not empty */
-    const char *reason; /* of the most recent failure; valid until the next one; contains no password */
+    const char *host; /* "HOST:PORT" of the connection or of the current attempt; "" while the link is DOWN */
+    enum pg_failure failure; /* only valid if `reason` is not empty */
+    const char *reason;      /* of the most recent failure; valid until the next one; contains no password */
     int held, in_flight;
     int64_t barrier_age_ms; /* since the latest acknowledged barrier of the connection was sent; -1: none */
 };

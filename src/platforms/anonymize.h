@@ -15,7 +15,8 @@ enum { ANONYMIZED_IDS = 256 };
 
 struct anonymizer {
     struct arena *arena; /* contains all results */
-    struct str request; /* words that occur in the request, such as names of metrics, are not personal data */
+    struct str request;  /* if a member `name` has a value that occurs in the request, such as the name of a
+                            metric, the value is kept */
     struct {
         struct str from, to;
     } ids[ANONYMIZED_IDS];

@@ -417,9 +417,9 @@ static void read_failed_batch(struct graph_response *g)
         graph_set_malformed(g, "batch-error");
 }
 
-/* Reads the result for the account. If the operation failed temporarily, it stays unknown whether posts were
- * deleted or the permission was lost. An error of the call as a whole is already recorded. Any other error
- * means that the permission was lost. */
+/* Reads the result for the account. After a temporary failure, an undocumented error, or an error in our
+ * request, it stays unknown whether posts were deleted or the permission was lost. An error of the call as a
+ * whole is already recorded. Any other error means that the permission was lost. */
 static void read_account(struct graph_response *g)
 {
     struct graph_result part = graph_response_next(g);

@@ -27,7 +27,8 @@ enum {
     IDS_MAX = 100,
     DAYS_MAX = 89,        /* Pinterest allows 90 */
     SETTLING_DAYS = 3,    /* a newer pin may have no counts yet: they are computed once a day */
-    LONG_WINDOW_S = 3600, /* the token bucket enforces rate limits over shorter windows */
+    LONG_WINDOW_S = 3600, /* usage_percent is set only from limits over at least this period; the token bucket
+                             enforces limits over shorter periods */
 };
 
 const struct error_row pinterest_errors[] = {

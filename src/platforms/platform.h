@@ -133,7 +133,7 @@ enum outcome_kind {
                                errors */
     OUTCOME_QUOTA_SPENT,    /* the daily quota is spent: no more calls until it resets (YouTube) */
     OUTCOME_TOKEN_REJECTED, /* the access token was rejected: refresh it, then repeat this call once */
-    OUTCOME_RECONNECT,      /* the author must consent again; no calls are made for the account until then */
+    OUTCOME_RECONNECT,      /* the author must consent again; runs stop using the account */
     OUTCOME_APP_REJECTED,   /* the operator's app was rejected (wrong secret, no review); the author is not at
                                fault */
     OUTCOME_OTHER_FORM, /* a metric or permission is not available: build the request again with tier + 1 or
@@ -213,8 +213,8 @@ struct platform_authorize {
     struct str redirect_uri, state;
     struct str challenge; /* PKCE challenge (S256); ignored unless uses_pkce */
     /* Show the consent page even to authors who have consented before, so that they can select another
-     * account or grant a permission that they declined. TikTok always shows the page. Pinterest ignores this.
-     */
+     * account or grant a permission that they declined. TikTok and YouTube always show the page; YouTube lets
+     * the author select an account only if `again` is set. Pinterest ignores `again`. */
     bool again;
 };
 

@@ -123,7 +123,9 @@ void redis_set_before_write(struct redis *r, void (*before_write)(void *ctx), vo
 
 struct redis_counts {
     unsigned long long calls, failed, late;
-    struct metrics_duration_histogram times; /* time from sending a call to its reply */
+    /* Time from sending a call to its reply or to the loss of the connection. Calls that timed out or were
+     * canceled are not included. */
+    struct metrics_duration_histogram times;
 };
 
 /* Returns the totals since the start. */

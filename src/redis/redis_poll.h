@@ -1,5 +1,5 @@
 /* Connects a hiredis context to the loop. Commands are buffered until redis_poll_write() writes them all. The
- * loop watches the socket for writing only if the write was incomplete. */
+ * loop watches the socket for writing only while the context connects and after an incomplete write. */
 #ifndef VT_REDIS_REDIS_POLL_H
 #define VT_REDIS_REDIS_POLL_H
 

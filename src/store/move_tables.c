@@ -108,7 +108,7 @@ static enum err prepare_table(struct move *m, const struct moved_table *table, s
 
 /* Finds the key after which an interrupted copy continues. Returns ERR_NOT_FOUND if the table in `to` is
  * empty. If the move is one transaction, the table is empty, because this transaction has deleted its rows.
- * The statement for the last row would take as long as reading all of them. */
+ * The query for the last row is then skipped, because it would examine every deleted row. */
 static enum err find_copied(struct move *m, const struct moved_table *table, struct arena *a,
                             struct moved_row *last)
 {

@@ -12,7 +12,8 @@
 
 enum credential_state {
     CREDENTIAL_CONNECTED,
-    CREDENTIAL_RECONNECT_REQUIRED, /* no calls are made until the author connects the account again */
+    CREDENTIAL_RECONNECT_REQUIRED, /* runs do not use the account until it is connected again or
+                                      `viewtally platform test` succeeds */
 };
 enum { CREDENTIAL_STATES = 2 };
 

@@ -379,6 +379,8 @@ enum next store_read_webhook_attempts(struct store_read *read, int64_t endpoint_
 
 /* --- requests to send one event --- */
 
+/* The limit counts only requests for other events, so that requesting an event again never fails with
+ * ERR_FULL. */
 enum err store_request_webhook(struct store *s, int64_t endpoint_row, int64_t event_id, int64_t now)
 {
     int64_t count;

@@ -194,8 +194,9 @@ def test_keys_can_be_rotated_while_the_server_runs(viewtally):
         assert heading.split() == ["KEY", "USE"] and [line.split(None, 1) for line in lines] == [[new, "encrypts and decrypts"]]
         assert last == f"{len(numbers)} accounts and 1 webhook, all can be decrypted"
         assert viewtally.run("secrets", "check", "--json").json() == {"keys": [{"id": new, "encrypts": True}], "accounts": len(numbers), "webhooks": 1}
-        # The server encrypts with the new key from now on.
+        # The server that was running during the rotation is still ready.
         assert viewtally.admin().get("/readyz").status == 200
+    # A command that runs after the rotation encrypts with the new key.
     secrets.connect(viewtally, author, account="open-later")
     ids = {row[0][:4].hex() for row in secrets.rows(viewtally, "SELECT access_sealed FROM platform_credentials")}
     assert ids == {new}

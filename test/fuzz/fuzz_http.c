@@ -9,10 +9,11 @@
 static const struct http_limits LIMITS = {
     .head_bytes = 512, .target_bytes = 128, .field_lines = 8, .body_bytes = 256};
 
-/* A hash of the parsed requests, and their number. */
+/* The result of parsing a stream. */
 struct meaning {
-    uint64_t hash;
-    int requests, status;
+    uint64_t hash; /* of the parsed requests */
+    int requests;  /* number of parsed requests */
+    int status;    /* of the error with which the stream was rejected; 0: it was not rejected */
 };
 
 static void fold(struct meaning *m, struct str s)

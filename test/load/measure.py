@@ -71,7 +71,8 @@ class Budget:
         self.a_minute = a_minute * 0.9
         self.clock = clock
         self.spent = []             # (time, requests)
-        # The requests since the start. The next run begins at this line of the file with the requests.
+        # Number of requests since the start. The next run begins at the line with this number of the request file, so that the
+        # runs use all keys evenly.
         self.total = 0
 
     def seconds_until(self, requests):

@@ -129,7 +129,7 @@ def test_unknown_database_is_reported(cluster):
         assert 'database "nothing" does not exist); check the user, the database' in driver.until_logged("unavailable")
 
 
-def test_database_of_another_application_is_reported(cluster):
+def test_database_without_the_tables_is_reported(cluster):
     cluster.sql("CREATE DATABASE other", database="postgres")
     with Driver(cluster.url("other")) as driver:
         assert 'relation "barriers" does not exist); run `viewtally migrate`' in driver.until_logged("unavailable")

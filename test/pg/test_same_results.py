@@ -28,7 +28,7 @@ SKIPPED = {"STORE_ID": "random", "NEW_STORE_ID": "random", "MOVE_STORE_ID": "ano
            "MOVE_RESERVE_IDS": "the same"}
 # Tables whose ids PostgreSQL takes from a sequence.
 IDENTITY = ("apps", "api_keys", "authors", "books", "platform_credentials", "refresh_runs", "spool_files", "webhook_endpoints")
-# Statements that return more columns on PostgreSQL, those of the book (src/store/book_lookup.h).
+# Statements that return additional columns on PostgreSQL: the columns of the book (src/store/book_lookup.h).
 WITH_BOOK = {"STATS_SCAN", "STATS_SCAN_BOOK", "EVENTS_ASCENDING", "EVENTS_DESCENDING"}
 
 

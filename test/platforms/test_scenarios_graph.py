@@ -37,8 +37,9 @@ def test_timed_out_operation_is_retried(world, clock, standins):
 
 
 @pytest.mark.parametrize("all_fail, error", [(True, "retry 2"), (False, "retry posts")])
-def test_posts_that_fail_temporarily_are_no_success_of_the_account(world, clock, standins, all_fail, error):
-    """With `all_fail`, both operations of the post fail, otherwise only that for its insights."""
+def test_temporary_failure_of_a_post_is_recorded_for_the_account(world, clock, standins, all_fail, error):
+    """With `all_fail`, both operations of the post fail, so that the call is not a success. Otherwise, only the operation for
+    its insights fails, and the success is recorded as well."""
     world.configure(platforms={"retry_percent": 0})
     [name] = world.add(platforms=("facebook",))
     standins.fault("facebook", "error", name="2", route="facebook.op", **({} if all_fail else {"skip": 1}))

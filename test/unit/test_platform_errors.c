@@ -106,7 +106,7 @@ static void tiktok_errors_have_documented_outcomes(void **state)
     }
 }
 
-/* developers.google.com, errors (2026-11) [V]; the rows that the connector marks [K] are unverified */
+/* The sources of these errors are in src/platforms/youtube_errors.c. */
 static const struct expected youtube[] = {
     {"quotaExceeded", 403, OUTCOME_QUOTA_SPENT, SCOPE_APP, 0},
     {"dailyLimitExceeded", 403, OUTCOME_QUOTA_SPENT, SCOPE_APP, 0},
