@@ -21,7 +21,7 @@ CREATE TRIGGER daily_deleted AFTER DELETE ON daily BEGIN
     UPDATE videos SET days = x'' WHERE id = OLD.video_id AND days <> x'';
 END;
 
--- Only statements of the previous release name this index. After this, no index contains a column that an ordinary reading changes.
+-- Only statements of the previous release name this index. After this, no index contains a column that most readings change.
 DROP INDEX videos_in_stats;
 CREATE INDEX videos_in_stats ON videos (author_id, posted_at DESC, uuid DESC) WHERE posted_at IS NOT NULL;
 

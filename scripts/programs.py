@@ -8,12 +8,14 @@ import time
 
 # After SIGINT, pytest stops the servers it has started.
 INTERRUPT_SECONDS = 20
+# timeout(1) sends a signal to the process and the same one to its group. The second one would interrupt the cleanup.
+REPETITION_SECONDS = 2
 
 Finished = collections.namedtuple("Finished", ["status", "output", "seconds"])      # the status is None after a timeout
 
 _running = set()
 _lock = threading.RLock()       # the signal handler may interrupt a thread that holds it
-_is_interrupted = False
+_interrupted_at = None          # time.monotonic() of the last signal that was not ignored
 
 
 class Interrupted(Exception):
@@ -24,7 +26,7 @@ def run(command, directory, seconds, env=None):
     """Runs a command until it exits. After the time limit, ends its process group."""
     start = time.monotonic()
     with _lock:
-        if _is_interrupted:
+        if _interrupted_at:
             raise Interrupted
         process = subprocess.Popen(command, cwd=directory, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, start_new_session=True)
@@ -57,12 +59,12 @@ def _end(process):
 
 
 def _interrupt(*_):
-    global _is_interrupted
+    global _interrupted_at
     with _lock:
-        # A second signal would interrupt the cleanup; timeout(1) sends one to the process and one to its group.
-        if _is_interrupted:
+        now = time.monotonic()
+        if _interrupted_at and now - _interrupted_at < REPETITION_SECONDS:
             return
-        _is_interrupted = True
+        _interrupted_at = now
         for process in _running:
             threading.Thread(target=_end, args=[process]).start()
     raise KeyboardInterrupt

@@ -6,7 +6,7 @@
 -- boolean for results. Texts are compared byte by byte, as in SQLite, independently of the collation of the database.
 --
 -- An update of PostgreSQL writes a new version of the row. It writes no index ("HOT") if no indexed column has changed and the page has
--- room. So no index contains a column that an ordinary reading changes, and the tables that readings update have a fillfactor, which
+-- room. So no index contains a column that most readings change, and the tables that readings update have a fillfactor, which
 -- reserves room.
 -- The write-ahead log contains only the bytes between the first and the last one that differ, so in these tables the columns that never
 -- change come first.

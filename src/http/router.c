@@ -132,21 +132,24 @@ void router_find_route(const struct router *router, struct request *r)
     r->step = accepts_method(r->route, r->method) ? r->app->start : wrong_method_step;
 }
 
-/* Sets r->path if the request was rejected before the end of its target was read, but a query shows that the
- * path is complete. The query is removed from r->target, because it may contain a secret. */
+/* Finds the path of a request that was rejected before the end of its target was read. The path is complete
+ * if a query follows it. Removes from r->target what may contain a secret: the query, or everything if the
+ * path remains unknown. */
 static void find_path(struct request *r)
 {
     struct str path, query;
-    if (!r->path.p && r->target.p && memchr(r->target.p, '?', r->target.len) &&
+    if (r->target.p && memchr(r->target.p, '?', r->target.len) &&
         grammar_split_target(r->target, &path, &query))
-        r->path = r->target = path;
+        r->path = path;
+    r->target = r->path;
 }
 
 void router_prepare_rejection(const struct router *router, struct request *r)
 {
     const struct route *route;
     struct str parameter;
-    find_path(r);
+    if (!r->path.p)
+        find_path(r);
     hide_secrets(router, r);
     if (r->route || !r->path.p)
         return;

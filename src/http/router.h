@@ -77,7 +77,8 @@ void router_mount(struct router *router, const struct mount *mount);
 void router_find_route(const struct router *router, struct request *r);
 
 /* Prepares the rejection of a request. If router_find_route() was not called, sets r->app to the application
- * that would respond, if the path is known, and removes secrets from r->target, which is logged. */
+ * that would respond, if the path is known. Removes secrets from r->target, which is logged; if the path is
+ * unknown, r->target is then empty. */
 void router_prepare_rejection(const struct router *router, struct request *r);
 
 /* Returns the name of the request's route, or NULL if no route matches. */

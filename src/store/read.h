@@ -131,7 +131,7 @@ enum next store_list_videos(struct store_read *read, const struct videos_query *
                             void *ctx);
 
 /* A search supports every enum video_sort and all filters of struct videos_query. Because no index contains a
- * column that an ordinary reading changes, it examines all videos of the author: at most
+ * column that most readings change, it examines all videos of the author: at most
  * VIDEOS_PER_SEARCH_CALL in each call, and fewer if their titles are long, because folding a title is the
  * most expensive part. Call store_search_videos() until `done`, then store_list_found_videos(). A video whose
  * sort key changes between two pages may appear on both or on neither. */

@@ -223,6 +223,24 @@ static void secrets_are_removed_from_the_target(void **state)
     }
 }
 
+static void query_and_unknown_path_of_an_incomplete_target_are_not_logged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *target, *shown;
+    } cases[] = {
+        {"/items?code=SECRET", "/items"},
+        {"/invite/SECRET?a", "(secret address)"},
+        {"/invite/SECRET", ""},
+        {"/items?code=SECRET\"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct request rejected = {.app = router.fallback, .target = str_from_cstr(cases[i].target)};
+        router_prepare_rejection(&router, &rejected);
+        assert_str(rejected.target, cases[i].shown);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +251,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(unsupported_methods_result_in_405_with_allow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(preflight_succeeds_only_for_a_path_with_a_route, set_up, tear_down),
         cmocka_unit_test_setup_teardown(secrets_are_removed_from_the_target, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(query_and_unknown_path_of_an_incomplete_target_are_not_logged, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(rejected_request_gets_the_error_format_of_its_path, set_up,
                                         tear_down),
     };
