@@ -83,7 +83,8 @@ MODE_CFLAGS_cov := -O0 -g -fPIE --coverage
 MODE_CFLAGS_fuzz := -O1 -g -fPIE $(SANITIZE) -fsanitize=fuzzer-no-link
 MODE_LDFLAGS_release := $(LINK_HARDENING)
 MODE_LDFLAGS_debug := $(LINK_HARDENING)
-MODE_LDFLAGS_asan := -pie $(SANITIZE)
+# Without -pie, because relocating the descriptions of all global variables takes a quarter of the time of a command.
+MODE_LDFLAGS_asan := -no-pie $(SANITIZE)
 MODE_LDFLAGS_cov := -pie --coverage
 MODE_LDFLAGS_fuzz := -pie $(SANITIZE)
 
