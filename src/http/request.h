@@ -61,7 +61,7 @@ typedef enum next request_step(struct request *r);
 struct request {
     /* Sent by the client; allocated in `arena`. */
     enum http_method method;
-    struct str target;             /* as sent, for the log */
+    struct str target;             /* as sent, without secrets (http/router.h), for the log */
     struct str path;               /* percent-encoded, without scheme and host; begins with '/', or is "*" */
     struct str query;              /* the part after '?', percent-encoded; p == NULL if there is no '?' */
     struct str field[FIELD_COUNT]; /* p == NULL if not sent */

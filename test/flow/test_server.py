@@ -596,5 +596,5 @@ def test_request_bytes_are_escaped_in_the_log(owned, style):
             assert level in ("debug", "info"), line
         assert moment == "2026-07-10T12:00:00.000Z", line
     shown = [line for line in lines if "/v1/account?x=" in line]
-    assert any(r"x=\"" in line for line in shown) and any(r"x=\\" in line for line in shown)
     assert any("%0d%0aforged" in line for line in shown) and any("%s%n" in line for line in shown)
+    assert not any(re.search("x=[^ %]", line) for line in shown)     # an invalid target may contain a secret
