@@ -128,8 +128,8 @@ static enum err resume_webhook(struct store *store, struct webhook_endpoint *e, 
 
 /* If the consent page has shown the current URL of the app's webhook, makes sure that an endpoint sends the
  * author's events to this URL. An endpoint that is already connected keeps its position, so that no event is
- * lost or repeated. If there is none, or if it is WEBHOOK_GONE, creates an endpoint that begins with the
- * author's next event. Call before the old key of the app is revoked. */
+ * lost or repeated. If no endpoint is connected, or if its receiver has responded with status 410, creates an
+ * endpoint that begins with the author's next event. Call before the old key of the app is revoked. */
 static enum err connect_webhook(struct store *store, struct arena *arena, struct code_exchange *x,
                                 const struct app_record *app, const struct code_record *code, int64_t now)
 {
