@@ -11,6 +11,7 @@
 #include "pg/pg_barrier.h"
 #include "pg/pg_queue.h"
 #include "pg/pg_server_settings.h"
+#include "pg/pg_timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,11 +152,30 @@ static void on_lost(void *ctx, enum pg_failure failure, const char *reason)
 
 static void on_ready(void *ctx);
 
+/* Returns true if another connection of this process has used the cluster after a later promotion. */
+static bool is_former_primary(const struct pg_link *l)
+{
+    return l->barrier.incarnation.timeline < pg_timeline_newest();
+}
+
+/* Returns true while the results of the server may be used. */
+static bool is_trusted(const struct pg_link *l)
+{
+    return l->state == PG_UP && pg_barrier_is_valid(&l->barrier) && !is_former_primary(l);
+}
+
+static void refuse_former_primary(struct pg_link *l)
+{
+    char why[PG_FORMER_PRIMARY_REASON_MAX], reason[500];
+    pg_timeline_describe_former_primary(why, l->barrier.incarnation.timeline);
+    (void)snprintf(reason, sizeof reason, "%s: %s", l->host_text, why);
+    connection_failed(l, PG_FAILED_NOT_PRIMARY, reason);
+}
+
 static void on_got(void *ctx, enum pg_got got, const struct pg_result *result, const struct pg_error *error)
 {
     struct pg_link *l = ctx;
-    const bool is_trusted = l->state == PG_UP && pg_barrier_is_valid(&l->barrier);
-    if (!pg_queue_got(&l->queue, got, result, error, is_trusted, &l->barrier.incarnation))
+    if (!pg_queue_got(&l->queue, got, result, error, is_trusted(l), &l->barrier.incarnation))
         connection_failed(l, PG_FAILED_CONNECTION, "unexpected message from the server");
 }
 
@@ -330,6 +350,10 @@ static void on_internal(void *ctx, int id, const struct pg_result *result, const
         char reason[500];
         (void)snprintf(reason, sizeof reason, "%s: %s", l->host_text, why);
         connection_failed(l, failure, reason);
+    } else if (id == ID_IDENTITY && !error) {
+        (void)pg_timeline_record(PG_CLUSTER_UNKNOWN, l->barrier.incarnation.timeline);
+        if (is_former_primary(l))
+            refuse_former_primary(l);
     }
 }
 
@@ -362,7 +386,9 @@ static void tick_open(struct pg_link *l, int64_t now_ms)
 {
     if (l->state == PG_UP && !pg_barrier_is_valid(&l->barrier))
         become_stale(l);
-    if (now_ms - l->barrier.acknowledged_ms >= PG_STALE_LOST_MS)
+    if (is_former_primary(l))
+        refuse_former_primary(l);
+    else if (now_ms - l->barrier.acknowledged_ms >= PG_STALE_LOST_MS)
         go_down(l, PG_FAILED_CONNECTION, l->reason);
     else if (pg_queue_oldest_ms(&l->queue) >= PG_ANSWER_MS)
         go_down(l, PG_FAILED_CONNECTION, "no reply to a query within 5 s");
@@ -374,17 +400,12 @@ static void tick_open(struct pg_link *l, int64_t now_ms)
     }
 }
 
-static bool can_send(const struct pg_link *l)
-{
-    return l->state == PG_UP && pg_barrier_is_valid(&l->barrier);
-}
-
 static void on_tick(uv_timer_t *timer)
 {
     struct pg_link *l = timer->data;
     const int64_t now_ms = clock_connection_ms();
     /* Queries that are about to be sent do not expire, even if hold_ms is 0. */
-    if (!can_send(l))
+    if (!is_trusted(l))
         pg_queue_expire(&l->queue, l->options.hold_ms);
     switch (l->state) {
     case PG_DOWN:
@@ -401,7 +422,7 @@ static void on_tick(uv_timer_t *timer)
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct pg_link *l = prepare->data;
-    if (!can_send(l))
+    if (!is_trusted(l))
         return;
     const int sent = pg_queue_send(&l->queue, l->connection);
     if (sent < 0)

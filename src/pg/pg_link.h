@@ -20,7 +20,9 @@
  * Barrier. The link uses the results of a server only after the server has committed a row of this process
  * (table `barriers`), and for at most 5 s after the latest such commit was sent. With synchronous
  * replication, this means that everything that a query has seen before the barrier is on a standby. A primary
- * that is cut off from its standby cannot commit the next barrier, so its results are soon ignored. */
+ * that is cut off from its standby cannot commit the next barrier, so its results are soon ignored. With
+ * asynchronous replication, it can; so the link also leaves a server whose timeline is older than the newest
+ * one that the process has seen (pg_timeline.h). */
 #ifndef VT_PG_PG_LINK_H
 #define VT_PG_PG_LINK_H
 

@@ -118,7 +118,7 @@ class Postgres:
 
     @contextlib.contextmanager
     def standby(self):
-        """Within the block, a standby streams from the server."""
+        """Within the block, a standby streams from the server. Yields its data directory, which also contains its socket."""
         data = self.directory / "standby"
         self._run("pg_basebackup", "-D", data, "-h", self.directory, "-p", self.port, "-U", SUPERUSER, "-R", "-c", "fast", "--no-sync")
         with open(self.directory / "standby.log", "wb") as log:
@@ -126,10 +126,14 @@ class Postgres:
                                        stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory)
         try:
             wait.until(lambda: self.sql("SELECT pid FROM pg_stat_replication WHERE state = 'streaming'", "postgres"), "the standby to stream")
-            yield
+            yield data
         finally:
             process.send_signal(signal.SIGQUIT)
             process.wait(60)
+
+    def promote(self, standby):
+        """Makes a standby a primary. The server does not notice it."""
+        self._run("pg_ctl", "promote", "-D", standby)
 
     def _is_ready(self):
         return subprocess.run([programs() / "pg_isready", "-q", "-h", self.directory, "-p", str(self.port)], check=False).returncode == 0

@@ -448,6 +448,20 @@ def test_standby_is_refused(server):
         driver.until_failure("not_primary")
 
 
+def test_former_primary_is_refused(server):
+    """With asynchronous replication, a former primary still commits, so only its older timeline reveals it."""
+    server.timeline = 2
+    with fakepg.FakePostgres(timeline=1) as former:
+        hosts = f"127.0.0.1:{server.port},127.0.0.1:{former.port}"
+        with Driver(f"postgresql://tester@{hosts}/test?sslmode=disable") as driver:
+            driver.until_state("up")
+            server.close()
+            assert f"127.0.0.1:{former.port}: the server is a former primary (its timeline is 1, the newest one is 2)" in driver.until_logged("former")
+            driver.until_failure("not_primary")
+            former.timeline = 3
+            driver.until_state("up", times=2)
+
+
 def test_next_host_of_the_url_is_tried_if_one_cannot_be_used(server):
     standby = fakepg.FakePostgres()
     standby.parameters["in_hot_standby"] = "on"

@@ -4,9 +4,11 @@ import re
 import signal
 import threading
 
+import psycopg2
 import pytest
 
 from lib import lines, oauth, postgres, wait
+from lib.accounts import KEY
 from lib.client import connect, receive_all
 from lib.metrics import Metrics
 from lib.pages import sign_up
@@ -375,3 +377,25 @@ def test_server_on_postgresql_creates_no_database_file(served, key):
     assert served.client(key).get("/stats").status == 200
     assert not [path.name for path in served.directory.iterdir() if path.name.startswith("viewtally.db")]
     assert "viewtally_store_wal_bytes" not in served.admin().get("/metrics").body.decode()
+
+
+def test_reads_leave_a_former_primary_when_a_write_has_left_it(tmp_path):
+    """With asynchronous replication, a former primary that was not shut down still commits, so it would serve old data until it is shut
+    down. A write leaves it because another transaction blocks it, and finds the new primary; then the reads must leave it, too."""
+    with postgres.Postgres(schema="") as former, former.standby() as standby:
+        name = former.database("template0")
+        url = f"postgresql://{postgres.SUPERUSER}@/{name}?host={former.directory},{standby}&port={former.port},{former.port}"
+        server = Viewtally(tmp_path, {"store": {"url": url, "busy_timeout_ms": "5000"}}, seams=True)
+        server.run("migrate")
+        server.import_lines(world(25_000))
+        with server:
+            create_key = create_key_on_page(server)
+            replicated = former.sql("SELECT pg_current_wal_lsn()", name)[0][0]
+            wait.until(lambda: former.sql(f"SELECT replay_lsn >= '{replicated}' FROM pg_stat_replication", name) == [["t"]], "the standby to replay")
+            former.promote(standby)
+            with psycopg2.connect(host=former.directory, port=former.port, user=postgres.SUPERUSER, dbname=name) as blocking:
+                blocking.cursor().execute("SELECT pg_advisory_lock(7239, hashtext('public'))")
+                key = KEY.search(create_key())[0]
+                wait.until(lambda: server.client(key).get("/account").status == 200, "the new primary, on which the key is, to be read")
+            blocking.close()
+            assert "the server is a former primary (its timeline is 1, the newest one is 2)" in server.log

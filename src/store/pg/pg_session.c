@@ -6,11 +6,11 @@
 #include "pg/pg_barrier.h"
 #include "pg/pg_queue.h"
 #include "pg/pg_server_settings.h"
+#include "pg/pg_timeline.h"
 #include "store/pg/pg_where.h"
 #include "store/store.h"
 
 #include <netdb.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,33 +243,10 @@ static bool fail_identity(struct pg_session *s, enum pg_failure failure, const c
 /* A role may lack the right to execute this function, and then the identifier is unknown. */
 #define SQL_CLUSTER "SELECT system_identifier FROM pg_control_system()"
 
-/* The newest timeline on which the sessions of this process have run. Each promotion begins a newer one. A
- * cluster with another identifier has replaced the known one (pg_upgrade begins with timeline 1 again). */
-static struct {
-    pthread_mutex_t mutex;
-    int64_t cluster; /* 0: unknown */
-    uint32_t timeline;
-} newest = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-
-/* Records the timeline of a server, unless a newer one is known. Returns the newest timeline. */
-static uint32_t record_timeline(int64_t cluster, uint32_t timeline)
-{
-    CHECK(pthread_mutex_lock(&newest.mutex) == 0);
-    if (cluster && cluster != newest.cluster) {
-        newest.cluster = cluster;
-        newest.timeline = timeline;
-    } else if (timeline > newest.timeline) {
-        newest.timeline = timeline;
-    }
-    const uint32_t result = newest.timeline;
-    CHECK(pthread_mutex_unlock(&newest.mutex) == 0);
-    return result;
-}
-
 static bool check_timeline(struct pg_session *s, uint32_t timeline)
 {
     struct pg_params none;
-    int64_t cluster = 0;
+    int64_t cluster = PG_CLUSTER_UNKNOWN;
     pg_params_init(&none);
     pg_session_add(s, "", SQL_CLUSTER, &none);
     const enum err err = pg_session_run(s, PG_ANSWER_MS);
@@ -277,13 +254,10 @@ static bool check_timeline(struct pg_session *s, uint32_t timeline)
         return false;
     if (!err && pg_result_rows(s->result) == 1)
         cluster = pg_row_i64(&(struct pg_row){.result = s->result}, 0);
-    const uint32_t known = record_timeline(cluster, timeline);
-    if (timeline == known)
+    if (timeline >= pg_timeline_record(cluster, timeline))
         return true;
-    char reason[100];
-    (void)snprintf(reason, sizeof reason,
-                   "the server is a former primary (its timeline is %u, the newest one is %u)", timeline,
-                   known);
+    char reason[PG_FORMER_PRIMARY_REASON_MAX];
+    pg_timeline_describe_former_primary(reason, timeline);
     return fail_identity(s, PG_FAILED_NOT_PRIMARY, reason);
 }
 

@@ -1,0 +1,39 @@
+/* A process uses at most one cluster, so one record is enough. */
+#include "pg/pg_timeline.h"
+
+#include "base/check.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+static struct {
+    pthread_mutex_t mutex;
+    int64_t cluster;
+    uint32_t timeline;
+} newest = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cluster = PG_CLUSTER_UNKNOWN};
+
+uint32_t pg_timeline_record(int64_t cluster, uint32_t timeline)
+{
+    CHECK(pthread_mutex_lock(&newest.mutex) == 0);
+    if (cluster != PG_CLUSTER_UNKNOWN && cluster != newest.cluster) {
+        newest.cluster = cluster;
+        newest.timeline = timeline;
+    } else if (timeline > newest.timeline) {
+        newest.timeline = timeline;
+    }
+    const uint32_t result = newest.timeline;
+    CHECK(pthread_mutex_unlock(&newest.mutex) == 0);
+    return result;
+}
+
+uint32_t pg_timeline_newest(void)
+{
+    return pg_timeline_record(PG_CLUSTER_UNKNOWN, 0);
+}
+
+void pg_timeline_describe_former_primary(char reason[PG_FORMER_PRIMARY_REASON_MAX], uint32_t timeline)
+{
+    (void)snprintf(reason, PG_FORMER_PRIMARY_REASON_MAX,
+                   "the server is a former primary (its timeline is %u, the newest one is %u)", timeline,
+                   pg_timeline_newest());
+}
