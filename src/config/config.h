@@ -64,6 +64,7 @@ struct config {
         char *path;
         char *url;           /* of a PostgreSQL database; "" means SQLite at `path` */
         char *password_file; /* for `url`; "" if not set */
+        int64_t connections; /* to PostgreSQL, for reads */
         int64_t hold_ms;
         int64_t busy_timeout_ms;
         int64_t min_free_bytes; /* 0: not checked */

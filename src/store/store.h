@@ -28,6 +28,8 @@ enum store_mode {
     STORE_WRITE, /* waits up to busy_timeout_ms for another writer */
 };
 
+enum { STORE_CONNECTIONS_MAX = 16 };
+
 /* The strings need to stay valid only until store_open() returns. */
 struct store_options {
     const char *path; /* the database file */
@@ -40,6 +42,8 @@ struct store_options {
     int hold_ms;            /* with `loop`: how long, in ms, a read may wait while the connection is down */
     /* With `loop`: how many reads may wait while the connection is down. Further reads fail immediately. */
     int held_max;
+    int connections; /* with `loop`: number of connections for reads, besides that for keys: 1 to
+                        STORE_CONNECTIONS_MAX */
     enum store_mode mode;
     bool opens_incomplete; /* whether to open even a copy that `viewtally move` has not completed (move.h) */
     /* Maximum wait for a lock. While a database file is opened, 0 means ten seconds. Afterwards, 0 means that

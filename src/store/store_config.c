@@ -49,6 +49,7 @@ struct store_options store_options_from_config(const struct config *c, enum stor
         .path = c->store.path,
         .url = c->store.url,
         .password_file = c->store.password_file,
+        .connections = (int)c->store.connections,
         .hold_ms = (int)c->store.hold_ms,
         .mode = mode,
         .busy_timeout_ms = mode == STORE_WRITE ? (int)c->store.busy_timeout_ms : 0,

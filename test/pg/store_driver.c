@@ -128,8 +128,11 @@ static void read_on_loop(const struct store_driver *d)
     uv_loop_t loop;
     struct store *store;
     struct error error = {0};
-    const struct store_options options = {
-        .url = d->url, .password_file = d->password_file, .mode = STORE_READ, .loop = &loop};
+    const struct store_options options = {.url = d->url,
+                                          .password_file = d->password_file,
+                                          .mode = STORE_READ,
+                                          .loop = &loop,
+                                          .connections = 1};
     CHECK(uv_loop_init(&loop) == 0 && store_open(&store, &options, &error) == OK);
     (void)uv_run(&loop, UV_RUN_NOWAIT);
     list_authors(store);

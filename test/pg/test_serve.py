@@ -106,6 +106,44 @@ def test_long_poll_ends_with_the_event_of_another_process(served, key):
     assert found[0].json()["data"], found[0]
 
 
+def test_connections_read_at_the_same_time(private, database, served, key):
+    """While a lock blocks the read of /videos, the server reads /books on its other connection."""
+    served.stop()
+    served.configure({"store": {"connections": "2"}})
+    served.start()
+    wait.until(lambda: gauge(served, "up") == 1, "the connections")
+    blocked = []
+    with contextlib.closing(psycopg2.connect(private.url(database))) as operator:
+        operator.cursor().execute("LOCK TABLE videos")
+        request = threading.Thread(target=lambda: blocked.append(served.client(key, timeout=60).get("/videos").status))
+        request.start()
+        wait.until(lambda: gauge(served, "reads_in_flight") == 1, "the blocked read")
+        assert served.client(key).get("/books").status == 200
+        assert not blocked
+    request.join()
+    assert blocked == [200]
+
+
+def test_reads_use_the_connections_that_are_up(private, database, tmp_path):
+    """One of two connections is lost and cannot be opened again."""
+    private.sql(f"CREATE ROLE limited LOGIN; ALTER DATABASE {database} OWNER TO limited; GRANT ALL ON SCHEMA public TO limited", database)
+    server = Viewtally(tmp_path, {"store": {"url": private.url(database, "limited"), "connections": "2", "hold_ms": "60000"}}, seams=True)
+    server.run("migrate")
+    server.import_lines(world(25_000))
+    with server:
+        client, limits = server.client(server.create_key(lines.uid("Ann")), timeout=20), iter(range(1, 101))    # a new limit is not in the cache
+
+        def pid():
+            """A connection whose latest statement has read a page of books. After two seconds, it is another statement."""
+            assert client.get(f"/books?limit={next(limits)}").status == 200
+            return private.sql(f"SELECT pid FROM pg_stat_activity WHERE datname = '{database}' AND query LIKE '%FROM books b%' AND pid <> pg_backend_pid()")
+        [lost] = wait.until(pid, "a connection that has read books")[0]
+        private.sql(f"ALTER ROLE limited CONNECTION LIMIT 0; SELECT pg_terminate_backend({lost})", database)
+        wait.until(lambda: "postgresql: unavailable" in server.log, "the server to notice the loss")
+        assert [client.get(f"/books?limit={next(limits)}").status for _ in range(6)] == [200] * 6
+        assert server.admin().get("/readyz").status == 200
+
+
 def test_outage_holds_requests_and_is_reported(private, served, key):
     client, found = served.client(key, timeout=90), []
     assert views(client) == 25_000

@@ -320,7 +320,7 @@ enum err pg_heads_open(struct pg_heads **out, struct store *s, const struct stor
                        struct error *error)
 {
     struct pg_heads *heads = xcalloc(1, sizeof *heads);
-    const enum err err = pg_links_open(&heads->link, options, PG_LINK_HEADS, error);
+    const enum err err = pg_links_open(&heads->link, options, PG_LINK_HEADS, 0, error);
     if (err) {
         free(heads);
         return err;

@@ -16,7 +16,7 @@
 struct pg_link_table {
     struct pg_statement statements[PG_READS];
     int count;
-    char process[UV_MAXHOSTNAMESIZE + 16]; /* see pg_link_options */
+    char processes[STORE_CONNECTIONS_MAX][UV_MAXHOSTNAMESIZE + 16]; /* see pg_link_options; by number */
 };
 
 static struct {
@@ -41,8 +41,12 @@ static void name_links(void)
     size_t size = sizeof host;
     if (uv_os_gethostname(host, &size))
         (void)snprintf(host, sizeof host, "unknown");
-    for (int use = 0; use < PG_LINK_USES; use++)
-        (void)snprintf(tables.of[use].process, sizeof tables.of[use].process, "%s %s", host, names[use]);
+    for (int use = 0; use < PG_LINK_USES; use++) {
+        for (int i = 0; i < STORE_CONNECTIONS_MAX; i++) {
+            char *process = tables.of[use].processes[i];
+            (void)snprintf(process, sizeof tables.of[use].processes[i], "%s %s %d", host, names[use], i + 1);
+        }
+    }
 }
 
 static void build_tables(void)
@@ -59,9 +63,10 @@ static void build_tables(void)
 }
 
 enum err pg_links_open(struct pg_link **out, const struct store_options *options, enum pg_link_use use,
-                       struct error *error)
+                       int number, struct error *error)
 {
     struct pg_options where;
+    CHECK(number < STORE_CONNECTIONS_MAX);
     uv_once(&tables.once, build_tables);
     enum err err = pg_where_parse(&where, options->url, options->password_file, error);
     if (err) {
@@ -71,7 +76,7 @@ enum err pg_links_open(struct pg_link **out, const struct store_options *options
     const struct pg_link_table *table = &tables.of[use];
     const struct pg_link_options link = {.statements = table->statements,
                                          .statement_count = table->count,
-                                         .process = table->process,
+                                         .process = table->processes[number],
                                          .hold_ms = options->hold_ms,
                                          .held_max = pg_links_held_max(options)};
     *out = pg_link_new(options->loop, &where, &link);
@@ -87,7 +92,7 @@ enum next pg_links_query(struct pg_link *link, int read, struct pg_params *param
 
 int pg_links_held_max(const struct store_options *options)
 {
-    const int share = options->held_max / PG_LINK_USES;
+    const int share = options->held_max / (1 + options->connections);
     return share < 1 ? 1 : share > PG_QUEUE_MAX ? PG_QUEUE_MAX : share;
 }
 

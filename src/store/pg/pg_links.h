@@ -12,12 +12,14 @@ struct store_options;
 enum { PG_READ_KEY_OWNERS = QUERY_COUNT, PG_READ_HEADS, PG_READS };
 
 /* The uses of a link. A connection replies in the order of the requests, so heads (pg_heads.h) have a link of
- * their own, on which they never wait for long results of other reads. */
+ * their own, on which they never wait for long results of other reads. These have options->connections
+ * links (pg_reads.h). */
 enum pg_link_use { PG_LINK_HEADS, PG_LINK_PAGES, PG_LINK_USES };
 
-/* Opens a link on options->loop to options->url. The link connects in the background. */
+/* Opens a link on options->loop to options->url. The link connects in the background. `number` distinguishes
+ * the links of one use; it is less than STORE_CONNECTIONS_MAX. */
 MUST_USE enum err pg_links_open(struct pg_link **out, const struct store_options *options,
-                                enum pg_link_use use, struct error *error);
+                                enum pg_link_use use, int number, struct error *error);
 
 /* Returns how many reads each link may hold while it is not up: an equal share of options->held_max. */
 int pg_links_held_max(const struct store_options *options);

@@ -100,10 +100,24 @@ static void cancel(struct waiter *w)
     free(p);
 }
 
+/* Returns the next link that is up; if none is, the next link. */
+static struct pg_link *choose_link(struct pg_reads *reads)
+{
+    for (int i = 1; i <= reads->count; i++) {
+        const int next = (reads->last + i) % reads->count;
+        if (pg_link_get_status(reads->links[next]).state == PG_UP) {
+            reads->last = next;
+            return reads->links[next];
+        }
+    }
+    reads->last = (reads->last + 1) % reads->count;
+    return reads->links[reads->last];
+}
+
 static enum next run(struct store_read *read, struct sql_statement *q, const struct row_reader *reader,
                      const void *ctx, size_t size)
 {
-    const struct pg_reads *reads = (const struct pg_reads *)read->store->driver;
+    struct pg_reads *reads = (struct pg_reads *)read->store->driver;
     struct pg_read *p = (struct pg_read *)pg_cursor_of(q);
     struct pg_params params;
     p->reader = reader;
@@ -111,11 +125,34 @@ static enum next run(struct store_read *read, struct sql_statement *q, const str
     p->wait = (struct waiter){.wake = on_reply};
     p->reply = (struct pg_reply){.decode = decode, .ctx = p};
     pg_cursor_encode(&p->cursor, pg_translate(p->query)->param_count, &params);
-    if (pg_links_query(reads->link, (int)p->query, &params, &p->wait, &p->reply) == NEXT_MORE)
+    if (pg_links_query(choose_link(reads), (int)p->query, &params, &p->wait, &p->reply) == NEXT_MORE)
         return finish(p);
     read->wait->cancel = cancel;
     read->wait->call = p;
     return NEXT_WAIT;
+}
+
+/* ---- status ---- */
+
+struct pg_status pg_reads_get_status(const struct pg_reads *reads)
+{
+    struct pg_status shown = pg_link_get_status(reads->links[0]);
+    for (int i = 1; i < reads->count; i++) {
+        const struct pg_status before = shown, link = pg_link_get_status(reads->links[i]);
+        if (before.state != PG_UP && link.state == PG_UP)
+            shown = link;
+        shown.held = before.held + link.held;
+        shown.in_flight = before.in_flight + link.in_flight;
+    }
+    return shown;
+}
+
+unsigned long long pg_reads_count_batches(const struct pg_reads *reads)
+{
+    unsigned long long count = 0;
+    for (int i = 0; i < reads->count; i++)
+        count += pg_link_get_counts(reads->links[i]).batches;
+    return count;
 }
 
 /* ---- opening and closing ---- */
@@ -123,12 +160,19 @@ static enum next run(struct store_read *read, struct sql_statement *q, const str
 enum err pg_reads_open(struct pg_reads *reads, const struct store_options *options, struct error *error)
 {
     reads->driver = (struct row_driver){.use = use, .run = run};
-    return pg_links_open(&reads->link, options, PG_LINK_PAGES, error);
+    CHECK(options->connections >= 1 && options->connections <= STORE_CONNECTIONS_MAX);
+    while (reads->count < options->connections) {
+        const enum err err =
+            pg_links_open(&reads->links[reads->count], options, PG_LINK_PAGES, reads->count, error);
+        if (err)
+            return err;
+        reads->count++;
+    }
+    return OK;
 }
 
 void pg_reads_close(struct pg_reads *reads)
 {
-    if (reads->link)
-        pg_link_close(reads->link, NULL, NULL);
-    reads->link = NULL;
+    while (reads->count > 0)
+        pg_link_close(reads->links[--reads->count], NULL, NULL);
 }

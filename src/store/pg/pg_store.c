@@ -161,12 +161,12 @@ static enum err clear(struct store *s, struct error *error)
     return pg_replace_clear(pg_sql_of_store(s), error);
 }
 
-/* Reports the state of the link that is not up, if there is one. Adds up the numbers of both links. */
+/* Reports the state of the links that are not up, if there are any. Adds up the numbers of all links. */
 static void get_server_status(const struct store *s, struct store_server_status *out)
 {
     const struct pg_store *p = (const struct pg_store *)s;
     CHECK(p->heads);
-    const struct pg_status heads = pg_heads_get_status(p->heads), pages = pg_link_get_status(p->reads.link);
+    const struct pg_status heads = pg_heads_get_status(p->heads), pages = pg_reads_get_status(&p->reads);
     const struct pg_status *shown = pages.state == PG_UP ? &heads : &pages;
     *out = (struct store_server_status){
         .is_up = heads.state == PG_UP && pages.state == PG_UP,
@@ -175,7 +175,7 @@ static void get_server_status(const struct store *s, struct store_server_status 
         .held = heads.held + pages.held,
         .in_flight = heads.in_flight + pages.in_flight,
         .barrier_age_ms = shown->barrier_age_ms,
-        .round_trips = pg_heads_get_counts(p->heads).batches + pg_link_get_counts(p->reads.link).batches,
+        .round_trips = pg_heads_get_counts(p->heads).batches + pg_reads_count_batches(&p->reads),
     };
 }
 
