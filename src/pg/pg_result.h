@@ -31,7 +31,7 @@ struct pg_row {
 
 /* Returns true if the value is NULL. A column that does not exist is NULL. */
 bool pg_row_is_null(const struct pg_row *row, int column);
-int64_t pg_row_i64(struct pg_row *row, int column); /* smallint, integer, bigint, timestamptz */
+int64_t pg_row_i64(struct pg_row *row, int column); /* smallint, integer, bigint, timestamptz, boolean */
 bool pg_row_bool(struct pg_row *row, int column);
 struct str pg_row_bytes(struct pg_row *row, int column); /* text, bytea, uuid (16 bytes) */
 

@@ -76,10 +76,7 @@ int64_t pg_cursor_i64(struct sql_statement *q, int i)
 int64_t pg_cursor_i64_or(struct sql_statement *q, int i, int64_t null_value)
 {
     struct pg_row row = row_of(pg_cursor_of(q));
-    if (pg_row_is_null(&row, i))
-        return null_value;
-    /* A boolean has one byte, a bigint has eight. */
-    return pg_row_bytes(&row, i).len == 1 ? pg_row_bool(&row, i) : pg_row_i64(&row, i);
+    return pg_row_is_null(&row, i) ? null_value : pg_row_i64(&row, i);
 }
 
 struct str pg_cursor_text(struct sql_statement *q, int i)
