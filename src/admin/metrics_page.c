@@ -10,10 +10,8 @@
 #include "admin/webhook_metrics.h"
 #include "base/build_info.h"
 #include "base/log_writer.h"
+#include "store/database_files.h"
 #include "store/store_config.h"
-
-#include <stdio.h>
-#include <sys/stat.h>
 
 static const char *library_version(const char *name)
 {
@@ -130,22 +128,12 @@ static void write_redis(const struct redis *redis, struct buf *b)
     metrics_write_duration_histogram(b, "viewtally_redis_call_duration_seconds", NULL, &c.times);
 }
 
-static void write_size(struct buf *b, const char *name, const char *help, const char *path,
-                       const char *suffix)
-{
-    char file[1100];
-    struct stat st;
-    int len = snprintf(file, sizeof file, "%s%s", path, suffix);
-    if (len > 0 && (size_t)len < sizeof file && stat(file, &st) == 0)
-        metrics_write_gauge(b, name, help, st.st_size);
-    else
-        metrics_write_gauge(b, name, help, 0);
-}
-
 static void write_files(const char *path, struct buf *b)
 {
-    write_size(b, "viewtally_store_database_bytes", "Size of the database file in bytes.", path, "");
-    write_size(b, "viewtally_store_wal_bytes", "Size of the write-ahead log file in bytes.", path, "-wal");
+    metrics_write_gauge(b, "viewtally_store_database_bytes", "Size of the database file in bytes.",
+                        database_file_size(path, ""));
+    metrics_write_gauge(b, "viewtally_store_wal_bytes", "Size of the write-ahead log file in bytes.",
+                        database_file_size(path, "-wal"));
 }
 
 static void write_checkpoints(const struct checkpoint_counts *c, struct buf *b)

@@ -4,6 +4,7 @@
 #include "base/file_owner.h"
 #include "base/file_sync.h"
 #include "base/seam.h"
+#include "store/database_files.h"
 #include "store/move.h"
 
 #include <dirent.h>
@@ -186,19 +187,12 @@ bool backup_draft_is_of(struct str name, struct str *target)
     return false;
 }
 
-static int64_t size_of(const char *database, const char *ending)
-{
-    char path[PATH_MAX];
-    struct stat st;
-    const int n = snprintf(path, sizeof path, "%s%s", database, ending);
-    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 ? st.st_size : 0;
-}
-
 enum err backup_check_space(const char *database, const char *target, const char *advice, struct error *error)
 {
     struct statvfs fs;
     char directory[FILE_PATH_MAX];
-    const int64_t needed = size_of(database, "") + size_of(database, "-wal") + SPARE_BYTES;
+    const int64_t needed =
+        database_file_size(database, "") + database_file_size(database, "-wal") + SPARE_BYTES;
     (void)snprintf(directory, sizeof directory, "%.*s", directory_len(target), target);
     if (statvfs(directory, &fs) != 0)
         return failed("cannot be examined", directory, error);

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/std_stream.h"
 #include "net/ping.h"
+#include "store/database_files.h"
 #include "store/move.h"
 #include "store/store_config.h"
 
@@ -25,17 +26,14 @@
  * it. */
 static bool is_of_database(const char *target, const char *database)
 {
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-import", "-lock", "-migrate"};
-    char resolved[PATH_MAX], path[PATH_MAX + 8];
+    char path[DATABASE_FILE_PATH_MAX];
     struct stat target_stat, file_stat;
-    if (stat(target, &target_stat) != 0 || !realpath(database, resolved))
+    if (stat(target, &target_stat) != 0)
         return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        (void)snprintf(path, sizeof path, "%s%s", resolved, endings[i]);
-        if (stat(path, &file_stat) == 0 && file_stat.st_dev == target_stat.st_dev &&
-            file_stat.st_ino == target_stat.st_ino)
+    for (int i = 0; i < DATABASE_FILES; i++)
+        if (database_file_path(path, database, database_file_endings[i]) && stat(path, &file_stat) == 0 &&
+            file_stat.st_dev == target_stat.st_dev && file_stat.st_ino == target_stat.st_ino)
             return true;
-    }
     return false;
 }
 

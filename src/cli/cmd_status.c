@@ -12,12 +12,12 @@
 #include "jobs/lease.h"
 #include "refresh/schedule.h"
 #include "store/backups.h"
+#include "store/database_files.h"
 #include "store/store_config.h"
 #include "vault/platform_health.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { RUNS_SHOWN = 10, COUNTS_MAX = 256, TEXT_MAX = 1 << 20, STALE_MS = 2 * 3600 * 1000 };
 
@@ -119,14 +119,6 @@ static enum err read_all(struct service_status *s, struct store *store)
     if (!err && !store_config_is_file(s->config))
         err = store_read_server_load(store, &s->server_load);
     return err ? err : count_videos(s, store);
-}
-
-static int64_t file_bytes(const char *path, const char *tail)
-{
-    char name[4096];
-    struct stat st;
-    int n = snprintf(name, sizeof name, "%s%s", path, tail);
-    return n < 0 || (size_t)n >= sizeof name || stat(name, &st) != 0 ? 0 : st.st_size;
 }
 
 /* Returns the outcome of a run. If a run is recorded as in progress but does not hold the lease, its process
@@ -499,8 +491,8 @@ static enum cli_exit gather(struct service_status *s)
     enum err err = read_all(s, store);
     store_close(store);
     redis_state_read(&s->redis, s->config);
-    s->database_bytes = file_bytes(s->config->store.path, "");
-    s->wal_bytes = file_bytes(s->config->store.path, "-wal");
+    s->database_bytes = database_file_size(s->config->store.path, "");
+    s->wal_bytes = database_file_size(s->config->store.path, "-wal");
     return err ? cli_fail(CLI_COULD_NOT, "database error: %s", err_name(err)) : CLI_DONE;
 }
 

@@ -1,44 +1,29 @@
 /* Checks the file system of the database. */
 #include "base/plural.h"
 #include "doctor/file_systems.h"
+#include "store/database_files.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 
 enum { FILES_MIN = 100 };
 
-static const char *directory_of(const char *path, char copy[PATH_MAX])
-{
-    (void)snprintf(copy, PATH_MAX, "%s", path);
-    return dirname(copy);
-}
-
-static long long size_of(const char *path, const char *ending)
-{
-    char name[PATH_MAX + 8];
-    struct stat st;
-    (void)snprintf(name, sizeof name, "%s%s", path, ending);
-    return stat(name, &st) == 0 ? st.st_size : 0;
-}
-
 static void check_space(struct doctor *d)
 {
-    char copy[PATH_MAX], fix[PATH_MAX + 128];
+    char copy[DATABASE_FILE_PATH_MAX], fix[PATH_MAX + 128];
     struct statvfs s;
-    const char *path = d->config->store.path, *dir = directory_of(path, copy);
+    const char *path = d->config->store.path, *dir = database_directory(copy, path);
     if (statvfs(dir, &s) != 0) {
         doctor_skip(d, "%s: %s", dir, strerror(errno));
         return;
     }
     const long long free_bytes = (long long)(s.f_bavail * s.f_frsize);
-    const long long database_bytes = size_of(path, "") + size_of(path, "-wal");
+    const long long database_bytes = database_file_size(path, "") + database_file_size(path, "-wal");
     (void)snprintf(fix, sizeof fix, "free some space, or enlarge the file system (df -h %s shows its usage)",
                    dir);
     if (free_bytes < d->config->store.min_free_bytes)
@@ -53,9 +38,9 @@ static void check_space(struct doctor *d)
 
 static void check_inodes(struct doctor *d)
 {
-    char copy[PATH_MAX], fix[PATH_MAX + 64];
+    char copy[DATABASE_FILE_PATH_MAX], fix[PATH_MAX + 64];
     struct statvfs s;
-    const char *dir = directory_of(d->config->store.path, copy);
+    const char *dir = database_directory(copy, d->config->store.path);
     (void)snprintf(fix, sizeof fix, "delete files (df -i %s shows how many there are)", dir);
     if (statvfs(dir, &s) != 0)
         doctor_skip(d, "%s: %s", dir, strerror(errno));
@@ -90,9 +75,9 @@ void doctor_report_file_system(struct doctor *d, unsigned long type)
 
 static void check_file_system(struct doctor *d)
 {
-    char copy[PATH_MAX];
+    char copy[DATABASE_FILE_PATH_MAX];
     struct statfs s;
-    const char *dir = directory_of(d->config->store.path, copy);
+    const char *dir = database_directory(copy, d->config->store.path);
     if (statfs(dir, &s) != 0)
         doctor_skip(d, "%s: %s", dir, strerror(errno));
     else

@@ -3,6 +3,7 @@
 #include "doctor/doctor.h"
 
 #include "config/value.h"
+#include "store/database_files.h"
 #include "store/store_config.h"
 #include "vault/seal.h"
 
@@ -153,18 +154,17 @@ static void check_database_file(struct doctor *d)
  * root has run a command, such a file may belong to root, and the server cannot use it. */
 static void check_companions(struct doctor *d)
 {
-    static const char *const endings[] = {"-wal", "-shm", "-lock", "-import", "-migrate", "-key-lock"};
     const char *path = d->config->store.path;
-    char name[PATH_MAX + 16], fix[PATH_MAX + 64];
+    char name[DATABASE_FILE_PATH_MAX], fix[2 * PATH_MAX + 64];
     struct stat database, st;
     int wrong = 0;
     if (stat(path, &database) != 0) {
         doctor_skip(d, "the database does not exist");
         return;
     }
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        (void)snprintf(name, sizeof name, "%s%s", path, endings[i]);
-        if (stat(name, &st) != 0 || st.st_uid == database.st_uid)
+    for (int i = 0; i < DATABASE_FILES; i++) {
+        if (!database_file_path(name, path, database_file_endings[i]) || stat(name, &st) != 0 ||
+            st.st_uid == database.st_uid)
             continue;
         wrong++;
         (void)snprintf(fix, sizeof fix, "chown --reference=%s %s", path, name);
@@ -210,10 +210,9 @@ static void provide_directory(const struct doctor *d, const char *path, const ch
 
 static void check_directory(struct doctor *d)
 {
-    char copy[PATH_MAX], fix[2 * PATH_MAX + 160];
+    char copy[DATABASE_FILE_PATH_MAX], fix[2 * PATH_MAX + 160];
     struct stat st;
-    (void)snprintf(copy, sizeof copy, "%s", d->config->store.path);
-    const char *dir = dirname(copy);
+    const char *dir = database_directory(copy, d->config->store.path);
     if (!store_config_is_file(d->config) && *d->config->store.path != '/') {
         doctor_warn(
             d, "set [store] path to an absolute path, such as /var/lib/viewtally/viewtally.db",

@@ -19,12 +19,11 @@
 #include "base/error.h"
 #include "base/file_target.h"
 #include "base/vec.h"
+#include "store/database_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum { DATABASE_PATH_MAX = FILE_PATH_MAX };
 
 /* The files that SQLite keeps beside a database: "-wal", "-shm", "-journal". */
 enum { REPLACE_COMPANIONS = 3 };

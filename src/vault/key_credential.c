@@ -2,12 +2,15 @@
  * its keys from a credential. */
 #include "vault/key_credential.h"
 
+#include "store/database_files.h"
+
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define KEY_LOCK_ENDING "-key-lock"
 
 static const char *directory(void)
 {
@@ -36,11 +39,12 @@ static enum err lock_error(const char *path, struct error *error)
 
 enum err key_credential_lock_shared(struct file_lock *lock, const struct config *config, struct error *error)
 {
-    char path[PATH_MAX];
+    char path[DATABASE_FILE_PATH_MAX];
     lock->fd = -1;
     if (!key_credential_find(config->secrets.key_file, path, sizeof path))
         return OK;
-    (void)snprintf(path, sizeof path, "%s-key-lock", config->store.path);
+    if (!database_file_path(path, config->store.path, KEY_LOCK_ENDING))
+        return lock_error(config->store.path, error);
     if (!file_lock_open(lock, path, config->store.path))
         return lock_error(path, error);
     if (file_lock_set(lock, FILE_LOCK_SHARED, false))
@@ -55,10 +59,9 @@ enum err key_credential_lock_shared(struct file_lock *lock, const struct config 
 enum err key_credential_lock_exclusive(struct file_lock *lock, const struct config *config,
                                        struct error *error)
 {
-    char path[PATH_MAX];
+    char path[DATABASE_FILE_PATH_MAX];
     lock->fd = -1;
-    (void)snprintf(path, sizeof path, "%s-key-lock", config->store.path);
-    if (access(path, F_OK) != 0)
+    if (!database_file_path(path, config->store.path, KEY_LOCK_ENDING) || access(path, F_OK) != 0)
         return OK;
     if (!file_lock_open(lock, path, config->store.path))
         return lock_error(path, error);

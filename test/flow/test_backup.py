@@ -168,9 +168,10 @@ def test_failed_backup_leaves_no_files(viewtally):
 def test_backup_does_not_overwrite_the_database(viewtally):
     viewtally.import_lines(first_lines())
     (viewtally.directory / "other-name.db").symlink_to("viewtally.db")
+    (viewtally.directory / "viewtally.db-key-lock").touch()
     viewtally.start()
     before = (viewtally.directory / "viewtally.db").stat().st_ino
-    for name in ("viewtally.db", "./viewtally.db", viewtally.directory / "viewtally.db", "other-name.db", "viewtally.db-wal"):
+    for name in ("viewtally.db", "./viewtally.db", viewtally.directory / "viewtally.db", "other-name.db", "viewtally.db-wal", "viewtally.db-key-lock"):
         assert "belongs to the database itself" in viewtally.run("backup", name, status=2).err
     assert (viewtally.directory / "viewtally.db").stat().st_ino == before
     viewtally.stop()

@@ -110,7 +110,13 @@ def test_secrets_that_every_user_can_read_are_errors(instance, tmp_path):
 
 
 @pytest.mark.sqlite_only("the permissions of the database file")
-def test_wrong_permissions_of_the_database_are_found(instance):
+@pytest.mark.parametrize("is_link", [False, True])
+def test_wrong_permissions_of_the_database_are_found(instance, is_link):
+    if is_link:     # the files beside the database are not beside the link
+        link = instance.directory / "links" / "link.db"
+        link.parent.mkdir()
+        link.symlink_to(instance.database)
+        instance.configure({"store": {"path": str(link)}})
     expect(diagnose(instance), "files.database", "ok")
     instance.database.chmod(0o644)
     expect(diagnose(instance), "files.database", "warning", "every user of this machine can read")

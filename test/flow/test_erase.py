@@ -272,6 +272,19 @@ def test_nothing_is_removed_during_an_import(world):
     world.run("video", "remove", uid("Ann one"))
 
 
+@pytest.mark.sqlite_only("takes the lock file of imports")
+def test_lock_of_imports_is_the_same_for_every_path_of_the_database(world):
+    link = world.directory / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(world.database)
+    with open(f"{world.database}-import", "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        world.configure({"store": {"path": str(link)}})
+        assert "nothing was changed: an import is running" in world.run("video", "remove", uid("Ann one"), status=3).err
+    world.run("video", "remove", uid("Ann one"))
+    assert list(link.parent.iterdir()) == [link]
+
+
 def test_event_ids_are_not_used_again_after_the_newest_was_removed(world):
     newest, = sql(world, "SELECT max(id) FROM events")[0]
     owner, = sql(world, "SELECT v.title FROM events e JOIN videos v ON v.id = e.video_id WHERE e.id = ?", newest)[0]

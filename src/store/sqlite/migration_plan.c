@@ -25,21 +25,13 @@ enum {
     BACKUP_MS_PER_100_MB = 1500, /* copying and verifying; docs/upgrading.md has measured values */
 };
 
-static int64_t size_of(const char *path, const char *ending)
-{
-    char name[DATABASE_PATH_MAX + 16];
-    struct stat st;
-    int n = snprintf(name, sizeof name, "%s%s", path, ending);
-    return n > 0 && (size_t)n < sizeof name && stat(name, &st) == 0 ? st.st_size : 0;
-}
-
 static enum err measure_disk(const char *path, struct migration_plan *plan, struct error *error)
 {
     char resolved[DATABASE_PATH_MAX], directory[DATABASE_PATH_MAX];
     struct statvfs disk;
     if (!file_resolve_path(path, resolved))
         return error_set(error, ERR_IO, "the database %s: %s", path, strerror(errno));
-    plan->database_bytes = size_of(resolved, "") + size_of(resolved, "-wal");
+    plan->database_bytes = database_file_size(resolved, "") + database_file_size(resolved, "-wal");
     (void)snprintf(directory, sizeof directory, "%s", resolved);
     if (statvfs(dirname(directory), &disk) != 0)
         return error_set(error, ERR_IO, "cannot read the free space on the disk of %s: %s", path,

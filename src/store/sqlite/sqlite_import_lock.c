@@ -4,12 +4,11 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
+#include "store/database_files.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { PATH_BYTES = 4096 };
 
 static enum err lock_error(void)
 {
@@ -18,12 +17,10 @@ static enum err lock_error(void)
 
 static enum err open_lock(struct sqlite_store *s)
 {
-    char name[PATH_BYTES];
-    const int n = snprintf(name, sizeof name, "%s-import", s->path);
+    char name[DATABASE_FILE_PATH_MAX];
     if (s->import_lock.fd >= 0)
         return OK;
-    errno = ENAMETOOLONG;
-    if (n > 0 && (size_t)n < sizeof name && file_lock_open(&s->import_lock, name, s->path))
+    if (database_file_path(name, s->path, "-import") && file_lock_open(&s->import_lock, name, s->path))
         return OK;
     const enum err err = lock_error();
     log_error("%s-import: %s", s->path, strerror(errno));
