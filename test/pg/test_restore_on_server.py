@@ -143,6 +143,17 @@ def test_error_names_the_role_that_does_not_own_the_tables(commands, tmp_path, s
         sql("DROP OWNED BY restorer; DROP ROLE restorer")
 
 
+def test_tables_may_be_in_a_schema_whose_name_must_be_quoted(tmp_path, sql, url):
+    sql('CREATE SCHEMA "My schema"')
+    commands = Commands(tmp_path, f"{url}&options=-csearch_path%3D%22My%5C%20schema%22")
+    commands.run("migrate")
+    commands.run("import", "-", stdin=world(25_000))
+    commands.run("backup", "b.db")
+    add_views(commands, 99_000)
+    assert "restored from b.db" in commands.run("restore", "b.db")
+    assert sql('SELECT views FROM "My schema".videos') == [["25000"]]
+
+
 def test_kill_leaves_the_old_or_the_new_data(commands, tmp_path, sql):
     """After each kill, an author is added. This fails if the next id that would be issued is in use."""
     entities, readings = history(videos=5, hours=3)

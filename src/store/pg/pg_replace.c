@@ -13,7 +13,7 @@ enum { CLEAR_BYTES_MAX = 4096 };
 #define BARRIER_STALE "interval '5 seconds'"
 #define SQL_OWNER                                                                                            \
     "SELECT current_user::text, coalesce(bool_and(pg_has_role(relowner, 'USAGE')), false) FROM pg_class "    \
-    "WHERE relnamespace = current_schema()::text::regnamespace AND relname = 'authors'"
+    "JOIN pg_namespace n ON n.oid = relnamespace WHERE n.nspname = current_schema() AND relname = 'authors'"
 /* Finds other viewtally sessions by their application_name, which every role can see. As a connection URL may
  * set another application_name, SQL_SERVERS also finds viewtally servers by their barriers. */
 #define SQL_OTHER_SESSIONS                                                                                   \
