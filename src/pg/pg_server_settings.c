@@ -10,8 +10,9 @@ const struct pg_statement pg_server_settings_statement = {
     "vt_server_settings",
     "SELECT set_config(name, value, false) FROM pg_settings JOIN (VALUES ('statement_timeout', '0'), "
     "('lock_timeout', '0'), ('transaction_timeout', '0'), ('idle_session_timeout', '0'), "
-    "('idle_in_transaction_session_timeout', '0'), ('tcp_keepalives_idle', '10'), "
-    "('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '30000'), "
+    "('idle_in_transaction_session_timeout', '0'), ('default_transaction_isolation', 'read committed'), "
+    "('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3'), "
+    "('tcp_user_timeout', '30000'), "
     "('client_connection_check_interval', CASE WHEN version() LIKE '%linux%' THEN '2000' ELSE '0' END)) "
     "AS wanted (name, value) USING (name)",
     true};

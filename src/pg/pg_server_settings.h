@@ -1,6 +1,6 @@
 /* The statement with which every connection, of a link or of a blocking session, first changes settings of
  * its backend. The defaults of PostgreSQL, and values that an administrator has set for the role or the
- * database, would do harm in three cases:
+ * database, would do harm in four cases:
  *
  * - Statements are canceled. The statement switches off the timeouts of the server, because we have our own
  *   deadlines, and a canceled statement can leave a transaction half done (pg_session.h).
@@ -10,7 +10,9 @@
  * - The client has given up. A backend that waits for a lock would notice only at the end of the wait that
  *   its connection is closed. Each further attempt of a link would leave one more waiting backend, until the
  *   server has no connection left. With client_connection_check_interval, the backend checks its connection
- *   every two seconds. */
+ *   every two seconds.
+ * - A barrier waits for the barrier of another process on the same machine, because both write the same row
+ *   (pg_links.c). With REPEATABLE READ or SERIALIZABLE, the barrier that has waited fails. */
 #ifndef VT_PG_PG_SERVER_SETTINGS_H
 #define VT_PG_PG_SERVER_SETTINGS_H
 

@@ -50,6 +50,20 @@ def test_barriers_are_written(cluster, database):
         assert driver.states == ["opening", "up"]
 
 
+def test_barrier_that_waits_for_another_process_succeeds_with_any_default_isolation(cluster, database):
+    """All processes of a machine write the same rows. With REPEATABLE READ, PostgreSQL would end the barrier that waits."""
+    waiting = f"SELECT pid FROM pg_stat_activity WHERE datname = '{database}' AND wait_event_type = 'Lock'"
+    cluster.sql(f"ALTER DATABASE {database} SET default_transaction_isolation = 'repeatable read'", "postgres")
+    with Driver(cluster.url(database)) as driver:
+        driver.until_state("up")
+        cluster.sql("BEGIN; UPDATE barriers SET n = n + 1000; DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_stat_get_activity(NULL) "
+                    "WHERE datid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND wait_event_type = 'Lock') "
+                    "LOOP PERFORM pg_stat_clear_snapshot(), pg_sleep(0.02); END LOOP; END $$; COMMIT", database)
+        wait.until(lambda: not cluster.sql(waiting), "the barrier to end")
+        wait.until(lambda: int(cluster.sql("SELECT n FROM barriers", database)[0][0]) > 1001, "the barrier to be committed")
+        assert driver.states == ["opening", "up"]
+
+
 def test_killed_backend_loses_no_read(cluster, database):
     with Driver(cluster.url(database)) as driver:
         driver.until_state("up")
