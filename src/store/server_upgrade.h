@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SERVER_UPGRADE_NAME_MAX = 64, SERVER_UPGRADE_SQL_MAX = 1500 };
+enum { SERVER_UPGRADE_NAME_MAX = 130, SERVER_UPGRADE_SQL_MAX = 1500 };
 
 struct server_upgrade_result {
     char database[SERVER_UPGRADE_NAME_MAX], role[SERVER_UPGRADE_NAME_MAX];

@@ -162,6 +162,20 @@ def test_role_without_rights_on_the_tables_is_refused(cluster, empty):
         driver.ok("open write 0")
 
 
+def test_statements_of_messages_quote_names(cluster, empty):
+    cluster.sql('CREATE SCHEMA "My schema"; CREATE ROLE "tally-web@example" LOGIN; GRANT USAGE ON SCHEMA "My schema" TO "tally-web@example"', empty)
+    parameters = {"options": "-csearch_path%3D%22My%5C%20schema%22"}
+    restricted = cluster.url(empty, "tally-web%40example", **parameters)
+    error, text = refusal(restricted)
+    assert error == "read-only" and text.endswith('run GRANT CREATE ON SCHEMA "My schema" TO "tally-web@example"'), text
+    with StoreDriver(cluster.url(empty, **parameters)) as driver:
+        driver.ok("migrate")
+    _, text = refusal(restricted, "open write 0")
+    cluster.sql(re.search(r"the tables, run: (.*)", text)[1], empty)
+    with StoreDriver(restricted) as driver:
+        driver.ok("open write 0", "begin", "author Ann", "commit")
+
+
 def test_role_that_may_only_read_is_refused_for_writing(cluster, empty):
     """Commands that only read work. The message for writing contains the statement that grants the rights."""
     with StoreDriver(cluster.url(empty)) as driver:

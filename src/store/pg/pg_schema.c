@@ -10,7 +10,8 @@ enum { SERVER_VERSION_MIN = 140000 };
 
 /* If no schema of the search_path exists, current_schema() is NULL. */
 #define SQL_CATALOG                                                                                          \
-    "SELECT current_database()::text, coalesce(current_schema()::text, ''), current_user::text, "            \
+    "SELECT current_database()::text, coalesce(quote_ident(current_schema()), ''), "                         \
+    "quote_ident(current_user), "                                                                            \
     "(SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "                        \
     "WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT EXISTS "          \
     "(SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid "                   \

@@ -7,10 +7,11 @@
 
 #include "store/pg/pg_session.h"
 
-enum { PG_NAME_MAX = 64 };
+enum { PG_NAME_MAX = 130 }; /* a quoted name of 63 characters, each of which may be a doubled quote */
 
 struct pg_schema {
-    char database[PG_NAME_MAX], schema[PG_NAME_MAX], role[PG_NAME_MAX];
+    char database[PG_NAME_MAX];
+    char schema[PG_NAME_MAX], role[PG_NAME_MAX]; /* quoted, if SQL requires that */
     int64_t tables;  /* number of tables and views in `schema` that do not belong to an extension */
     bool may_create; /* the role may create tables */
     bool may_write;  /* the role may insert and update rows of `barriers`, which every write transaction
