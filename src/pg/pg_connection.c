@@ -142,6 +142,11 @@ static bool is_refused_login(const char *sqlstate)
            strncmp(sqlstate, "42501", SQLSTATE_LEN) == 0;
 }
 
+static bool names_tls(const char *message)
+{
+    return strstr(message, "certificate") || strstr(message, "private key") || strstr(message, "SSL");
+}
+
 /* Classifies an error by its SQLSTATE, because a server can be configured to report errors in another
  * language. Errors of libpq itself have no SQLSTATE, and those of a pooler a wrong one, so these are
  * classified by their English text. */
@@ -150,14 +155,15 @@ static enum pg_failure classify(const struct pg_connection *c, const char *messa
     const char *sqlstate = find_sqlstate(message);
     if (strstr(message, "session is read-only") || strstr(message, "hot standby mode"))
         return PG_FAILED_NOT_PRIMARY;
+    /* Such as: root certificate file "FILE" does not exist. */
+    if (!sqlstate && names_tls(message))
+        return PG_FAILED_TLS;
     if (PQconnectionNeedsPassword(c->conn) || (sqlstate && is_refused_login(sqlstate)) ||
         strstr(message, "authentication") || strstr(message, "pg_hba.conf") ||
         strstr(message, "\" does not exist") || strstr(message, "SCRAM") ||
         strstr(message, "not permitted to log in"))
         return PG_FAILED_AUTH;
-    if (strstr(message, "certificate") || strstr(message, "SSL"))
-        return PG_FAILED_TLS;
-    return PG_FAILED_CONNECTION;
+    return names_tls(message) ? PG_FAILED_TLS : PG_FAILED_CONNECTION;
 }
 
 bool pg_reason_shows_a_reply(const char *reason)

@@ -189,6 +189,19 @@ def test_tls_verifies_the_certificate(tls, tmp_path):
         assert "no encryption" in driver.until_logged("unavailable")
 
 
+@pytest.mark.parametrize("setting", ["sslrootcert", "sslcert", "sslkey"])
+def test_unusable_tls_file_is_reported_as_such(tls, tmp_path, setting):
+    file = tmp_path / "file"
+    if setting != "sslrootcert":        # otherwise it does not exist
+        file.write_text("no certificate")
+        file.chmod(0o644)
+    parameters = {"sslmode": "verify-full", "sslrootcert": tls.authority.ca, "sslcert": tls.authority.ca, setting: file}
+    with Driver(tls.tcp_url(tls.database(), "secured", host="localhost", **parameters), password=PASSWORD) as driver:
+        line = driver.until_logged("unavailable")
+        assert str(file) in line and "; check sslmode and sslrootcert" in line
+        driver.until_failure("tls")
+
+
 def test_restart_of_postgresql_starts_a_new_incarnation(tmp_path):
     clock = FakeClock(tmp_path / "clock", monotonic_ms=1_000_000)
     with Postgres() as cluster:
