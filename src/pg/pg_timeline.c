@@ -1,9 +1,10 @@
-/* A process uses at most one cluster, so one record is enough. */
+/* One record is enough: only `viewtally move` uses two clusters, and it does not write to the first one. */
 #include "pg/pg_timeline.h"
 
 #include "base/check.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 static struct {
@@ -15,12 +16,12 @@ static struct {
 uint32_t pg_timeline_record(int64_t cluster, uint32_t timeline)
 {
     CHECK(pthread_mutex_lock(&newest.mutex) == 0);
-    if (cluster != PG_CLUSTER_UNKNOWN && cluster != newest.cluster) {
+    const bool is_other =
+        cluster != PG_CLUSTER_UNKNOWN && newest.cluster != PG_CLUSTER_UNKNOWN && cluster != newest.cluster;
+    if (is_other || timeline > newest.timeline)
+        newest.timeline = timeline;
+    if (cluster != PG_CLUSTER_UNKNOWN)
         newest.cluster = cluster;
-        newest.timeline = timeline;
-    } else if (timeline > newest.timeline) {
-        newest.timeline = timeline;
-    }
     const uint32_t result = newest.timeline;
     CHECK(pthread_mutex_unlock(&newest.mutex) == 0);
     return result;

@@ -146,6 +146,15 @@ class Postgres:
             process.send_signal(sig)
             process.wait(60)
 
+    def begin_timeline(self):
+        """Restarts the server as a standby and promotes it, which begins a new timeline."""
+        self.stop()
+        signal_file = self.data / "standby.signal"
+        signal_file.touch()
+        self.own(signal_file)
+        self.start()
+        self._run("pg_ctl", "-D", self.data, "promote")
+
     def signal_all(self, sig):
         """Sends a signal to the server and its backends: SIGSTOP suspends them, SIGCONT resumes them."""
         children = subprocess.run(["pgrep", "-P", str(self.pid())], capture_output=True, text=True, check=False).stdout.split()

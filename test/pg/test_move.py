@@ -8,6 +8,7 @@ import pytest
 
 from lib import filled_tables, packed_days
 from lib.pgstore import StoreDriver
+from lib.postgres import Postgres
 from lib.viewtally import Viewtally
 
 KILLS_IN_VIDEOS = (9, 9)
@@ -155,6 +156,20 @@ def test_move_refuses_the_database_itself_as_its_target(filled, empty):
     assert "are the same database" in failure(filled, filled.database, filled.database, "--verify")
     move(filled, filled.database, empty[0])
     assert "are the same database" in failure(filled, empty[0], empty[0])
+
+
+def test_move_between_servers_that_hide_their_identity(filled, cluster, tmp_path):
+    """A provider may revoke pg_control_system(). The older timeline of the target then does not make it a former primary of the source."""
+    with Postgres(schema="") as source:
+        urls = []
+        for server in (source, cluster):
+            name = server.database("template0")
+            server.sql(f"CREATE ROLE mover LOGIN; ALTER DATABASE {name} OWNER TO mover", "postgres")
+            server.sql("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC; GRANT ALL ON SCHEMA public TO mover", name)
+            urls.append(server.url(name, "mover"))
+        source.begin_timeline()
+        move(filled, filled.database, urls[0])
+        assert "the databases are equal" in move(filled, *urls).out
 
 
 def test_verify_reports_only_a_difference_with_status_1(filled, cluster):

@@ -3,6 +3,7 @@
 #include "store/pg/pg_session.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "pg/pg_barrier.h"
 #include "pg/pg_queue.h"
 #include "pg/pg_server_settings.h"
@@ -240,13 +241,23 @@ static bool fail_identity(struct pg_session *s, enum pg_failure failure, const c
     return false;
 }
 
-/* A role may lack the right to execute this function, and then the identifier is unknown. */
+/* A role may lack the right to execute this function, and then hash_hosts() identifies the cluster. */
 #define SQL_CLUSTER "SELECT system_identifier FROM pg_control_system()"
+
+static int64_t hash_hosts(const struct pg_options *where)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i < where->host_count; i++) {
+        hash = hash_64(str_from_cstr(where->hosts[i].name), hash);
+        hash = hash_64(str_from_cstr(where->hosts[i].port), hash);
+    }
+    return (int64_t)(hash | 1);
+}
 
 static bool check_timeline(struct pg_session *s, uint32_t timeline)
 {
     struct pg_params none;
-    int64_t cluster = PG_CLUSTER_UNKNOWN;
+    int64_t cluster = hash_hosts(&s->where);
     pg_params_init(&none);
     pg_session_add(s, "", SQL_CLUSTER, &none);
     const enum err err = pg_session_run(s, PG_ANSWER_MS);
