@@ -9,9 +9,9 @@
 
 enum { PG_CLUSTER_UNKNOWN = 0, PG_FORMER_PRIMARY_REASON_MAX = 100 };
 
-/* Records the timeline of a server, unless a newer one is known. `cluster` is the server's system identifier;
- * a cluster with another identifier replaces the known one, because pg_upgrade begins with timeline 1 again.
- * Returns the newest timeline. */
+/* Records the timeline of a server, unless a newer one is known. `cluster` identifies the cluster;
+ * another cluster replaces the known one, because pg_upgrade begins with timeline 1 again. Returns the newest
+ * timeline. */
 uint32_t pg_timeline_record(int64_t cluster, uint32_t timeline);
 
 /* Returns the newest recorded timeline; 0: none. */
