@@ -57,7 +57,7 @@ def test_version_1_is_upgraded_and_keeps_its_data(cluster, empty):
         assert driver.fields("migrate")["version"] == "1"
         driver.ok("open write 1000", "begin", "author Ann", "commit")
     assert cluster.sql("SELECT value FROM meta WHERE key = 'schema'", empty) == [[str(NEWEST)]]
-    assert cluster.sql("SELECT value FROM meta WHERE key = 'compatible_since'", empty) == [["1"]]     # version 2 is additive
+    assert cluster.sql("SELECT value FROM meta WHERE key = 'compatible_since'", empty) == [["1"]]     # all later versions are additive
     assert cluster.sql("SELECT id FROM store", empty) == before
     assert cluster.sql("SELECT name FROM authors ORDER BY id", empty) == [["Old"], ["Ann"]]
 

@@ -30,7 +30,6 @@ SCANNED = {
     "MOVE_CLEAR_META": "a few rows", "MOVE_STORE_ID": "one row",
     "AUTHORS": "the command that lists all authors", "APPS": "the command that lists all apps",
     "PENDING": "all of a partial index", "RUNS_ABANDON": "all of a partial index",
-    "ERASE_PLATFORM_LINKS": "a purged table, in `author erase`", "ERASE_OAUTH_CODES": "a purged table, in `author erase`",
 }
 # Statements that read a range of an index without a condition `=` on its first column.
 RANGES = {
@@ -234,6 +233,12 @@ def test_columns_have_four_types_and_texts_compare_bytes(cluster, empty):
                        "JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_collation l ON l.oid = a.attcollation "
                        "WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND c.relname <> 'barriers'", empty)
     assert {tuple(row) for row in rows if row[2] not in TYPES or (row[2] == "text") != (row[3] == "C")} == set()
+
+
+def test_references_to_authors_and_keys_have_an_index(cluster, empty):
+    """When PostgreSQL deletes a row, it looks for rows that refer to it. A restore deletes all authors and keys."""
+    assert cluster.sql("SELECT conname FROM pg_constraint k WHERE contype = 'f' AND confrelid IN ('authors'::regclass, 'api_keys'::regclass) AND NOT EXISTS "
+                       "(SELECT FROM pg_index i WHERE i.indrelid = k.conrelid AND i.indkey[0] = k.conkey[1] AND i.indpred IS NULL)", empty) == []
 
 
 def test_role_with_rights_on_rows_only_can_insert_an_author(cluster, empty):
