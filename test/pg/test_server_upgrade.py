@@ -253,16 +253,18 @@ def test_standby_is_refused():
         assert error == "read-only" and "is not the primary" in text and "name all servers of the cluster in the URL" in text, text
 
 
-@pytest.mark.parametrize("how", ["another backend", "another session"])
+@pytest.mark.parametrize("how", ["another backend", "another session", "used backend"])
 def test_pooler_in_transaction_mode_is_refused(how):
     pids = iter(range(1, 100))
     with fakepg.FakePostgres() as server:
         if how == "another backend":
             server.backend_pid = lambda: next(pids)
-        else:
+        elif how == "another session":
             executed = []
             server.answer = lambda name, _: executed.append(name) or (
                 fakepg.error("26000", 'prepared statement "vt_identity" does not exist') if len(executed) > 1 else None)
+        else:                   # an earlier command has prepared the statement on this backend, and the pooler has not deleted it
+            server.answer = lambda *_: fakepg.error("42P05", 'prepared statement "vt_identity" already exists')
         _, text = refusal(server.url)
         assert "through a connection pooler in transaction mode; use session mode" in text, text
 
