@@ -180,9 +180,8 @@ static enum cli_exit move_locked(struct move_options *o, bool only_verifies, boo
     if (shows_progress || display.is_terminal)
         o->observer = on_progress;
     o->ctx = &display;
-    enum err err = only_verifies ? OK : create(&o->to, &error);
-    if (!err)
-        err = (only_verifies ? move_verify : move_store)(o, &result, &error);
+    o->create = only_verifies ? NULL : create;
+    const enum err err = (only_verifies ? move_verify : move_store)(o, &result, &error);
     if (display.is_terminal)
         (void)fputs("\r\033[K", stderr);
     if (err)

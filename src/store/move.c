@@ -106,12 +106,12 @@ static enum err mark(struct move *m)
     return err ? err : put_meta(m->to, MOVING, id_of(m->from));
 }
 
-static enum err mark_and_copy_tables(struct move *m)
+static enum err mark_in_transaction(struct move *m)
 {
     enum err err = store_begin(m->to);
     if (!err)
         err = move_end(m, mark(m));
-    return err ? move_fail(m, m->to_name, err) : move_copy_tables(m);
+    return err ? move_fail(m, m->to_name, err) : OK;
 }
 
 /* ---- after the copy ---- */
@@ -222,10 +222,14 @@ static enum err copy(struct move *m)
 {
     if (memcmp(store_id(m->from), store_id(m->to), STORE_ID_LEN) == 0)
         return fail_same(m);
-    enum err err = begin_from(m);
+    /* Marks the copy first: if `from` is locked, the empty `to` must not pass for a complete copy. */
+    enum err err = mark_in_transaction(m);
+    if (err)
+        return err;
+    err = begin_from(m);
     if (err)
         return move_fail(m, m->from_name, err);
-    err = mark_and_copy_tables(m);
+    err = move_copy_tables(m);
     if (!err)
         err = compare(m->from, m);
     if (!err)
@@ -252,6 +256,15 @@ static enum err run_opened(struct move *m, enum err (*work)(struct move *m))
     return err ? move_fail(m, m->to_name, err) : work(m);
 }
 
+static enum err open_target(struct move *m, const struct store_options *to)
+{
+    const enum err err = m->options->create ? m->options->create(to, m->error) : OK;
+    if (err)
+        return err;
+    *m->error = (struct error){.code = OK}; /* create() can set it and succeed */
+    return store_open(&m->to, to, m->error);
+}
+
 static enum err run(const struct move_options *options, bool opens_incomplete,
                     enum err (*work)(struct move *m), struct move_result *result, struct error *error)
 {
@@ -263,11 +276,10 @@ static enum err run(const struct move_options *options, bool opens_incomplete,
                      .error = error};
     to.opens_incomplete = opens_incomplete;
     *result = (struct move_result){.copied = 0};
-    *error = (struct error){.code = OK};
     enum err err = store_open(&m.from, &options->from, error);
     if (err)
         return err;
-    err = store_open(&m.to, &to, error);
+    err = open_target(&m, &to);
     if (!err) {
         err = run_opened(&m, work);
         store_close(m.to);

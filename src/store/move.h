@@ -24,6 +24,9 @@ struct move_options {
     bool keeps_id;      /* the copy gets the store_id() of `from`, as with store_copy() */
     move_observer *observer; /* may be NULL */
     void *ctx;
+    /* Creates `to` unless it exists. Called after `from` has been opened, so that a `from` that cannot be
+     * used leaves no empty store. NULL: `to` exists. */
+    enum err (*create)(const struct store_options *to, struct error *error);
 };
 
 struct move_result {

@@ -63,6 +63,27 @@ def test_path_printed_by_move_is_absolute(filled, tmp_path):
     assert f"path = {vt.directory}/copy.db" in move(vt, filled.database, "copy.db").out
 
 
+def test_move_from_an_unusable_source_creates_nothing(filled, empty, tmp_path):
+    """An empty database that it had created would pass for a copy: a server would start with it."""
+    url, sql = empty
+    (tmp_path / "text").write_text("this file is not a database\n" * 100)
+    assert "not a database" in failure(filled, tmp_path / "text", url)
+    assert sql("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace") == [["0"]]
+    assert "Connection refused" in failure(filled, "postgresql://u@127.0.0.1:1/d", tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_no_command_opens_a_copy_that_could_not_begin(tmp_path):
+    """The source is locked by a long transaction of another process."""
+    vt, copy = Viewtally(tmp_path / "source"), Viewtally(tmp_path / "copy")
+    vt.add_author()
+    with contextlib.closing(sqlite3.connect(vt.database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        assert "busy" in failure(vt, vt.database, copy.database)
+    assert "is an incomplete copy" in copy.run("author", "list", status=3).err
+    move(vt, vt.database, copy.database)
+
+
 def test_move_warns_if_a_server_uses_the_source(tmp_path):
     vt = Viewtally(tmp_path / "live")
     vt.ensure_database()
