@@ -140,6 +140,8 @@ static enum cli_exit check(struct cli *cli, bool backs_up, bool is_json)
         return CLI_COULD_NOT;
     if (migration_plan_read(path, true, &plan, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
+    if (plan.version && !plan.pending && !cli_check_store(cli))
+        return CLI_COULD_NOT;
     if (!is_json)
         print_check(path, &plan, backs_up);
     if (is_json ? print_plan_json(path, &plan, backs_up) : cli_flush())
@@ -275,6 +277,8 @@ static enum cli_exit migrate(struct cli *cli, bool backs_up, bool is_json)
         return CLI_COULD_NOT;
     if (upgrade_database(&cli->lock, path, &options, &result, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
+    if (!cli_check_store(cli))
+        return CLI_COULD_NOT;
     const enum cli_exit finalized = finalize_import(cli, &videos);
     const enum cli_exit printed = (is_json ? print_migrated_json : print_migrated)(path, &result, videos);
     return finalized ? finalized : printed;

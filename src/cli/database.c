@@ -75,6 +75,19 @@ bool cli_migrate_store(struct cli *cli, bool creates)
     return !err;
 }
 
+bool cli_check_store(const struct cli *cli)
+{
+    const struct store_options options = store_options_from_config(&cli->config, STORE_READ);
+    struct store *store;
+    struct error error;
+    if (store_open(&store, &options, &error)) {
+        (void)cli_fail(CLI_COULD_NOT, "%s", error.text);
+        return false;
+    }
+    store_close(store);
+    return true;
+}
+
 struct store *cli_open_store(struct cli *cli)
 {
     struct store *store = NULL;

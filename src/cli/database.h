@@ -31,6 +31,10 @@ MUST_USE enum cli_exit cli_require_creatable(const struct cli *cli);
  * false after printing an error. */
 MUST_USE bool cli_migrate_store(struct cli *cli, bool creates);
 
+/* Checks that the configured database can be opened for reading, for example that it is not an incomplete
+ * copy (store/move.h). Returns false after printing an error. */
+MUST_USE bool cli_check_store(const struct cli *cli);
+
 /* Migrates the configured database, which must exist, and opens it for writing. Returns NULL after printing
  * an error. */
 struct store *cli_open_store(struct cli *cli);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/plural.h"
+#include "cli/database.h"
 #include "cli/output.h"
 #include "import/finalizing.h"
 #include "store/server_upgrade.h"
@@ -92,6 +93,8 @@ enum cli_exit server_migrate_check(const struct cli *cli, bool is_json)
     struct error error;
     if (server_upgrade_check(c->store.url, c->store.password_file, &r, &error))
         return cli_fail(CLI_COULD_NOT, "%s", error.text);
+    if (r.version && !r.pending && !cli_check_store(cli))
+        return CLI_COULD_NOT;
     print_notes(&r, false);
     if (is_json ? print_json(&r, -1) : print_check(&r))
         return CLI_COULD_NOT;

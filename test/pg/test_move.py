@@ -223,6 +223,19 @@ def test_move_continues_after_kills(filled, empty, tmp_path):
     assert filled_tables.dump(back) == filled_tables.dump(big.database)
 
 
+@pytest.mark.parametrize("engine, kill_at", [("SQLite", "40"), ("PostgreSQL", "10")])
+def test_migrate_refuses_an_incomplete_copy(engine, kill_at, empty, tmp_path):
+    vt = Viewtally(tmp_path / "source", seams=True)
+    vt.add_author()
+    copy = Viewtally(tmp_path / "copy", config={"store": {"url": empty[0]}} if engine == "PostgreSQL" else {})
+    target = empty[0] if engine == "PostgreSQL" else copy.database
+    move(vt, vt.database, target, status=-9, env={"VIEWTALLY_TEST_KILL_AT": kill_at})
+    for command in ("migrate", "--check"), ("migrate", "--check", "--json"), ("migrate",):
+        refused = copy.run(*command, status=3)
+        assert refused.out == "" and refused.err.endswith(
+            f"viewtally migrate: {target} is an incomplete copy: run the same `viewtally move` again, which continues it\n")
+
+
 def test_change_of_the_source_between_two_runs_is_found(filled, tmp_path):
     vt = Viewtally(tmp_path / "a", seams=True)
     vt.ensure_database()
