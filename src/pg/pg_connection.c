@@ -144,7 +144,8 @@ static bool is_refused_login(const char *sqlstate)
 
 static bool names_tls(const char *message)
 {
-    return strstr(message, "certificate") || strstr(message, "private key") || strstr(message, "SSL");
+    return strstr(message, "certificate") || strstr(message, "private key") || strstr(message, "SSL") ||
+           strstr(message, "sslmode \"");
 }
 
 /* Classifies an error by its SQLSTATE, because a server can be configured to report errors in another

@@ -577,6 +577,7 @@ URLS = {
     "postgresql://u@h/d?target_session_attrs=any": "must be read-write", "postgresql://u@h/d?hostaddr=1.2.3.4": "hostaddr is not supported",
     "postgresql://u@a,b,c,d,e,f,g,h,i/d": "at most 8 hosts", "postgresql://u@h/%zz": "expected postgresql://", "postgresql:": "expected postgresql://",
     "postgresql://u@[::1/d": "expected postgresql://", "postgresql://u@h/d?service=x": "unknown parameter service",
+    "postgresql://u@h/d?sslmode=secret": "sslmode must be verify-full",
 }
 
 

@@ -202,6 +202,12 @@ def test_unusable_tls_file_is_reported_as_such(tls, tmp_path, setting):
         driver.until_failure("tls")
 
 
+def test_sslmode_that_is_too_weak_is_reported_as_such(tls):
+    with Driver(tls.tcp_url("template", "secured", host="localhost", sslmode="require", sslrootcert="system"), password=PASSWORD) as driver:
+        assert 'weak sslmode "require"' in driver.until_logged("unavailable") and "; check sslmode and sslrootcert" in driver.logged
+        driver.until_failure("tls")
+
+
 def test_restart_of_postgresql_starts_a_new_incarnation(tmp_path):
     clock = FakeClock(tmp_path / "clock", monotonic_ms=1_000_000)
     with Postgres() as cluster:
