@@ -27,8 +27,10 @@ static const char *state_of(const struct server_upgrade_result *r, bool is_done)
 static void print_notes(const struct server_upgrade_result *r, bool is_done)
 {
     if (r->is_volatile)
-        cli_note("synchronous_commit is off in database %s: if the server crashes, the last changes are lost",
-                 r->database);
+        cli_note(
+            "synchronous_commit is off in database %s: if the server crashes, the last changes are lost; "
+            "set it to on for the role and the database",
+            r->database);
     if (*r->role_settings && is_done)
         cli_note("the role %s may not change its own settings; run these statements as a superuser:\n%s",
                  r->role, r->role_settings);

@@ -17,6 +17,12 @@ def commands(tmp_path, url):
     return Commands(tmp_path, url, REFRESH_SOURCE="simulated")
 
 
+def test_migrate_says_how_to_make_commits_durable(commands, sql):
+    sql("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$")
+    printed = commands.run("migrate")
+    assert "synchronous_commit is off" in printed and "set it to on for the role and the database" in printed, printed
+
+
 def create_first_version(sql):
     sql((SCHEMA / "001_initial.sql").read_text() + "INSERT INTO meta (key, value) VALUES ('schema', 1);")
 
