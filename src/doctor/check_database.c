@@ -13,12 +13,14 @@
 
 enum { WAL_MAX_MIB = 125, DEAD_ROWS_MAX = 100000 };
 
+#define VERSION_FIX                                                                                          \
+    "run viewtally migrate if the database is empty or its schema is older, install the newer viewtally if " \
+    "it is newer, or repeat an interrupted viewtally move"
+
 static const char *fix_for_server(enum err err)
 {
     switch (err) {
-    case ERR_VERSION:
-        return "run viewtally migrate if the database is empty or its schema is older, or install the newer "
-               "viewtally if it is newer";
+    case ERR_VERSION: return VERSION_FIX;
     case ERR_READONLY: return "grant the role its rights (docs/postgresql.md, Rights), or use the primary";
     case ERR_CORRUPT:
         return "if [store] url names the database of another application, name an empty database or schema; "
@@ -31,9 +33,7 @@ static const char *fix_for(enum err err)
 {
     switch (err) {
     case ERR_NOT_FOUND: return "check [store] path and that its volume is mounted";
-    case ERR_VERSION:
-        return "run viewtally migrate if the database is empty or its schema is older, or install the newer "
-               "viewtally if it is newer";
+    case ERR_VERSION: return VERSION_FIX;
     case ERR_CORRUPT: return "stop the server and run viewtally restore BACKUP";
     case ERR_BUSY: return "wait until the restore has ended";
     default: return "check owner and permissions (files.database, files.companions, files.directory)";

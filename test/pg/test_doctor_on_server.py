@@ -32,6 +32,11 @@ def test_tables_of_another_application_are_found(tmp_path, url, sql):
     expect_unusable(Commands(tmp_path, url), "contains tables of another application", "")
 
 
+def test_incomplete_copy_is_found(commands, sql):
+    sql("INSERT INTO meta (key, value) VALUES ('moving', 1)")
+    expect_unusable(commands, "is an incomplete copy", "repeat an interrupted viewtally move")
+
+
 def test_newer_schema_is_found_unless_it_is_compatible(commands, sql):
     sql("UPDATE meta SET value = 99 WHERE key IN ('schema', 'compatible_since')")
     expect_unusable(commands, "schema version 99 of a newer release", "")
