@@ -25,6 +25,11 @@ const struct pg_statement pg_barrier_statement = {
 const char pg_pooler_reason[] = "the connection goes through a connection pooler in transaction mode; use "
                                 "session mode (pool_mode = session) or connect to PostgreSQL directly";
 
+bool pg_barrier_is_pooler_error(const char *sqlstate)
+{
+    return strcmp(sqlstate, "26000") == 0 || strcmp(sqlstate, "42P05") == 0;
+}
+
 void pg_barrier_reset(struct pg_barrier *b)
 {
     *b = (struct pg_barrier){

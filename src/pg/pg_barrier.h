@@ -12,6 +12,11 @@ extern const struct pg_statement pg_identity_statement, pg_barrier_statement;
 /* The reason for PG_FAILED_POOLER. */
 extern const char pg_pooler_reason[];
 
+/* Returns true if the SQLSTATE shows a pooler in transaction mode: it has run the barrier or the identity
+ * statement on a backend that has not prepared it (26000), or has prepared a statement on a backend on which
+ * another connection has prepared it (42P05). */
+bool pg_barrier_is_pooler_error(const char *sqlstate);
+
 struct pg_barrier {
     int64_t sent_ms;         /* when the latest barrier was sent; monotonic */
     int64_t acknowledged_ms; /* when the latest acknowledged barrier was sent; -1: none on this connection */

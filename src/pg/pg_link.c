@@ -308,12 +308,10 @@ static void barrier_committed(struct pg_link *l)
         backoff_reset(&l->backoff); /* the connection has lasted for at least PG_BARRIER_MS */
 }
 
-/* Classifies the error of an internal statement. Behind a pooler in transaction mode, the barrier can run on
- * a backend that has not prepared it (26000), or the opening batch on a backend on which another link has
- * prepared the statements (42P05). */
+/* Classifies the error of an internal statement. */
 static enum pg_failure failure_of(const char *sqlstate)
 {
-    if (strcmp(sqlstate, "26000") == 0 || strcmp(sqlstate, "42P05") == 0)
+    if (pg_barrier_is_pooler_error(sqlstate))
         return PG_FAILED_POOLER;
     if (strcmp(sqlstate, "25006") == 0)
         return PG_FAILED_NOT_PRIMARY;

@@ -120,14 +120,13 @@ static enum err parse_connect_timeout(struct pg_options *o, const char *value, s
     return OK;
 }
 
-static enum err check_sslmode(const char *value, struct error *error)
+static bool is_sslmode(const char *value)
 {
     static const char *const modes[] = {"verify-full", "verify-ca", "require", "prefer", "allow", "disable"};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (strcmp(value, modes[i]) == 0)
-            return OK;
-    return error_set(error, ERR_INVALID,
-                     "sslmode must be verify-full, verify-ca, require, prefer, allow or disable");
+            return true;
+    return false;
 }
 
 static void add_setting(struct pg_options *o, const char *keyword, const char *value)
@@ -153,7 +152,10 @@ static void on_keyword(void *ctx, const char *keyword, const char *value)
     else if (strcmp(keyword, "target_session_attrs") == 0 && strcmp(value, "read-write") != 0)
         p->err = error_set(p->error, ERR_INVALID,
                            "target_session_attrs must be read-write: viewtally needs the primary");
-    else if (strcmp(keyword, "sslmode") != 0 || (p->err = check_sslmode(value, p->error)) == OK)
+    else if (strcmp(keyword, "sslmode") == 0 && !is_sslmode(value))
+        p->err = error_set(p->error, ERR_INVALID,
+                           "sslmode must be verify-full, verify-ca, require, prefer, allow or disable");
+    else
         add_setting(p->o, keyword, value);
 }
 

@@ -272,13 +272,6 @@ static bool check_timeline(struct pg_session *s, uint32_t timeline)
     return fail_identity(s, PG_FAILED_NOT_PRIMARY, reason);
 }
 
-/* A pooler in transaction mode has run a batch on a backend that lacks the statement (26000), or on one on
- * which an earlier session has prepared it (42P05). */
-static bool is_mixed_up(const char *sqlstate)
-{
-    return strcmp(sqlstate, "26000") == 0 || strcmp(sqlstate, "42P05") == 0;
-}
-
 /* Changes the settings of the backend. Then reads the identity twice, each time in a batch of its own: a
  * pooler in transaction mode may run the second batch on another backend, on which the statement is not
  * prepared. */
@@ -298,7 +291,7 @@ static bool check_identity(struct pg_session *s)
         if (!pg_session_is_open(s))
             return false;
         if (err) {
-            const bool is_pooler = is_mixed_up(s->error.sqlstate);
+            const bool is_pooler = pg_barrier_is_pooler_error(s->error.sqlstate);
             return fail_identity(s, is_pooler ? PG_FAILED_POOLER : PG_FAILED_CONNECTION,
                                  is_pooler ? pg_pooler_reason : s->error.text);
         }
