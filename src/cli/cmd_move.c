@@ -187,7 +187,8 @@ static enum cli_exit move_locked(struct move_options *o, bool only_verifies, boo
     if (err)
         error_replace(&error, "[store] password_file", "--password-file");
     if (err)
-        return cli_fail(result.differs && only_verifies ? CLI_PART : CLI_COULD_NOT, "%s", error.text);
+        return cli_fail(result.differs && only_verifies ? CLI_PART : CLI_COULD_NOT, "%s%s", error.text,
+                        err == ERR_IO && !only_verifies ? "; run the same command again: it continues" : "");
     note_replaced(&result);
     return only_verifies ? print_equal(&result) : print_moved(o, &result);
 }

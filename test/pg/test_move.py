@@ -223,6 +223,16 @@ def test_move_continues_after_kills(filled, empty, tmp_path):
     assert filled_tables.dump(back) == filled_tables.dump(big.database)
 
 
+def test_lost_connection_is_reported_with_the_way_to_continue(filled, empty, tmp_path):
+    url, sql = empty
+    Viewtally(tmp_path / "target", {"store": {"url": url}}).run("migrate")
+    sql("CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;"
+        "CREATE TRIGGER cut AFTER INSERT ON videos EXECUTE FUNCTION cut()")
+    assert failure(filled, filled.database, url).endswith("database error: input/output error; run the same command again: it continues\n")
+    sql("DROP TRIGGER cut ON videos")
+    assert "(in addition to those that an interrupted move had copied)" in move(filled, filled.database, url).out
+
+
 @pytest.mark.parametrize("engine, kill_at", [("SQLite", "40"), ("PostgreSQL", "10")])
 def test_migrate_refuses_an_incomplete_copy(engine, kill_at, empty, tmp_path):
     vt = Viewtally(tmp_path / "source", seams=True)
