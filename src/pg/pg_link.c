@@ -545,14 +545,15 @@ const char *pg_failure_name(enum pg_failure failure)
 
 const char *pg_failure_fix(enum pg_failure failure, const char *reason)
 {
+    const bool is_busy = pg_reason_shows_a_reply(reason); /* a host is full or starting: the URL is right */
     switch (failure) {
     case PG_FAILED_AUTH: return "; check the user, the database and the password file";
     case PG_FAILED_TLS: return "; check sslmode and sslrootcert, and that the certificate names the host";
     case PG_FAILED_SCHEMA:
         return "; run `viewtally migrate`, which creates the tables or names the missing GRANT statements";
-    case PG_FAILED_NOT_PRIMARY: return "; name all servers of the cluster in the URL";
+    case PG_FAILED_NOT_PRIMARY: return is_busy ? "" : "; name all servers of the cluster in the URL";
     case PG_FAILED_CONNECTION:
-        return pg_reason_shows_a_reply(reason)
+        return is_busy
                    ? ""
                    : "; check the host and the port in the URL, and that PostgreSQL is running and reachable";
     default: return "";

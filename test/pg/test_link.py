@@ -513,6 +513,11 @@ def test_error_of_a_reachable_server_does_not_say_to_check_host_and_port(server,
     with Driver(server.url) as driver:
         assert driver.until_logged("unavailable").strip().endswith(f"FATAL:  {message} ({state}))")
         driver.until_failure("connection")
+    with fakepg.FakePostgres() as standby:
+        standby.parameters["in_hot_standby"] = "on"
+        with Driver(server.url.replace(str(server.port), f"{server.port},127.0.0.1:{standby.port}")) as driver:
+            line = driver.until_logged("unavailable")
+            assert f"({state}); " in line and line.strip().endswith("is not the primary (read-only))")
 
 
 def test_failures_of_two_addresses_are_logged_once_each(server, clock, tmp_path):
