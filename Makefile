@@ -375,7 +375,7 @@ check: build/.have-test
 	@$(MAKE) --no-print-directory test-build-release test-build-debug
 	@scripts/run-tests --quick
 
-## make test-long         what does not fit into `make test`: 1,000 worlds, 1,000 kills, no response cache (by hand, an hour)
+## make test-long         what does not fit into `make test`: 1,000 worlds of 12 authors, 1,000 kills, no response cache (by hand, a few hours)
 .PHONY: test-long
 test-long: build/.have-test
 	@$(MAKE) --no-print-directory test-builds
