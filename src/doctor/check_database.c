@@ -1,6 +1,7 @@
 /* Checks that the database is readable and undamaged, and looks for old files beside it. */
 #include "base/plural.h"
 #include "doctor/doctor.h"
+#include "store/database_files.h"
 #include "store/server_upgrade.h"
 #include "store/store_config.h"
 
@@ -64,10 +65,7 @@ static void check_integrity(struct doctor *d)
 
 static void check_wal(struct doctor *d)
 {
-    char name[PATH_MAX];
-    struct stat st;
-    (void)snprintf(name, sizeof name, "%s-wal", d->config->store.path);
-    const long long mib = stat(name, &st) == 0 ? (long long)st.st_size >> 20 : 0;
+    const long long mib = (long long)database_file_size(d->config->store.path, "-wal") >> 20;
     if (mib > WAL_MAX_MIB)
         doctor_warn(
             d,

@@ -3,6 +3,7 @@
 
 #include "doctor/nginx_view.h"
 #include "doctor/redis_facts.h"
+#include "store/database_files.h"
 #include "store/store_config.h"
 
 #include <stdarg.h>
@@ -65,10 +66,10 @@ void doctor_error(struct doctor *d, const char *fix, const char *format, ...)
  * lock file does not exist, does not create it and opens the database without the lock. */
 static void open_store(struct doctor *d)
 {
-    char lock[4096];
+    char lock[DATABASE_FILE_PATH_MAX];
     const struct store_options options = store_options_from_config(d->config, STORE_READ);
-    (void)snprintf(lock, sizeof lock, "%s-lock", d->config->store.path);
-    if (store_config_is_file(d->config) && access(lock, F_OK) == 0 &&
+    if (store_config_is_file(d->config) && database_file_path(lock, d->config->store.path, "-lock") &&
+        access(lock, F_OK) == 0 &&
         database_lock_acquire_shared(&d->cli->lock, d->config->store.path, false, &d->store_error))
         return;
     if (store_open(&d->store, &options, &d->store_error))

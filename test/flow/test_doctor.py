@@ -9,7 +9,7 @@ import uuid
 import pytest
 
 from lib import secrets, wait
-from lib.doctor import SECRET, diagnose, expect, with_author
+from lib.doctor import SECRET, diagnose, expect, use_link, with_author
 from lib.services import Redis
 from lib.viewtally import ROOT
 
@@ -112,11 +112,8 @@ def test_secrets_that_every_user_can_read_are_errors(instance, tmp_path):
 @pytest.mark.sqlite_only("the permissions of the database file")
 @pytest.mark.parametrize("is_link", [False, True])
 def test_wrong_permissions_of_the_database_are_found(instance, is_link):
-    if is_link:     # the files beside the database are not beside the link
-        link = instance.directory / "links" / "link.db"
-        link.parent.mkdir()
-        link.symlink_to(instance.database)
-        instance.configure({"store": {"path": str(link)}})
+    if is_link:
+        use_link(instance)
     expect(diagnose(instance), "files.database", "ok")
     instance.database.chmod(0o644)
     expect(diagnose(instance), "files.database", "warning", "every user of this machine can read")
@@ -237,13 +234,17 @@ def test_damaged_and_missing_databases_are_found(instance):
 
 
 @pytest.mark.sqlite_only("files beside the database file")
-def test_large_wal_and_replaced_databases_are_found(instance):
+@pytest.mark.parametrize("is_link", [False, True])
+def test_large_wal_and_replaced_databases_are_found(instance, is_link):
+    database = instance.database
+    if is_link:
+        use_link(instance)
     findings = diagnose(instance)
     expect(findings, "database.wal", "ok")
     expect(findings, "database.before_files", "ok")
     for ending in ("", "-wal"):
         (instance.directory / f"viewtally.db.before-1790000000{ending}").write_bytes(b"x" * MIB)
-    with open(f"{instance.database}-wal", "wb") as wal:
+    with open(f"{database}-wal", "wb") as wal:
         wal.truncate(127 * MIB)
     findings = diagnose(instance)
     expect(findings, "database.wal", "warning", "127 MiB")

@@ -14,6 +14,7 @@ import pytest
 
 from lib import wait
 from lib.disk import immutable
+from lib.doctor import diagnose, expect, use_link
 from lib.lines import author, uid
 from lib.preloading import preloaded
 
@@ -424,3 +425,12 @@ def test_error_for_a_missing_database_names_the_replaced_one(viewtally):
     viewtally.database.unlink()
     refused = viewtally.run("serve", status=3)
     assert "does not exist: check that its volume is mounted. To return to the database that the last restore replaced, rename" in refused.err and ".before-" in refused.err
+
+
+def test_doctor_does_not_open_a_database_behind_a_symbolic_link_during_a_restore(viewtally):
+    viewtally.import_lines([author("One")])
+    lock_file = f"{viewtally.database}-lock"
+    use_link(viewtally)
+    with open(lock_file, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        expect(diagnose(viewtally, status=1), "database.open", "error", "is being replaced")

@@ -10,6 +10,14 @@ def with_author(instance):
     return instance
 
 
+def use_link(instance):
+    """Sets [store] path to a symbolic link in a directory without other files."""
+    link = instance.directory / "links" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(instance.database)
+    instance.configure({"store": {"path": str(link)}})
+
+
 def diagnose(instance, *arguments, status=None, env=None):
     """Runs the command and returns the findings as {"group.check": [(state, message, fix)]}."""
     done = instance.run("doctor", "--json", *arguments, status=status, env=env)
