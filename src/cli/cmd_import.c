@@ -8,7 +8,7 @@
 #include "cli/operator.h"
 #include "cli/output.h"
 #include "import/import.h"
-#include "import/tempfile.h"
+#include "store/database_files.h"
 #include "store/move.h"
 #include "store/store_config.h"
 
@@ -245,11 +245,11 @@ static enum cli_exit import_into(struct store *store, const struct import_reques
 
 static enum cli_exit import_files(struct cli *cli, const struct import_request *r)
 {
-    char dir[PATH_MAX];
+    char copy[DATABASE_FILE_PATH_MAX];
+    const char *dir = database_directory(copy, cli->config.store.path);
     const enum cli_exit unset = r->creates ? cli_require_creatable(cli) : CLI_DONE;
     if (unset)
         return unset;
-    temp_dir_of(cli->config.store.path, dir);
     if (!r->dry_run && r->creates && !cli_migrate_store(cli, true))
         return CLI_COULD_NOT;
     /* A dry run that would create the database has no file to lock. */

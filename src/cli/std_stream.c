@@ -3,11 +3,10 @@
 
 #include "base/file_write.h"
 #include "cli/output.h"
-#include "import/tempfile.h"
+#include "store/database_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +16,11 @@ enum { CHUNK = 1 << 16 };
 
 static bool name_file(const struct cli *cli, char path[FILE_PATH_MAX])
 {
-    char directory[PATH_MAX];
+    char copy[DATABASE_FILE_PATH_MAX];
     const char *chosen = getenv("TMPDIR");
-    temp_dir_of(cli->config.store.path, directory);
-    const int n =
-        snprintf(path, FILE_PATH_MAX, "%s/.viewtally-backup-XXXXXX", chosen && *chosen ? chosen : directory);
+    if (!chosen || !*chosen)
+        chosen = database_directory(copy, cli->config.store.path);
+    const int n = snprintf(path, FILE_PATH_MAX, "%s/.viewtally-backup-XXXXXX", chosen);
     errno = ENAMETOOLONG;
     return n > 0 && n < FILE_PATH_MAX;
 }

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,15 +42,6 @@ static int open_named(const char *dir)
     if (fd >= 0)
         (void)unlink(path);
     return fd;
-}
-
-void temp_dir_of(const char *path, char *out)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        (void)snprintf(out, PATH_MAX, ".");
-    else
-        (void)snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
 enum err temp_file_open(struct temp_file *f, const char *dir)

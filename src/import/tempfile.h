@@ -18,11 +18,8 @@ struct temp_file {
     int64_t size; /* bytes written, including those in the buffer */
 };
 
-/* Sets `out`, which must have PATH_MAX bytes, to the path of the directory that contains the file `path`. Use
- * the directory of the database for temporary files, because they can be as large as the database. */
-void temp_dir_of(const char *path, char *out);
-
-/* Creates a file in the directory `dir`. Errors (ERR_FULL, ERR_READONLY, ERR_IO) are logged. */
+/* Creates a file in the directory `dir`. Use database_directory(), because temporary files can be as large as
+ * the database. Errors (ERR_FULL, ERR_READONLY, ERR_IO) are logged. */
 MUST_USE enum err temp_file_open(struct temp_file *f, const char *dir);
 void temp_file_close(struct temp_file *f); /* does nothing if not open */
 

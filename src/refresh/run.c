@@ -3,10 +3,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "import/tempfile.h"
 #include "refresh/run_internal.h"
+#include "store/database_files.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -200,13 +199,12 @@ enum err run_import_file(struct run *run, const struct run_file *file, struct im
 {
     struct file_import f = {.run = run, .file = file, .summary = summary};
     const struct transaction_scope scope = run_transactions(run);
-    char dir[PATH_MAX];
-    temp_dir_of(run_config(run)->store.path, dir);
+    char copy[DATABASE_FILE_PATH_MAX];
     const struct import_options options = {
         .files = &file->path,
         .fds = &file->fd,
         .file_count = 1,
-        .temp_dir = dir,
+        .temp_dir = database_directory(copy, run_config(run)->store.path),
         .rules = run->rules,
         .unknown_fields = UNKNOWN_FIELDS_IGNORED, /* the program that wrote the file may be newer */
         .now_ms = TIME_NONE,

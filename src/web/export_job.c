@@ -8,10 +8,10 @@
 #include "http/shared_body.h"
 #include "import/author_export.h"
 #include "import/tempfile.h"
+#include "store/database_files.h"
 #include "store/store_config.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -90,9 +90,8 @@ static enum err write_export(struct export_job *job)
 static void on_work(uv_work_t *work)
 {
     struct export_job *job = (struct export_job *)work;
-    char dir[PATH_MAX];
-    temp_dir_of(job->owner->config->store.path, dir);
-    job->err = temp_file_open(&job->file, dir);
+    char copy[DATABASE_FILE_PATH_MAX];
+    job->err = temp_file_open(&job->file, database_directory(copy, job->owner->config->store.path));
     if (job->err)
         return;
     job->err = write_export(job);

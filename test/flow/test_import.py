@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import re
 import resource
 import signal
@@ -12,6 +13,7 @@ import threading
 import pytest
 
 from lib import wait
+from lib.doctor import use_link
 from lib.lines import author, book, post, reading, uid, video
 from lib.viewtally import SANITIZER_REPORT, encode_lines
 
@@ -451,6 +453,21 @@ def test_import_leaves_no_file_beside_the_database(world):
 
 
 # --- while the server runs ---
+
+
+@pytest.mark.sqlite_only("a link to the database file")
+def test_temporary_files_are_in_the_directory_of_the_database_behind_a_link(world):
+    """They can be as large as the database, and `viewtally doctor` checks that directory."""
+    instance = world.instance
+    use_link(instance)
+    process = instance.command("import", "-")
+
+    def deleted():
+        files = [os.readlink(file) for file in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()]
+        return {os.path.dirname(file) for file in files if file.endswith(" (deleted)")}
+    wait.until(deleted, "the import to create its temporary files")
+    assert deleted() == {str(instance.directory)}
+    process.communicate(timeout=60)
 
 
 def test_import_works_while_the_server_runs(world):
