@@ -192,9 +192,10 @@ def test_outage_longer_than_hold_ms_ends_with_503(private, served, key):
         private.start()
 
 
-def test_outage_holds_requests_on_at_most_a_quarter_of_the_connections(private, served, key):
+@pytest.mark.parametrize("connections", [1, 16])
+def test_outage_holds_requests_on_at_most_a_quarter_of_the_connections(private, served, key, connections):
     served.stop()
-    served.configure({"server": {"max_connections": "16"}})
+    served.configure({"server": {"max_connections": "16"}, "store": {"connections": str(connections)}})
     served.start()
     wait.until(lambda: served.admin().get("/readyz").status == 200, "the server to be ready")
     statuses = []

@@ -326,7 +326,7 @@ enum err pg_heads_open(struct pg_heads **out, struct store *s, const struct stor
         return err;
     }
     heads->store = s;
-    heads->held_max = pg_links_held_max(options);
+    heads->held_max = pg_links_held_max(options, PG_LINK_HEADS);
     list_init(&heads->waiting);
     CHECK(uv_prepare_init(options->loop, &heads->prepare) == 0);
     CHECK(uv_prepare_start(&heads->prepare, on_prepare) == 0);

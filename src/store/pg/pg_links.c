@@ -78,7 +78,7 @@ enum err pg_links_open(struct pg_link **out, const struct store_options *options
                                          .statement_count = table->count,
                                          .process = table->processes[number],
                                          .hold_ms = options->hold_ms,
-                                         .held_max = pg_links_held_max(options)};
+                                         .held_max = pg_links_held_max(options, use)};
     *out = pg_link_new(options->loop, &where, &link);
     return *out ? OK : error_set(error, ERR_NOMEM, "out of memory");
 }
@@ -90,9 +90,10 @@ enum next pg_links_query(struct pg_link *link, int read, struct pg_params *param
     return pg_link_query(link, tables.index[read], params, w, reply);
 }
 
-int pg_links_held_max(const struct store_options *options)
+int pg_links_held_max(const struct store_options *options, enum pg_link_use use)
 {
-    const int share = options->held_max / (1 + options->connections);
+    const int links = use == PG_LINK_PAGES ? options->connections : 1;
+    const int share = options->held_max / PG_LINK_USES / links;
     return share < 1 ? 1 : share > PG_QUEUE_MAX ? PG_QUEUE_MAX : share;
 }
 

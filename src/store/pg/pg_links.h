@@ -21,8 +21,9 @@ enum pg_link_use { PG_LINK_HEADS, PG_LINK_PAGES, PG_LINK_USES };
 MUST_USE enum err pg_links_open(struct pg_link **out, const struct store_options *options,
                                 enum pg_link_use use, int number, struct error *error);
 
-/* Returns how many reads each link may hold while it is not up: an equal share of options->held_max. */
-int pg_links_held_max(const struct store_options *options);
+/* Returns how many reads a link may hold while it is not up. Each use has an equal share of
+ * options->held_max, because in an outage nearly all requests wait for the link of the heads. */
+int pg_links_held_max(const struct store_options *options, enum pg_link_use use);
 
 /* Starts a statement on a link, see pg_link_query(). `read` is a query of queries.h for PG_LINK_PAGES, and
  * one of the constants above for PG_LINK_HEADS. */
