@@ -7,6 +7,7 @@
 #include "store/pg/pg_cursor.h"
 #include "store/pg/pg_translate.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,18 +101,22 @@ static void cancel(struct waiter *w)
     free(p);
 }
 
-/* Returns the next link that is up; if none is, the next link. */
+/* Returns the link on which the fewest reads wait. Prefers links that are up, and uses equal links in turn. */
 static struct pg_link *choose_link(struct pg_reads *reads)
 {
+    enum { IS_DOWN = 2 * PG_QUEUE_MAX }; /* outweighs any number of waiting reads */
+    int best = 0, least = INT_MAX;
     for (int i = 1; i <= reads->count; i++) {
         const int next = (reads->last + i) % reads->count;
-        if (pg_link_get_status(reads->links[next]).state == PG_UP) {
-            reads->last = next;
-            return reads->links[next];
+        const struct pg_status link = pg_link_get_status(reads->links[next]);
+        const int load = link.held + link.in_flight + (link.state == PG_UP ? 0 : IS_DOWN);
+        if (load < least) {
+            least = load;
+            best = next;
         }
     }
-    reads->last = (reads->last + 1) % reads->count;
-    return reads->links[reads->last];
+    reads->last = best;
+    return reads->links[best];
 }
 
 static enum next run(struct store_read *read, struct sql_statement *q, const struct row_reader *reader,

@@ -1,5 +1,5 @@
-/* The driver (row_read.h) for reads that the event loop makes from PostgreSQL. It sends each read on one of
- * its links, in turn, so that a long read delays only those on the same link. */
+/* The driver (row_read.h) for reads that the event loop makes from PostgreSQL. It sends each read on the link
+ * on which the fewest reads wait, so that a long read delays others only if all links are in use. */
 #ifndef VT_STORE_PG_PG_READS_H
 #define VT_STORE_PG_PG_READS_H
 
