@@ -27,7 +27,7 @@ class StoreServer(fakepg.FakePostgres):
         self.number = 0         # of the writer in the table `barriers`
         self.writes = 0         # number of increments of it
         self.state = b"1"       # of all writers
-        self.cluster = 7000     # the system identifier; None: the role may not read it
+        self.cluster = 7000     # the system identifier, or the SQLSTATE of the error with which it cannot be read
         self.answers = {}
         super().__init__()
         self.parse = self.note
@@ -46,7 +46,7 @@ class StoreServer(fakepg.FakePostgres):
             names = tuple(b"name" for _ in range(3))
             return fakepg.rows((*names, fakepg.bigint(9), b"\1", b"\1", b"\1", fakepg.bigint(170000), b"\1"))
         if name == "" and b"pg_control_system" in self.unnamed:
-            return fakepg.rows((fakepg.bigint(self.cluster),)) if self.cluster else fakepg.error("42501", "permission denied")
+            return fakepg.error(self.cluster, "no identifier") if isinstance(self.cluster, str) else fakepg.rows((fakepg.bigint(self.cluster),))
         if name == "" and b"FROM meta" in self.unnamed:
             return fakepg.rows((fakepg.bigint(NEWEST), fakepg.bigint(0), fakepg.bigint(1)))
         if name == "" and b"sum(hashtextextended(" in self.unnamed:
@@ -319,11 +319,11 @@ def test_only_host_is_not_left(server):
         assert server.accepted == 1
 
 
-@pytest.mark.parametrize("cluster", [7000, None])
-def test_host_with_an_older_timeline_is_refused(server, other, cluster):
+@pytest.mark.parametrize("cluster, of_former", [(7000, 7000), ("42501", "42501"), (7000, "XX000")])
+def test_host_with_an_older_timeline_is_refused(server, other, cluster, of_former):
     """With asynchronous replication, a former primary still accepts commits, so only its older timeline reveals it."""
     server.timeline, other.timeline = 2, 1
-    server.cluster = other.cluster = cluster
+    server.cluster, other.cluster = cluster, of_former
     with StoreDriver(url_of(server, other)) as driver:
         driver.ok("open write 5000")
         server.answers["vt_lock"] = LOCKED

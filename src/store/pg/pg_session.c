@@ -241,7 +241,8 @@ static bool fail_identity(struct pg_session *s, enum pg_failure failure, const c
     return false;
 }
 
-/* A role may lack the right to execute this function, and then hash_hosts() identifies the cluster. */
+/* A role may lack the right to execute this function (42501, ERR_READONLY). Then hash_hosts() identifies the
+ * cluster. */
 #define SQL_CLUSTER "SELECT system_identifier FROM pg_control_system()"
 
 static int64_t hash_hosts(const struct pg_options *where)
@@ -257,13 +258,15 @@ static int64_t hash_hosts(const struct pg_options *where)
 static bool check_timeline(struct pg_session *s, uint32_t timeline)
 {
     struct pg_params none;
-    int64_t cluster = hash_hosts(&s->where);
+    int64_t cluster = PG_CLUSTER_UNKNOWN;
     pg_params_init(&none);
     pg_session_add(s, "", SQL_CLUSTER, &none);
     const enum err err = pg_session_run(s, PG_ANSWER_MS);
     if (!pg_session_is_open(s))
         return false;
-    if (!err && pg_result_rows(s->result) == 1)
+    if (err == ERR_READONLY)
+        cluster = hash_hosts(&s->where);
+    else if (!err && pg_result_rows(s->result) == 1)
         cluster = pg_row_i64(&(struct pg_row){.result = s->result}, 0);
     if (timeline >= pg_timeline_record(cluster, timeline))
         return true;
