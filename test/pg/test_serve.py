@@ -111,7 +111,7 @@ def test_connections_read_at_the_same_time(private, database, served, key):
     served.stop()
     served.configure({"store": {"connections": "2"}})
     served.start()
-    wait.until(lambda: gauge(served, "up") == 1, "the connections")
+    wait.until(lambda: served.log.count("postgresql: up") == 3, "the connections")
     blocked = []
     with contextlib.closing(psycopg2.connect(private.url(database))) as operator:
         operator.cursor().execute("LOCK TABLE videos")
