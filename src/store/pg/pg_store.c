@@ -161,7 +161,8 @@ static enum err clear(struct store *s, struct error *error)
     return pg_replace_clear(pg_sql_of_store(s), error);
 }
 
-/* Reports the state of the links that are not up, if there are any. Adds up the numbers of all links. */
+/* Reports the state of the use of links (enum pg_link_use) of which no link is up, if there is one. Adds up
+ * the numbers of all links. */
 static void get_server_status(const struct store *s, struct store_server_status *out)
 {
     const struct pg_store *p = (const struct pg_store *)s;
