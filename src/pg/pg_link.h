@@ -1,4 +1,4 @@
-/* The link to PostgreSQL: one connection to the primary, kept open on the event loop.
+/* A link to PostgreSQL: one connection to the primary, kept open on the event loop.
  *
  *            attempt            prepared, acknowledged barrier
  *   DOWN ------------> OPENING ---------------------------> UP --no acknowledged barrier for 5 s--> STALE

@@ -11,8 +11,8 @@
  *   its connection is closed. Each further attempt of a link would leave one more waiting backend, until the
  *   server has no connection left. With client_connection_check_interval, the backend checks its connection
  *   every two seconds.
- * - A barrier waits for the barrier of another process on the same machine, because both write the same row
- *   (pg_links.c). With REPEATABLE READ or SERIALIZABLE, the barrier that has waited fails. */
+ * - Barriers fail. Processes on one machine write the same row (pg_links.c), so a barrier may wait for
+ * another one. With REPEATABLE READ or SERIALIZABLE, a statement that has waited for a changed row fails. */
 #ifndef VT_PG_PG_SERVER_SETTINGS_H
 #define VT_PG_PG_SERVER_SETTINGS_H
 

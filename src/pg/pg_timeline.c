@@ -1,4 +1,4 @@
-/* One record is enough: only `viewtally move` uses two clusters, and it does not write to the first one. */
+/* One record is enough: only `viewtally move` uses two clusters, and it only reads from the first one. */
 #include "pg/pg_timeline.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-/* The newest timeline of the PostgreSQL cluster that this process has seen. Each promotion of a standby
+/* The newest timeline that any connection of this process to PostgreSQL has used. Each promotion of a standby
  * begins a new timeline, so a server with an older one is a former primary. With asynchronous replication, a
  * former primary that was not shut down still commits, and nothing else reveals it. May be called by any
  * thread. */
@@ -9,9 +9,9 @@
 
 enum { PG_CLUSTER_UNKNOWN = 0, PG_FORMER_PRIMARY_REASON_MAX = 100 };
 
-/* Records the timeline of a server, unless a newer one is known. `cluster` identifies the cluster;
- * another cluster replaces the known one, because pg_upgrade begins with timeline 1 again. Returns the newest
- * timeline. */
+/* Records the timeline of a server, unless a newer one is known. A different `cluster` replaces the record
+ * even with an older timeline, because pg_upgrade begins with timeline 1 again; PG_CLUSTER_UNKNOWN never
+ * does. Returns the newest timeline. */
 uint32_t pg_timeline_record(int64_t cluster, uint32_t timeline);
 
 /* Returns the newest recorded timeline; 0: none. */

@@ -1,7 +1,7 @@
 /* The files of an SQLite database: the database itself and the files beside it, which SQLite and viewtally
  * name after it.
  *
- *   -wal, -shm, -journal   SQLite's logs
+ *   -wal, -shm, -journal   SQLite's write-ahead log, its index, and the rollback journal
  *   -lock, -migrate        database_lock.h
  *   -import                import_lock.h
  *   -key-lock              vault/key_credential.h
@@ -25,8 +25,8 @@ extern const char *const database_file_endings[DATABASE_FILES];
  * directory. Returns false with errno set on failure. */
 bool database_file_path(char out[DATABASE_FILE_PATH_MAX], const char *database, const char *ending);
 
-/* Returns the directory of these files, which is stored in `out`. If the path cannot be resolved, for example
- * because the directory does not exist, returns the directory part of the path. */
+/* Returns the directory of these files. The result points into `out`. If the path cannot be resolved, for
+ * example because the directory does not exist, returns the directory part of the path. */
 const char *database_directory(char out[DATABASE_FILE_PATH_MAX], const char *database);
 
 /* Returns the size of the file with this ending in bytes. Returns 0 if there is no such file. */

@@ -12,8 +12,8 @@ struct store_options;
 enum { PG_READ_KEY_OWNERS = QUERY_COUNT, PG_READ_HEADS, PG_READS };
 
 /* The uses of a link. A connection replies in the order of the requests, so heads (pg_heads.h) have a link of
- * their own, on which they never wait for long results of other reads. These have options->connections
- * links (pg_reads.h). */
+ * their own, on which they never wait for long results of other reads. The other reads share
+ * options->connections links (pg_reads.h). */
 enum pg_link_use { PG_LINK_HEADS, PG_LINK_PAGES, PG_LINK_USES };
 
 /* Opens a link on options->loop to options->url. The link connects in the background. `number` distinguishes

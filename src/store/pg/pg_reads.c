@@ -101,7 +101,8 @@ static void cancel(struct waiter *w)
     free(p);
 }
 
-/* Returns the link on which the fewest reads wait. Prefers links that are up, and uses equal links in turn. */
+/* Returns the link on which the fewest reads wait. Prefers links that are up, and uses equal links in turn.
+ */
 static struct pg_link *choose_link(struct pg_reads *reads)
 {
     enum { IS_DOWN = 2 * PG_QUEUE_MAX }; /* outweighs any number of waiting reads */

@@ -22,8 +22,8 @@ MUST_USE enum err pg_reads_open(struct pg_reads *reads, const struct store_optio
 /* Closes the open links. Precondition: no read is waiting. */
 void pg_reads_close(struct pg_reads *reads);
 
-/* Returns the status of a link that is up; if none is, that of the first link. `held` and `in_flight` are the
- * sums of all links. */
+/* Returns the status of a link that is up; if none is, that of the first link. But `held` and `in_flight` are
+ * the totals of all links. */
 struct pg_status pg_reads_get_status(const struct pg_reads *reads);
 
 /* Returns the number of batches that all links have sent. */

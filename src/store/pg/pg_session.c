@@ -241,8 +241,8 @@ static bool fail_identity(struct pg_session *s, enum pg_failure failure, const c
     return false;
 }
 
-/* A role may lack the right to execute this function (42501, ERR_READONLY). Then hash_hosts() identifies the
- * cluster. */
+/* A role may lack the right to execute this function (42501, ERR_READONLY). Then the hosts of the URL
+ * identify the cluster. */
 #define SQL_CLUSTER "SELECT system_identifier FROM pg_control_system()"
 
 static int64_t hash_hosts(const struct pg_options *where)
