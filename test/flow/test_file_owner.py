@@ -183,3 +183,11 @@ def test_root_command_does_not_follow_planted_links(installation):
     (installation.directory / "viewtally.db-import").symlink_to(secret)
     assert "cannot acquire the import lock" in installation.run("import", "-", status=3).err
     assert secret.stat().st_uid == 0
+
+
+def test_root_command_creates_no_database_through_a_planted_link(installation):
+    installation.database.unlink(missing_ok=True)
+    installation.database.symlink_to(installation.directory / "elsewhere.db")
+    refused = installation.run("migrate", status=3).err
+    assert "it is a symbolic link to a file that does not exist; name that file in [store] path, or delete the link" in refused
+    assert not (installation.directory / "elsewhere.db").exists()

@@ -32,6 +32,12 @@ enum {
 static enum err create_file(const char *path, struct error *error)
 {
     int fd = file_open_or_create_like(path, path, 0640);
+    if (fd < 0 && errno == ELOOP)
+        return error_set(
+            error, ERR_READONLY,
+            "cannot create the database %s: it is a symbolic link to a file that does not exist; "
+            "name that file in [store] path, or delete the link",
+            path);
     if (fd < 0)
         return error_set(error, errno == ENOSPC ? ERR_FULL : ERR_READONLY,
                          "cannot create the database %s: %s", path, strerror(errno));
