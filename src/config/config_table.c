@@ -304,8 +304,7 @@ static const struct config_key keys[] = {
      "exists."},
     {"store", "connections", CONFIG_INTEGER, KEY(store.connections), "1", 1, 16, false, NULL,
      "Connections to PostgreSQL for reads of data that is not in the response cache. Increase it if "
-     "PostgreSQL "
-     "has idle processors while responses are slow."},
+     "PostgreSQL has idle processors while responses are slow."},
     {"store", "hold_ms", CONFIG_INTEGER, KEY(store.hold_ms), "25000", 0, 60000, false, NULL,
      "Milliseconds that a read waits while PostgreSQL cannot be reached, for example during a failover. Then "
      "the "

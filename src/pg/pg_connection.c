@@ -554,8 +554,8 @@ int64_t pg_row_i64(struct pg_row *row, int column)
 {
     int len;
     const unsigned char *p = value_at(row, column, &len);
-    if (len == 1) /* a boolean */
-        return p[0] != 0;
+    if (len == 1 && p[0] <= 1) /* a boolean */
+        return p[0];
     if (len != 2 && len != 4 && len != 8) {
         row->bad = true;
         return 0;

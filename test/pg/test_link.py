@@ -330,9 +330,9 @@ def test_late_result_of_a_canceled_query_is_ignored(server):
 
 
 @pytest.mark.parametrize("answer", [
-    fakepg.rows((None,)), fakepg.rows((b"abc",)), fakepg.rows((b"",)),
+    fakepg.rows((None,)), fakepg.rows((b"a",)), fakepg.rows((b"abc",)), fakepg.rows((b"",)),
     fakepg.message(b"T", b"\0\0") + fakepg.message(b"D", b"\0\0") + fakepg.message(b"C", b"SELECT 1\0"),
-], ids=["null", "three_bytes", "empty", "no_columns"])
+], ids=["null", "text_of_one_byte", "three_bytes", "empty", "no_columns"])
 def test_value_of_another_type_is_an_error(server, answer):
     server.answer = answers(one=answer)
     with Driver(server.url) as driver:
